@@ -1,4 +1,4 @@
-"""`jax.numpy`: NumPy's interface on jitney arrays."""
+"""`jax.numpy`: the NumPy API on jitney arrays."""
 
 import numpy as _np
 

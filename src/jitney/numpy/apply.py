@@ -15,17 +15,17 @@ from jitney.primitives.array.canonical import canonical_axis
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: PyTree, **kwargs: PyTree
 ) -> Array:
-    """Applies `func1d` to each one-dimensional slice of `arr` along `axis`, to all at once by `vmap`.
+    """Applies `func1d` to each one-dimensional slice of `arr` along `axis`, all at once by `vmap`.
 
     Args:
-      func1d: takes an array of rank 1 and gives arrays; it is traced, unlike in NumPy, where it is
-        called once for each slice.
+      func1d: a function of an array of rank 1 that returns arrays. It is traced once; NumPy calls
+        it for each slice.
       axis: the axis of the slices.
       arr: an array.
-      *args: passed on to `func1d`.
-      **kwargs: passed on to `func1d`.
+      *args: further positional arguments of `func1d`.
+      **kwargs: keyword arguments of `func1d`.
 
-    Returns: the results; the axes of one result stand where `axis` was.
+    Returns: the results; the axes of one result replace `axis`.
 
     Example:
       >>> jnp.apply_along_axis(lambda row: row - row.min(), 1, jnp.array([[3, 5], [9, 2]]))
@@ -49,17 +49,18 @@ def apply_along_axis(
 def apply_over_axes(
     func: Callable[[Array, int], Array], a: ArrayLike, axes: Sequence[int]
 ) -> Array:
-    """Applies `func(a, axis)` for each of `axes` in turn, keeping axes that it removes.
+    """Applies `func(a, axis)` for each of `axes` in sequence, and keeps the axes that it reduces.
 
     Args:
-      func: takes an array and an axis; gives an array of the same rank or of one less.
+      func: a function of an array and an axis that returns an array of the same rank, or of one
+        less.
       a: an array.
-      axes: the axes, in the order in which they are handled.
+      axes: the axes, in the order in which they are processed.
 
-    Returns: an array of the rank of `a`.
+    Returns: an array of the same rank as `a`.
 
     Raises:
-      ValueError: if a result has another rank than `a` and one less.
+      ValueError: if the rank of a result is neither that of `a` nor one less.
 
     Example:
       >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3, 4)), [0, 2])

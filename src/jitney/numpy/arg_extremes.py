@@ -1,4 +1,4 @@
-"""Indices of extremes: `argmax`, `argmin`, and those that leave NaN out."""
+"""Indices of extremes: `argmax`, `argmin`, and variants that ignore NaN."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def argmax(
 
     Args:
       a: an array.
-      axis: along which to search; by default in the flattened array.
+      axis: the axis along which to search; by default the array is flattened.
       out: must be None.
-      keepdims: whether `axis` (by default every axis) stays, with size 1.
+      keepdims: whether the reduced axis (every axis if `axis` is None) is kept, with size 1.
 
     Returns: indices of dtype int32 (int64 where 64-bit types are enabled).
 
@@ -81,9 +81,9 @@ def argmin(
 
     Args:
       a: an array.
-      axis: along which to search; by default in the flattened array.
+      axis: the axis along which to search; by default the array is flattened.
       out: must be None.
-      keepdims: whether `axis` (by default every axis) stays, with size 1.
+      keepdims: whether the reduced axis (every axis if `axis` is None) is kept, with size 1.
 
     Returns: indices of dtype int32 (int64 where 64-bit types are enabled).
 
@@ -100,15 +100,16 @@ def argmin(
 def nanargmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Computes `argmax` of the elements that are not NaN.
+    """Returns the index of the first largest element that is not NaN.
 
     Args:
       a: an array.
-      axis: along which to search; by default in the flattened array.
+      axis: the axis along which to search; by default the array is flattened.
       out: must be None.
-      keepdims: whether `axis` (by default every axis) stays, with size 1.
+      keepdims: whether the reduced axis (every axis if `axis` is None) is kept, with size 1.
 
-    Returns: indices as of `argmax`; -1 where all elements are NaN, for which NumPy raises an error.
+    Returns: indices of the dtype that `argmax` returns; -1 where all elements are NaN (NumPy raises
+      an error).
 
     Example:
       >>> temperatures = jnp.array([[20.5, 18.0], [19.0, 21.5]]).at[1].set(jnp.nan)
@@ -122,15 +123,16 @@ def nanargmax(
 def nanargmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Computes `argmin` of the elements that are not NaN.
+    """Returns the index of the first smallest element that is not NaN.
 
     Args:
       a: an array.
-      axis: along which to search; by default in the flattened array.
+      axis: the axis along which to search; by default the array is flattened.
       out: must be None.
-      keepdims: whether `axis` (by default every axis) stays, with size 1.
+      keepdims: whether the reduced axis (every axis if `axis` is None) is kept, with size 1.
 
-    Returns: indices as of `argmin`; -1 where all elements are NaN, for which NumPy raises an error.
+    Returns: indices of the dtype that `argmin` returns; -1 where all elements are NaN (NumPy raises
+      an error).
 
     Example:
       >>> jnp.nanargmin(jnp.array([jnp.nan, 2.0, 1.0]))

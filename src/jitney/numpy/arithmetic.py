@@ -1,7 +1,7 @@
 """Elementwise arithmetic of two operands: sums, products, quotients, powers, divisors.
 
-`add`, `multiply` and their like are `ufunc` objects; the plain functions under them, which the
-operators of arrays call, are here.
+`add`, `multiply` and the like are `ufunc` objects. This module defines the plain functions that
+they wrap, which the operators of arrays call directly.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ def arithmetic(
     printed: str,
     masked_op: Callable[[Any, Any], Any] | None = None,
 ) -> BinaryFunction:
-    """Returns a function of two operands of one type.
+    """Returns an arithmetic function of two operands, which are promoted to a common dtype.
 
     Args:
-      name: of the function.
+      name: the name of the function.
       op: the lax function that computes it.
-      bool_op: the one that does on booleans, if that is another.
+      bool_op: the lax function for booleans, if it differs.
       doc: the first line of its docstring.
-      example: a call of it, as Python code, for the docstring.
-      printed: what Python shows as its result.
-      masked_op: the function of operands as users give them, of which one is boolean, the other not.
+      example: a call of the function, as Python code, for the docstring.
+      printed: the result of `example` as Python prints it.
+      masked_op: a function of the unpromoted operands, used if exactly one of them is boolean.
     """
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
@@ -151,9 +151,9 @@ def float_arithmetic(
     printed: str,
     error: str = "",
 ) -> BinaryFunction:
-    """Returns a function of two operands of one float or complex type; see `arithmetic`.
+    """Returns a function of two operands of a common float or complex dtype; see `arithmetic`.
 
-    `error` is the error bound of its results, for the docstring; "" if they are correctly rounded.
+    `error` is the error bound of the results, for the docstring; "" if they are correctly rounded.
     """
 
     def function(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -190,16 +190,16 @@ nextafter = float_arithmetic(
 
 
 def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Computes x1 to the power of x2; also written x1 ** x2.
+    """Computes x1 raised to the power x2, elementwise; also written x1 ** x2.
 
-    An integer exponent that is not a tracer gives a chain of multiplications; arrays of integers to the
-    power of arrays of integers (not negative) stay integers.
+    A concrete integer exponent is expanded into a chain of multiplications. An integer array raised
+    to an array of nonnegative integers remains integer.
 
     Args:
       x1: bases.
       x2: exponents, broadcast against `x1`.
 
-    Returns: powers of the common dtype; of a negative base with a fractional exponent NaN.
+    Returns: powers of the common dtype; NaN for a negative base with a fractional exponent.
 
     Accuracy: within 1 ulp in float32, 2 in float64. Chains of multiplications round at each step.
 
@@ -225,7 +225,11 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def _is_static_integer(x: ArrayLike, may_be_negative: bool) -> TypeGuard[SupportsInt]:
-    """Returns whether exponent `x` is known; negative ones of integers are errors except in arrays."""
+    """Returns whether exponent `x` is a concrete integer scalar.
+
+    A negative scalar array is one only if `may_be_negative`. A negative Python integer always is,
+    and is an error for integer bases.
+    """
     if isinstance(x, np.ndarray | ArrayImpl):
         is_one = x.ndim == 0 and promotion.is_integer(x.dtype)
         return is_one and (may_be_negative or int(x) >= 0)
@@ -234,7 +238,7 @@ def _is_static_integer(x: ArrayLike, may_be_negative: bool) -> TypeGuard[Support
 
 @jit_when_traced(inline=True, compiled_from=LARGE)
 def _integer_power(x: ArrayLike, n: ArrayLike) -> Array:
-    """x**n of integers, by squaring, over the bits of n that can matter."""
+    """Computes x**n of integers by squaring, over those bits of n that affect the result."""
     is_zero = binary.bitwise_and(compare.eq(x, zero_like(x)), compare.ne(n, zero_like(n)))
     dtype = promotion.dtype_of(x)
     acc = where(
@@ -253,13 +257,13 @@ pow: BinaryFunction = public(lambda x1, x2, /: power(x1, x2), "pow", power.__doc
 
 
 def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Computes x to the power of y, as floats: integers become the default float.
+    """Computes x raised to the power y in floating point; integers become floats.
 
     Args:
       x: bases.
       y: exponents, broadcast against `x`.
 
-    Returns: Powers, of a float or complex dtype.
+    Returns: an array of a float or complex dtype.
 
     Example:
       >>> jnp.float_power(jnp.array([2, 4]), -1)
@@ -272,7 +276,7 @@ def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def _custom_jvp_named(name: str, function: Callable[..., Any]) -> custom_jvp:
-    """`custom_jvp(function)` whose equations carry `name` and share one program."""
+    """Returns `custom_jvp(function)`, whose equations are named `name` and share one jaxpr."""
     function.__name__ = name
     wrapper = custom_jvp(function)
     wrapper.shares_program = True
@@ -288,14 +292,14 @@ def _logaddexp(x1: ArrayLike, x2: ArrayLike) -> Array:
         return binary.complex(unary.real(total), _wrap_between(unary.imag(total), np.pi))
     top = binary.max(x1, x2)
     delta = binary.sub(x1, x2)
-    undefined = isnan(delta)  # infinities of one sign
+    undefined = isnan(delta)  # equal infinities
     other = binary.add(x1, x2)
     total = binary.add(top, unary.log1p(unary.exp(unary.neg(unary.abs(delta)))))
     return select.select(undefined, other, total)
 
 
 def _wrap_between(x: ArrayLike, bound: float) -> Array:
-    """`x` brought into [-bound, bound) by multiples of 2 bound."""
+    """Returns `x` wrapped into [-bound, bound) by adding a multiple of 2 * bound."""
     width = promotion.scalar_like(x, 2 * bound)
     moved = binary.rem(binary.add(x, promotion.scalar_like(x, bound)), width)
     moved = select.select(compare.lt(moved, zero_like(moved)), binary.add(moved, width), moved)
@@ -303,7 +307,7 @@ def _wrap_between(x: ArrayLike, bound: float) -> Array:
 
 
 def _softmax_weight(x: ArrayLike, out: ArrayLike, exp: Callable[[Any], Any]) -> Array:
-    """exp(x - out), in which infinity is taken as 0, as in JAX; NaN where both are -inf."""
+    """Computes exp(x - out), where infinite `x` counts as 0, as in JAX; NaN where both are -inf."""
 
     def finite(v: ArrayLike) -> Array:
         zero = convert.scalar_operand(0, *promotion.type_of(v))
@@ -350,7 +354,7 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Computes log(exp(x1) + exp(x2)), without overflow.
 
     Args:
-      x1: logarithms; integers become the default float.
+      x1: logarithms; integers are promoted to the default float.
       x2: logarithms, broadcast against `x1`.
 
     Returns: an array of a float or complex dtype.
@@ -366,7 +370,7 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Computes log2(2**x1 + 2**x2), without overflow.
 
     Args:
-      x1: logarithms to base 2; integers become the default float.
+      x1: logarithms to base 2; integers are promoted to the default float.
       x2: logarithms to base 2, broadcast against `x1`.
 
     Returns: an array of a float or complex dtype.
@@ -380,10 +384,11 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @partial(_custom_jvp_named, "_hypot")
 def _hypot(x: Array, y: Array) -> tuple[Array, Array, Array]:
-    """Returns the length of (x, y), and its slopes along x and y, from sides that a power of 2 scales.
+    """Returns the length of (x, y) and its partial derivatives, computed from rescaled legs.
 
-    Squares of large sides overflow and those of small ones lose digits; slopes are those of the
-    scaled sides, so they are exact where the length overflows.
+    The legs are scaled by a power of 2, since squares of large legs overflow and those of small
+    ones lose digits. The derivatives are those of the scaled legs, so they are exact where the
+    length overflows.
     """
     limits = dtypes.finfo(x.dtype)
     exponent, digits = limits.maxexp // 2 - 1, (limits.nmant + 1) // 2
@@ -425,13 +430,13 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Computes sqrt(x1**2 + x2**2), without overflow.
 
     Args:
-      x1: lengths of one side; integers become the default float.
-      x2: lengths of the other side, broadcast against `x1`.
+      x1: lengths of one leg; integers are promoted to the default float.
+      x2: lengths of the other leg, broadcast against `x1`.
 
     Returns: an array of a float dtype.
 
     Raises:
-      ValueError: for complex operands.
+      ValueError: if an operand is complex.
 
     Example:
       >>> jnp.hypot(3e30, jnp.array([4e30, 0.0]))
@@ -448,10 +453,10 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Computes the step function: 0 for negative x1, 1 for positive x1, x2 at 0.
+    """Computes the Heaviside step function: 0 for negative x1, 1 for positive x1, and x2 at 0.
 
     Args:
-      x1: where to evaluate; integers become the default float.
+      x1: the points at which to evaluate; integers are promoted to the default float.
       x2: values at 0, broadcast against `x1`.
 
     Returns: an array of a float dtype; NaN where `x1` is NaN.
@@ -476,13 +481,13 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Computes the larger element; if one is NaN, the other.
+    """Computes the elementwise maximum; if one element is NaN, returns the other.
 
     Args:
       x1: an array.
       x2: an array, broadcast against `x1`.
 
-    Returns: an array of the common dtype; see `maximum` for the function that gives NaN.
+    Returns: an array of the common dtype. `maximum` propagates NaN instead.
 
     Example:
       >>> jnp.fmax(jnp.array([1.0, jnp.nan]), jnp.array([2.0, 5.0]))
@@ -495,13 +500,13 @@ def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 @jit_when_traced
 def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Computes the smaller element; if one is NaN, the other.
+    """Computes the elementwise minimum; if one element is NaN, returns the other.
 
     Args:
       x1: an array.
       x2: an array, broadcast against `x1`.
 
-    Returns: an array of the common dtype; see `minimum` for the function that gives NaN.
+    Returns: an array of the common dtype. `minimum` propagates NaN instead.
 
     Example:
       >>> jnp.fmin(jnp.array([1.0, jnp.nan]), jnp.array([2.0, 5.0]))
@@ -531,7 +536,7 @@ def _euclid_step(state: tuple[Any, Any]) -> tuple[Any, Any]:
 
 @jit_when_traced(compiled_from=LARGE)
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Computes greatest common divisors, which are nonnegative; gcd(0, 0) is 0.
+    """Computes greatest common divisors, elementwise; they are nonnegative, and gcd(0, 0) is 0.
 
     Args:
       x1: integers.
@@ -540,7 +545,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     Returns: an array of the common integer dtype.
 
     Raises:
-      ValueError: unless both are integers.
+      ValueError: unless both operands are integers.
 
     Example:
       >>> jnp.gcd(jnp.array([12, -9]), 6)
@@ -555,7 +560,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 @jit_when_traced(compiled_from=LARGE)
 def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Computes least common multiples, which are nonnegative; 0 where an operand is 0.
+    """Computes least common multiples, elementwise; they are nonnegative, 0 where an operand is.
 
     Args:
       x1: integers.
@@ -564,7 +569,7 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     Returns: an array of the common integer dtype.
 
     Raises:
-      ValueError: unless both are integers.
+      ValueError: unless both operands are integers.
 
     Example:
       >>> jnp.lcm(jnp.array([4, 5]), 6)

@@ -1,12 +1,12 @@
 """Methods and properties of arrays: `x.sum()`, `x.T`, `x.at`, iteration.
 
-They are gathered on the class `ArrayMethods`, which is never instantiated: `jitney.wiring` copies
+They are collected in the class `ArrayMethods`, which is never instantiated: `jitney.wiring` copies
 its attributes to `core.array.Array`, so that arrays and tracers have them. Each calls the function
-of the same name in `jax.numpy`. Operators are in `jitney.numpy.operators`.
+of the same name in `jax.numpy`. Operators are defined in `jitney.numpy.operators`.
 """
 
-# The functions are imported where they are called: they are made of modules that want arrays with
-# methods, and most programs use few of them.
+# The functions are imported where they are called: their modules need arrays that have methods, and
+# most programs use few of them.
 from __future__ import annotations
 
 import sys
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jitney.runtime.device import Device
 
 
-# Checkers know what else an array has; at run time, methods are taken from here one by one.
+# Type checkers see the other attributes of arrays; at run time, methods are copied from here.
 if TYPE_CHECKING:
     _Base = Array
 else:
@@ -37,13 +37,13 @@ else:
 
 
 class ArrayMethods(_Base):
-    """The methods that arrays and tracers share, besides operators."""
+    """The methods and properties that arrays and tracers share, except operators."""
 
     # --- elements ---------------------------------------------------------------------------------
 
     @property
     def at(self) -> IndexUpdateHelper:
-        """For updates by index: `x.at[index].set(y)` is `x` with `x[index] = y`."""
+        """Helper for updates by index: `x.at[index].set(y)` is `x` with `x[index] = y`."""
         return IndexUpdateHelper(self)
 
     def __getitem__(self, index: Index, /) -> Array:
@@ -111,11 +111,11 @@ class ArrayMethods(_Base):
     def astype(
         self, dtype: DTypeLike | None, copy: bool = False, device: Device | Sharding | None = None
     ) -> Array:
-        """Returns the values converted to `dtype`; the default float if that is None."""
+        """Returns the elements converted to `dtype`, or to the default float if it is None."""
         return views.astype(self, dtype, copy=copy, device=device)
 
     def view(self, dtype: DTypeLike | None = None, type: None = None) -> Array:
-        """Returns the same bytes read as `dtype`; the last axis grows or shrinks."""
+        """Reinterprets the bytes as `dtype`; the last axis is resized accordingly."""
         if type is not None:
             raise NotImplementedError(
                 f"Array.view: `type` must be None, as arrays have no subclasses, but got {type!r}"
@@ -123,43 +123,43 @@ class ArrayMethods(_Base):
         return views.view(self, dtype)
 
     def to_device(self, device: Device | Sharding, *, stream: object = None) -> Array:
-        """The array on a device, or where a sharding says; of a tracer, moved within the program."""
+        """Returns the array on a device or with a sharding; in a trace, records the move."""
         from jitney.api.device_put import device_put
 
         return device_put(self, device)
 
     def byteswap(self) -> Array:
-        """Returns the bytes of each element in reversed order."""
+        """Returns the array with the bytes of each element reversed."""
         return views.byteswap(self)
 
     def copy(self) -> Array:
-        """Returns a copy."""
+        """Returns a copy of the array."""
         from jitney.numpy.creation import copy
 
         return copy(self)
 
     @property
     def real(self) -> Array:
-        """Real parts."""
+        """The real part of the array."""
         from jitney.numpy.complex_parts import real
 
         return real(self)
 
     @property
     def imag(self) -> Array:
-        """Imaginary parts."""
+        """The imaginary part of the array."""
         from jitney.numpy.complex_parts import imag
 
         return imag(self)
 
     def conj(self) -> Array:
-        """Complex conjugates."""
+        """Returns the complex conjugate, elementwise."""
         from jitney import numpy as jnp
 
         return jnp.conjugate(self)
 
     def conjugate(self) -> Array:
-        """Complex conjugates."""
+        """Returns the complex conjugate, elementwise."""
         from jitney import numpy as jnp
 
         return jnp.conjugate(self)
@@ -168,12 +168,12 @@ class ArrayMethods(_Base):
 
     @property
     def T(self) -> Array:
-        """All axes in reversed order."""
+        """The array with all axes in reversed order."""
         return transpose(self, tuple(range(self.ndim))[::-1])
 
     @property
     def mT(self) -> Array:
-        """Exchanges the last two axes."""
+        """The array with its last two axes exchanged."""
         if self.ndim < 2:
             raise ValueError(
                 f"Array.mT: the array must have two axes or more, but it has shape {self.shape}"
@@ -194,7 +194,7 @@ class ArrayMethods(_Base):
         order: str = "C",
         out_sharding: Sharding | PartitionSpec | None = None,
     ) -> Array:
-        """Returns the elements in another shape, given as a tuple or as one argument per axis."""
+        """Returns the elements in another shape, passed as a tuple or as one argument per axis."""
         from jitney.numpy.manipulation import reshape
 
         shape: Any = args[0] if len(args) == 1 else args
@@ -203,7 +203,7 @@ class ArrayMethods(_Base):
     def flatten(
         self, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
     ) -> Array:
-        """Flattens an array to one axis."""
+        """Flattens the array to one axis."""
         from jitney.numpy.manipulation import ravel
 
         return ravel(self, order=order, out_sharding=out_sharding)
@@ -211,13 +211,13 @@ class ArrayMethods(_Base):
     def ravel(
         self, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
     ) -> Array:
-        """Flattens an array to one axis."""
+        """Flattens the array to one axis."""
         from jitney.numpy.manipulation import ravel
 
         return ravel(self, order=order, out_sharding=out_sharding)
 
     def transpose(self, *args: SupportsIndex | Sequence[SupportsIndex] | None) -> Array:
-        """Axes in the given order, reversed by default."""
+        """Permutes the axes into the given order, which is the reverse by default."""
         if not args:
             axes: Any = None
         elif len(args) == 1:
@@ -250,7 +250,7 @@ class ArrayMethods(_Base):
         total_repeat_length: int | None = None,
         out_sharding: Sharding | PartitionSpec | None = None,
     ) -> Array:
-        """Each element several times."""
+        """Repeats each element along `axis`, or each element of the flattened array."""
         from jitney import numpy as jnp
 
         return jnp.repeat(
@@ -273,7 +273,7 @@ class ArrayMethods(_Base):
         indices_are_sorted: bool = False,
         fill_value: ArrayLike | None = None,
     ) -> Array:
-        """Elements at `indices` along `axis`."""
+        """Returns the elements at `indices` along `axis`."""
         from jitney import numpy as jnp
 
         return jnp.take(
@@ -286,7 +286,7 @@ class ArrayMethods(_Base):
         out: None = None,
         mode: str = "raise",
     ) -> Array:
-        """Elements of `choices[x[i]]`."""
+        """Selects elements from the arrays `choices` by the indices in this array."""
         from jitney import numpy as jnp
 
         return jnp.choose(self, choices, out, mode)
@@ -300,7 +300,7 @@ class ArrayMethods(_Base):
         size: int | None = None,
         fill_value: ArrayLike = 0,
     ) -> Array:
-        """Slices where `condition` holds."""
+        """Returns the slices along `axis` for which `condition` is true."""
         from jitney import numpy as jnp
 
         return jnp.compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
@@ -308,25 +308,25 @@ class ArrayMethods(_Base):
     def nonzero(
         self, *, fill_value: ArrayLike | None = None, size: int | None = None
     ) -> tuple[Array, ...]:
-        """Indices of the elements that are not zero."""
+        """Returns the indices of the elements that are not zero."""
         from jitney import numpy as jnp
 
         return jnp.nonzero(self, size=size, fill_value=fill_value)
 
     def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
-        """Elements limited to [min, max]."""
+        """Clips the elements to [min, max]."""
         from jitney import numpy as jnp
 
         return jnp.clip(self, min, max)
 
     def round(self, decimals: int = 0, out: None = None) -> Array:
-        """Elements rounded to `decimals` decimal places."""
+        """Rounds the elements to `decimals` decimal places."""
         from jitney import numpy as jnp
 
         return jnp.round(self, decimals, out)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-        """Returns the diagonal of two axes, as the last axis."""
+        """Returns the diagonal of two axes as the last axis."""
         from jitney import numpy as jnp
 
         return jnp.diagonal(self, offset, axis1, axis2)
@@ -342,7 +342,7 @@ class ArrayMethods(_Base):
         stable: bool = True,
         descending: bool = False,
     ) -> Array:
-        """Elements in ascending order along `axis`."""
+        """Sorts the elements along `axis`, in ascending order by default."""
         from jitney import numpy as jnp
 
         return jnp.sort(self, axis, kind=kind, order=order, stable=stable, descending=descending)
@@ -356,13 +356,13 @@ class ArrayMethods(_Base):
         stable: bool = True,
         descending: bool = False,
     ) -> Array:
-        """Indices that sort along `axis`."""
+        """Returns the indices that sort the array along `axis`."""
         from jitney import numpy as jnp
 
         return jnp.argsort(self, axis, kind=kind, order=order, stable=stable, descending=descending)
 
     def argpartition(self, kth: int, axis: int = -1) -> Array:
-        """Indices that partition along `axis`."""
+        """Returns the indices that partition the array along `axis`."""
         from jitney import numpy as jnp
 
         return jnp.argpartition(self, kth, axis)
@@ -375,21 +375,21 @@ class ArrayMethods(_Base):
         *,
         method: str = "scan",
     ) -> Array:
-        """Positions at which to insert `v` to keep the array sorted."""
+        """Returns the positions at which to insert `v` to keep the array sorted."""
         from jitney import numpy as jnp
 
         return jnp.searchsorted(self, v, side, sorter, method=method)
 
 
 def _rows(x: Array) -> list[Array]:
-    """Returns the elements along the first axis."""
+    """Returns the slices along the first axis."""
     if x.ndim == 0:
         raise TypeError("iteration needs an axis, but the array is a scalar, of rank 0")
     if type(x) is ArrayImpl and x.placement is None:
         aval = x.aval.update(shape=x.shape[1:])
         return [array_from_numpy(np.asarray(row), aval) for row in x._data()]
     if type(x) is ArrayImpl and not x.is_fully_replicated and x.is_fully_addressable:
-        return _rows(array_from_numpy(x._data(), explicit.typed(x.aval, None)))  # whole, on no mesh
+        return _rows(array_from_numpy(x._data(), explicit.typed(x.aval, None)))  # on no mesh
     return list(unstack(x)) if x.shape[0] else []
 
 

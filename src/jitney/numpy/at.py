@@ -1,8 +1,8 @@
-"""Updates of elements by index: `x.at[index].set(y)`, `x.at[index].add(y)` and their like.
+"""Updates of elements by index: `x.at[index].set(y)`, `x.at[index].add(y)` and the like.
 
-Arrays are immutable: an update is a new array. Positions out of range are not updated unless a
-`mode` says otherwise; of several updates of one position, `set` keeps one and the others combine
-them all.
+Arrays are immutable: an update returns a new array. Positions out of range are not updated unless
+`mode` says otherwise. If a position is updated several times, `set` keeps one of the values, and
+the other methods combine all of them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ScatterOp = Callable[..., Any]
 
 
 class Update(Protocol):
-    """The method of an update: takes the new values, and the keywords common to all."""
+    """An update method, called with the new values and the keywords common to all."""
 
     def __call__(
         self,
@@ -60,16 +60,16 @@ def _scattering(
     printed: str,
     returns: str = "a new array",
 ) -> Update:
-    """Returns the update that a scatter makes, in programs, and NumPy, where it may.
+    """Returns the update method of a scatter function; eagerly, NumPy computes it where it may.
 
     Args:
-      name: of the method.
-      scatter: function of lax.
-      ufunc: combines old and new elements; None: new ones replace the old.
+      name: the name of the method.
+      scatter: the lax function.
+      ufunc: combines old and new elements; if None, new elements replace old ones.
       doc: the first line of the method's docstring.
-      example: a call of it, as Python code, for the docstring.
-      printed: what Python shows as its result.
-      returns: what it returns, for the docstring.
+      example: a call of the method, as Python code, for the docstring.
+      printed: the result of `example` as Python prints it.
+      returns: a description of the result, for the docstring.
     """
 
     def update(
@@ -107,9 +107,10 @@ def _combining(
     printed: str,
     returns: str = "a new array",
 ) -> Update:
-    """The update by a function of the whole array and of one that is 1 where nothing is updated.
+    """Returns the update method that applies `function` to the whole array and an array of factors.
 
-    Repeated positions multiply their values. For the arguments see `_scattering`.
+    The factors are 1 at elements that are not updated; values for repeated positions are
+    multiplied. For the arguments see `_scattering`.
     """
 
     def update(
@@ -140,7 +141,7 @@ def _combining(
 def _method(
     update: Callable[..., Array], name: str, doc: str, example: str, printed: str, returns: str
 ) -> Update:
-    """`update` as the documented method `name` of `IndexUpdateRef`."""
+    """Returns `update` as the documented method `name` of `IndexUpdateRef`."""
     update.__name__, update.__qualname__ = name, f"IndexUpdateRef.{name}"
     update.__doc__ = f"""{doc}
 
@@ -157,7 +158,7 @@ def _method(
 
 
 class IndexUpdateHelper:
-    """The value of `x.at`, to be indexed."""
+    """The value of `x.at`; indexing it returns an `IndexUpdateRef`."""
 
     __slots__ = ("array",)
 
@@ -172,16 +173,16 @@ class IndexUpdateHelper:
 
 
 class IndexUpdateRef:
-    """The value of `x.at[index]`: elements to read or update.
+    """The value of `x.at[index]`: a selection of elements to read or update.
 
-    The keywords are common to all methods:
+    These keywords are common to all methods:
 
-      indices_are_sorted: a promise that positions ascend.
-      unique_indices: a promise that no position comes twice.
-      mode: what happens with positions out of range: "drop" or "fill" ignore them (the default for
-        updates), "clip" takes the nearest, "promise_in_bounds" says that there are none.
+      indices_are_sorted: a promise that positions are in ascending order.
+      unique_indices: a promise that no position occurs twice.
+      mode: how positions out of range are handled: "drop" and "fill" ignore them (the default for
+        updates), "clip" uses the nearest position, "promise_in_bounds" asserts that there are none.
       wrap_negative_indices: whether negative positions count from the end.
-      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
+      out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Example:
       >>> x = jnp.zeros(4)
@@ -213,8 +214,10 @@ class IndexUpdateRef:
         """Returns the elements; `fill_value` for positions out of range if `mode` is "fill".
 
         Args:
-          mode: what positions out of range give: by default the nearest element, as `x[index]`.
-          fill_value: NaN by default, of integers the least one (of unsigned ones the greatest).
+          mode: how positions out of range are handled; by default the nearest element is returned,
+            as by `x[index]`.
+          fill_value: NaN by default; for signed integers the smallest value, for unsigned ones the
+            largest.
 
         Returns: an array of the indexed shape.
 
@@ -282,10 +285,10 @@ class IndexUpdateRef:
         mode: str | GatherScatterMode | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """x[index] = func(x[index]); once for each time that a position comes.
+        """Sets x[index] to func(x[index]), applied once for each occurrence of a position.
 
         Args:
-          func: is called on a scalar and may not close over tracers.
+          func: a function of a scalar; it may not close over tracers.
 
         Returns: a new array.
 
@@ -323,9 +326,9 @@ IndexUpdateRef.__name__ = IndexUpdateRef.__qualname__ = "_IndexUpdateRef"
 def _update_at_once(
     x: Array, index: Index, values: ArrayLike, ufunc: np.ufunc | None
 ) -> Array | None:
-    """Returns the updated array, by NumPy; None where it may differ from ours.
+    """Returns the updated array, computed by NumPy; None where NumPy's result may differ.
 
-    `ufunc` combines old and new elements; without one, new ones replace the old.
+    `ufunc` combines old and new elements; without one, new elements replace old ones.
     """
     old = host_path.eager_data(x)
     if old is None:
@@ -351,7 +354,7 @@ def _update_at_once(
     try:
         part = None
         if key and all([type(k) is np.ndarray and k.dtype.kind != "b" for k in key]):
-            # (To read that many elements only for their rank would take as long as to write them.)
+            # (Gathering the elements only for their rank would take as long as writing them.)
             rank = max([k.ndim for k in key]) + old.ndim - len(key)
         else:
             part = old[key]
@@ -362,16 +365,16 @@ def _update_at_once(
         if ufunc is None:
             out[key] = new
         elif any(type(k) is np.ndarray for k in key):
-            ufunc.at(out, key, new)  # positions may come twice
+            ufunc.at(out, key, new)  # positions may occur twice
         else:
             with float_errors.ignored():
                 out[key] = ufunc(part, new)
     except (IndexError, ValueError):
-        return None  # out of range, or an error to explain
+        return None  # out of range, or an error for the general path to report
     return host_path.array_from_numpy(out, x.aval)
 
 
-# Python scalar -> kinds of dtypes that hold it without promotion.
+# The kinds of dtypes that hold a Python scalar of each type without promotion.
 _HOLDS = {bool: "biu", int: "iufc", float: "fc"}
 
 
@@ -389,7 +392,7 @@ def scatter_update(
     unique_indices: bool = False,
     wrap_negative_indices: bool = True,
 ) -> Array:
-    """`x` with `values` scattered to `index` by one of the scatter functions of lax.
+    """Returns `x` with `values` scattered to `index` by one of the scatter functions of lax.
 
     Values are broadcast to the indexed shape. The dtype of the result is that of `x`.
 
@@ -407,7 +410,7 @@ def scatter_update(
     shape = p.result_shape
     _warn_if_unsafe(aval.dtype, values)
     if type(values) is bool and dtypes.issubdtype(aval.dtype, np.integer):
-        values = int(values)  # integers hold it without loss, even where promotion is strict
+        values = int(values)  # lossless, even under strict promotion
     operand, values = promotion.promote_dtypes(x, values)
     if 0 in shape:
         return x
@@ -435,7 +438,7 @@ def scatter_update(
 
 
 def _array_of(values: Any) -> Any:
-    """Values as an operand; nested sequences become arrays."""
+    """Returns values as an operand; nested sequences are converted to arrays."""
     if isinstance(values, np.ndarray | np.generic | bool | int | float | complex) or hasattr(
         values, "__jax_array__"
     ):
@@ -462,7 +465,7 @@ def _warn_if_unsafe(dtype: np.dtype, values: ArrayLike) -> None:
     if source == dtype or dtypes.is_extended(dtype) or dtypes.is_extended(source):
         return
     if source == np.bool_ and dtypes.issubdtype(dtype, np.integer):
-        return  # without loss, even where promotion is strict
+        return  # lossless, even under strict promotion
     common, _ = dtypes.common_type(((dtype, False), (source, aval.weak_type)))
     if common != dtype:
         warn(

@@ -1,6 +1,6 @@
 """Means and variances over axes, weighted or not.
 
-The common arguments are those of `numpy.reductions`.
+The common arguments are those of `jitney.numpy.reductions`.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def mean(
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      dtype: of the result; by default that of `a`, or the default float for integers.
+      dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      where: truth values, broadcast to `a`; elements where they are false are left out.
+      keepdims: whether reduced axes are kept, with size 1.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out.
 
     Example:
       >>> jnp.mean(jnp.array([[1, 2], [3, 4]]), axis=0)
@@ -122,14 +122,16 @@ def average(
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      weights: of the shape of `a`, or of its sizes along `axis`; all 1 by default.
-      returned: whether the sum of weights is returned too.
-      keepdims: whether reduced axes stay, with size 1.
+      weights: an array of the shape of `a`, or of its sizes along `axis`; by default all weights
+        are 1.
+      returned: whether to return the sum of the weights as well.
+      keepdims: whether reduced axes are kept, with size 1.
 
-    Returns: an array of inexact dtype; with `returned`, the pair of it and the sum of weights.
+    Returns: an array of inexact dtype; with `returned`, a pair of the average and the sum of the
+      weights.
 
     Raises:
-      ValueError: if the shape of the weights does not fit.
+      ValueError: if the shape of the weights does not match.
 
     Example:
       >>> jnp.average(jnp.array([1.0, 3.0]), weights=jnp.array([3.0, 1.0]))
@@ -209,23 +211,23 @@ def var(
     mean: ArrayLike | None = None,
     correction: ArrayLike | None = None,
 ) -> Array:
-    """Computes the variance over axes: squared distances from the mean, divided by n - ddof.
+    """Computes the variance over axes: the sum of squared deviations from the mean, over n - ddof.
 
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      dtype: of the result; by default that of `a`, or the default float for integers.
+      dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
-      ddof: subtracted from the number n of elements in the divisor.
-      keepdims: whether reduced axes stay, with size 1.
-      where: truth values, broadcast to `a`; elements where they are false are left out.
-      mean: the mean, with reduced axes kept, if it is known.
-      correction: another name of `ddof`.
+      ddof: subtracted from the number of elements n in the divisor.
+      keepdims: whether reduced axes are kept, with size 1.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out.
+      mean: the mean, if it is known, with reduced axes kept.
+      correction: an alias of `ddof`.
 
-    Returns: an array of real dtype, of complex numbers too; NaN where n is at most `ddof`.
+    Returns: an array of real dtype, even if `a` is complex; NaN where n is at most `ddof`.
 
     Raises:
-      ValueError: if `ddof` and `correction` are given both.
+      ValueError: if both `ddof` and `correction` are given.
 
     Example:
       >>> jnp.var(jnp.array([1.0, 2.0, 3.0, 6.0]))
@@ -246,7 +248,7 @@ def _checked(dtype: DTypeLike | None, name: str) -> np.dtype[Any] | None:
 
 
 def var_dtypes(old: np.dtype[Any], dtype: DTypeLike | None) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """Returns (dtype of the computation, of the result) of a variance."""
+    """Returns the dtypes of the computation and of the result of a variance."""
     if dtype is None:
         inexact = promotion.to_inexact(old)
         result = np.dtype(np.finfo(inexact).dtype) if promotion.is_complex(inexact) else inexact
@@ -317,18 +319,18 @@ def std(
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      dtype: of the result; by default that of `a`, or the default float for integers.
+      dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       ddof: subtracted from the number of elements in the divisor.
-      keepdims: whether reduced axes stay, with size 1.
-      where: truth values, broadcast to `a`; elements where they are false are left out.
-      mean: the mean, with reduced axes kept, if it is known.
-      correction: another name of `ddof`.
+      keepdims: whether reduced axes are kept, with size 1.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out.
+      mean: the mean, if it is known, with reduced axes kept.
+      correction: an alias of `ddof`.
 
     Returns: an array of real dtype.
 
     Raises:
-      ValueError: if `ddof` and `correction` are given both, or `dtype` is not inexact.
+      ValueError: if both `ddof` and `correction` are given, or `dtype` is not inexact.
 
     Example:
       >>> jnp.std(jnp.array([1.0, 3.0]))

@@ -1,4 +1,4 @@
-"""Bessel functions, in their own module so that importing the package loads no special functions."""
+"""Bessel functions, in a separate module so that `import jitney` loads no special functions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from jitney.primitives.elementwise import binary, special, unary
 
 @jit_when_traced
 def i0(x: ArrayLike) -> Array:
-    """Computes I0(x), the modified Bessel function of order 0 that is finite at 0.
+    """Computes I0(x), the modified Bessel function of the first kind of order 0.
 
     Args:
-      x: real numbers; integers become the default float.
+      x: a real array; integers are promoted to the default float.
 
     Returns: an array of a float dtype.
 
     Raises:
-      ValueError: for complex numbers.
+      ValueError: if `x` is complex.
     """
     check_arraylike("i0", x)
     if promotion.is_complex(promotion.dtype_of(x)):

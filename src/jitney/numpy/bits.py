@@ -1,4 +1,4 @@
-"""Bits as elements: `packbits`, `unpackbits`."""
+"""Conversion between integers and arrays of bits: `packbits`, `unpackbits`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UINT8 = np.dtype(np.uint8)
 
 
 def _weights(name: str, bitorder: str) -> np.ndarray:
-    """Returns the shift of each of eight bits."""
+    """Returns the shift of each of the eight bits."""
     if bitorder not in ("little", "big"):
         raise ValueError(
             f"jnp.{name}: `bitorder` must be 'little' or 'big', the bit of a byte that comes first, "
@@ -35,14 +35,14 @@ def _weights(name: str, bitorder: str) -> np.ndarray:
 
 @jit_when_traced(static_argnames=("axis", "bitorder"))
 def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
-    """Packs eight truth values along `axis` into the bits of a uint8.
+    """Packs eight elements at a time along `axis` into the bits of a uint8.
 
     Args:
-      a: integers or booleans; what is not zero is a set bit.
+      a: integers or booleans; a nonzero element is a set bit.
       axis: the axis; if None, `a` is flattened.
-      bitorder: "big": the first is the highest bit; or "little".
+      bitorder: "big" if the first element is the most significant bit, "little" if it is the least.
 
-    Returns: an array of dtype uint8; missing bits at the end are 0.
+    Returns: an array of dtype uint8; a last incomplete byte is filled with zeros.
 
     Raises:
       TypeError: for other dtypes.
@@ -79,9 +79,9 @@ def unpackbits(
     """Unpacks the bits of each uint8 as eight elements along `axis`; see `packbits`.
 
     Args:
-      a: of dtype uint8.
+      a: an array of dtype uint8.
       axis: the axis; if None, `a` is flattened.
-      count: how many bits are wanted; if negative, how many to leave out at the end.
+      count: how many bits to return; if negative, how many to omit at the end. Missing bits are 0.
       bitorder: as in `packbits`.
 
     Returns: zeros and ones of dtype uint8.

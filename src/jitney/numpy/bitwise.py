@@ -1,4 +1,4 @@
-"""Operations on bits of integers and truth values: `bitwise_and`, `left_shift` and their like."""
+"""Bitwise operations on integers and booleans: `bitwise_and`, `left_shift` and the like."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OPERANDS = """
 def _bits(
     name: str, op: Callable[[Any, Any], Any], doc: str, example: str, printed: str
 ) -> BinaryFunction:
-    """A function of two operands of one integer or boolean dtype; see `arithmetic.arithmetic`."""
+    """Returns a function of two integer or boolean operands; see `arithmetic.arithmetic`."""
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         if isinstance(x, Array):
@@ -71,14 +71,13 @@ bitwise_xor = _bits(
 
 
 def left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Shifts x left by y bits; also written x << y.
+    """Shifts the bits of x left by y; also written x << y.
 
     Args:
-      x: integers; booleans count as int32.
-      y: numbers of bits, broadcast against `x`.
+      x: an integer array; booleans are converted to int32.
+      y: the numbers of bits, broadcast against `x`.
 
-    Returns: an array of the common integer dtype; 0 where `y` is not less than the number of its
-      bits.
+    Returns: an array of the common integer dtype; 0 where `y` is at least its width in bits.
 
     Example:
       >>> jnp.left_shift(jnp.array([1, 3]), 2)
@@ -88,11 +87,11 @@ def left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def bitwise_left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Shifts x left by y bits; another name for `left_shift`.
+    """Shifts the bits of x left by y; an alias of `left_shift`.
 
     Args:
-      x: integers; booleans count as int32.
-      y: numbers of bits, broadcast against `x`.
+      x: an integer array; booleans are converted to int32.
+      y: the numbers of bits, broadcast against `x`.
 
     Returns: an array of the common integer dtype.
     """
@@ -100,11 +99,11 @@ def bitwise_left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Shifts x1 right by x2 bits, repeating the sign bit; also written x1 >> x2.
+    """Shifts the bits of x1 right by x2, repeating the sign bit; also written x1 >> x2.
 
     Args:
-      x1: integers; booleans count as int32.
-      x2: numbers of bits, broadcast against `x1`.
+      x1: an integer array; booleans are converted to int32.
+      x2: the numbers of bits, broadcast against `x1`.
 
     Returns: an array of the common integer dtype.
 
@@ -116,11 +115,11 @@ def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Shifts x1 right by x2 bits; another name for `right_shift`.
+    """Shifts the bits of x1 right by x2; an alias of `right_shift`.
 
     Args:
-      x1: integers; booleans count as int32.
-      x2: numbers of bits, broadcast against `x1`.
+      x1: an integer array; booleans are converted to int32.
+      x2: the numbers of bits, broadcast against `x1`.
 
     Returns: an array of the common integer dtype.
     """

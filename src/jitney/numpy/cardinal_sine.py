@@ -1,8 +1,8 @@
 """`sinc`: sin(pi x) / (pi x).
 
 A real x is reduced to r = x - round(x), which is exact: sin(pi x) is sin(pi r) with the sign of
-(-1)^round(x). So zeros at whole numbers are exact, and large operands lose no digits.
-sin(pi r) / (pi r) is its Taylor series in r^2, to the terms that count for |r| <= 1/2.
+(-1)^round(x). Zeros at integers are therefore exact, and large operands lose no digits.
+sin(pi r) / (pi r) is evaluated by its Taylor series in r^2, with as many terms as |r| <= 1/2 needs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OF_PI_X = (
     -7.304711822217775e-09, 1.7165384749821432e-10, -3.3481335350440666e-12,
 )  # fmt: skip
 _OF_X = tuple([(-1) ** n / math.factorial(2 * n + 1) for n in range(1, 10)])
-# How many count, by the size of the (real) dtype: where |r| <= 1/2, and where |pi z| < 1.
+# The number of terms by item size of the (real) dtype: for |r| <= 1/2, and for |pi z| < 1.
 _REAL_TERMS, _COMPLEX_TERMS = {4: 6, 8: 11}, {4: 5, 8: 9}
 
 
@@ -52,7 +52,7 @@ def sinc(x: ArrayLike, /) -> Array:
             _of_real(convert.convert_element_type(operand, np.float32)), aval.dtype
         )
     result = _of_real(operand)
-    is_number = aval.weak_type and not aval.shape  # of arrays JAX's results are strongly typed
+    is_number = aval.weak_type and not aval.shape  # for arrays, JAX's results are strongly typed
     return convert.convert(result, aval.dtype, True) if is_number else result
 
 
@@ -65,13 +65,13 @@ def _of_real(x: Array) -> Array:
     series = [np.array(c, dtype) for c in _OF_PI_X[: _REAL_TERMS[dtype.itemsize]]]
     change = binary.mul(square, polynomial(square, series))  # sin(pi r) / (pi r) - 1
     near_zero = binary.add(np.array(1, dtype), change)
-    sine = binary.add(r, binary.mul(r, change))  # over pi
+    sine = binary.add(r, binary.mul(r, change))  # divided by pi
     half = binary.mul(np.array(0.5, dtype), nearest)
     even = binary.mul(np.array(2, dtype), select.round(half, _TO_EVEN))
     is_odd, is_near_zero = compare.ne(even, nearest), compare.eq(nearest, np.array(0, dtype))
     divisor = where(is_odd, unary.neg(x), where(is_near_zero, 1, x))
     elsewhere = binary.div(sine, divisor)
-    # 0 where x is whole, with the derivative of the quotient.
+    # 0 where x is an integer, with the derivative of the quotient.
     is_whole = compare.eq(r, np.array(0, dtype))
     elsewhere = where(is_whole, binary.sub(elsewhere, stop_gradient(elsewhere)), elsewhere)
     return where(is_near_zero, near_zero, elsewhere)

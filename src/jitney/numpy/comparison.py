@@ -1,4 +1,4 @@
-"""Comparisons and logic: `equal`, `less`, `logical_and`, `isclose`, `array_equal` and their like.
+"""Comparisons and logic: `equal`, `less`, `logical_and`, `isclose`, `array_equal` and the like.
 
 Complex numbers are ordered by their real parts, then by their imaginary parts.
 """
@@ -44,15 +44,15 @@ _OPERANDS = """
 def _comparison(
     name: str, op: Function, doc: str, example: str, printed: str, *, ordered: bool = True
 ) -> Function:
-    """Returns a function of two operands.
+    """Returns a comparison function of two operands.
 
     Args:
-      name: of the function.
+      name: the name of the function.
       op: the lax comparison that computes it.
       doc: the first line of its docstring.
-      example: a call of it, as Python code, for the docstring.
-      printed: what Python shows as its result.
-      ordered: whether it depends on the order of complex numbers.
+      example: a call of the function, as Python code, for the docstring.
+      printed: the result of `example` as Python prints it.
+      ordered: whether `op` is an order, for which complex numbers are compared lexicographically.
     """
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
@@ -68,7 +68,7 @@ def _comparison(
         x, y = promote_args(name, x, y)
         dtype = promotion.dtype_of(x)
         if dtype == dtypes.float0 and op in (compare.eq, compare.ne):
-            # Values that hold nothing are equal; nothing else can be said of them.
+            # float0 values hold no data, so all of them are equal, and no order is defined on them.
             return full(broadcast_shapes(shape_of(x), shape_of(y)), op is compare.eq, _BOOL)
         if ordered and promotion.is_complex(dtype):
             return _lexicographic(op, x, y)
@@ -86,7 +86,7 @@ _REAL: frozenset[Any] = _FLOATS | frozenset(map(np.dtype, "bhilBHIL"))
 
 
 def _lexicographic(op: Function, x: ArrayLike, y: ArrayLike) -> Array:
-    """`op` of real parts, or of imaginary parts where the real ones are equal."""
+    """Compares real parts by `op`, and imaginary parts where the real parts are equal."""
     ties = compare.eq(unary.real(x), unary.real(y))
     by_imag = op(unary.imag(x), unary.imag(y))
     by_real = op(unary.real(x), unary.real(y))
@@ -121,7 +121,7 @@ greater_equal = _comparison(
 
 
 def _logical(name: str, op: Function, doc: str, example: str, printed: str) -> Function:
-    """Returns a function of the truth of two operands, by `op` of booleans; see `_comparison`."""
+    """Returns a function of the truth values of two operands, by `op`; see `_comparison`."""
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = promote_args(name, x, y)
@@ -170,7 +170,7 @@ def isclose(
       atol: absolute tolerance.
       equal_nan: whether NaN is close to NaN.
 
-    Returns: booleans of the shape to which the operands broadcast. Equal infinities are close.
+    Returns: an array of booleans of the broadcast shape. Equal infinities are close.
 
     Example:
       >>> jnp.isclose(jnp.array([1.0, 1.1]), 1.000001)
@@ -232,11 +232,11 @@ def _truth(value: bool) -> Array:
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
-    """Returns True if shapes and all elements are equal.
+    """Returns True if both arrays have the same shape and equal elements.
 
     Args:
-      a1: an array, or what `asarray` makes one of.
-      a2: likewise.
+      a1: an array, or anything that `asarray` accepts.
+      a2: an array, or anything that `asarray` accepts.
       equal_nan: whether NaN equals NaN.
 
     Returns: a boolean scalar.
@@ -263,8 +263,8 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Returns True if the arrays are equal after broadcasting; False if they do not broadcast.
 
     Args:
-      a1: an array, or what `asarray` makes one of.
-      a2: likewise.
+      a1: an array, or anything that `asarray` accepts.
+      a2: an array, or anything that `asarray` accepts.
 
     Returns: a boolean scalar.
 

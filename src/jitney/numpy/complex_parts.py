@@ -1,4 +1,4 @@
-"""Parts, angles and conjugates of complex numbers."""
+"""Real and imaginary parts, arguments and conjugates of complex arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jitney.primitives.elementwise import binary, compare, convert, unary
 
 
 def conjugate(x: ArrayLike, /) -> Array:
-    """Computes the complex conjugate; returns real numbers unchanged.
+    """Computes the complex conjugate, elementwise; returns real arrays unchanged.
 
     Example:
       >>> z = jnp.array([3 + 4j, -1j])
@@ -33,7 +33,7 @@ conj: UnaryFunction = public(lambda x, /: conjugate(x), "conj", conjugate.__doc_
 
 
 def real(val: ArrayLike, /) -> Array:
-    """Returns the real part; real numbers unchanged.
+    """Returns the real part, elementwise; returns real arrays unchanged.
 
     Example:
       >>> jnp.real(jnp.array([1 + 2j]))
@@ -46,7 +46,7 @@ def real(val: ArrayLike, /) -> Array:
 
 
 def imag(val: ArrayLike, /) -> Array:
-    """Returns the imaginary part; zeros for real numbers.
+    """Returns the imaginary part, elementwise; zeros for real arrays.
 
     Example:
       >>> jnp.imag(jnp.array([1 + 2j]))
@@ -62,11 +62,11 @@ def imag(val: ArrayLike, /) -> Array:
 
 @partial(jit_when_traced, static_argnames=("deg",))
 def angle(z: ArrayLike, deg: bool = False) -> Array:
-    """Computes the argument of complex numbers, in (-pi, pi].
+    """Computes the argument of complex numbers, elementwise, in (-pi, pi].
 
     Args:
-      z: numbers; that of real scalars has the default dtype of floats.
-      deg: whether to give degrees instead of radians.
+      z: an array. For real scalars and integers the result has the default float dtype.
+      deg: whether to return degrees instead of radians.
 
     Example:
       >>> jnp.angle(jnp.array([1.0, 1j]), deg=True)

@@ -1,4 +1,4 @@
-"""Choice between arrays by conditions: `where`, `select`, `piecewise`."""
+"""Selection between arrays by conditions: `where`, `select`, `piecewise`."""
 
 from __future__ import annotations
 
@@ -51,23 +51,25 @@ def where(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> Array | tuple[Array, ...]:
-    """Selects `x` where `condition` holds, else `y`; with `condition` alone, returns its indices.
+    """Selects `x` where `condition` is true, else `y`; with `condition` alone, returns its indices.
 
     Args:
-      condition: truth values (what is not zero is true).
-      x: values where it holds, broadcast.
+      condition: an array of booleans; nonzero elements are true.
+      x: values where the condition is true, broadcast.
       y: values elsewhere, broadcast.
-      size: with one argument: how many indices are wanted, for use under `jit`.
-      fill_value: with one argument: what fills up to `size`.
+      size: with `condition` alone: the number of indices to return, for use under `jit`.
+      fill_value: with `condition` alone: the index that pads the result to `size`.
 
-    Returns: an array of the common shape and dtype; with one argument, a tuple of arrays of
-      indices, one for each axis, as of `nonzero`.
+    Returns: an array of the common shape and dtype; with `condition` alone, a tuple of index
+      arrays, one for each axis, like `nonzero`.
 
     Raises:
-      ValueError: if one of `x` and `y` is missing, or if the keywords come with them.
+      ValueError: if only one of `x` and `y` is passed, or if `size` or `fill_value` is passed with
+        them.
 
-    Both `x` and `y` are computed everywhere, and differentiated: where one of them would give NaN, its
-    operand should be replaced by a harmless one first.
+    Both `x` and `y` are computed and differentiated everywhere. If one of them is NaN where it is
+    not selected, replace its operand by a harmless value there first; otherwise gradients may be
+    NaN.
 
     Example:
       >>> x = jnp.array([4.0, 0.0, -9.0])
@@ -93,12 +95,12 @@ def where(
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
-    """Selects from the choice whose condition is the first to hold; `default` if none does.
+    """Selects each element from the choice whose condition is the first to be true.
 
     Args:
-      condlist: arrays of truth values.
-      choicelist: as many arrays; all are broadcast together.
-      default: values where no condition holds.
+      condlist: arrays of booleans.
+      choicelist: an array of values for each condition; all are broadcast together.
+      default: the values where no condition is true.
 
     Returns: an array of the common shape and dtype.
 
@@ -124,7 +126,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
     conditions = [broadcast_to(c, shape) for c in conditions]
     choices = [broadcast_to(c, shape) for c in choices]
     none = creation.full_like(conditions[0], False)
-    # The first condition that holds, counted from 1; 0 is the default.
+    # The index of the first condition that is true, counted from 1; 0 is the default.
     index = argmax(stack([none, *conditions]), axis=0)
     return lax_select.select_n(index, broadcast_to(default, shape), *choices)
 
@@ -136,22 +138,22 @@ def piecewise(
     *args: PyTree,
     **kw: PyTree,
 ) -> Array:
-    """Functions of `x`, each where its condition is the last to hold.
+    """Applies to each element of `x` the function whose condition is the last to hold.
 
     Args:
       x: an array.
-      condlist: conditions; one array, or a sequence of them.
-      funclist: for each condition a function of arrays, or a value; one more is for where none
-        holds, 0 by default.
-      *args: handed to the functions.
-      **kw: handed to the functions.
+      condlist: the conditions: an array of booleans, or a sequence of such arrays.
+      funclist: a function of arrays, or a value, for each condition. One more may follow, for
+        elements where no condition holds; they are 0 by default.
+      *args: further positional arguments of the functions.
+      **kw: keyword arguments of the functions.
 
     Returns: an array of the shape and dtype of `x`.
 
     Raises:
-      ValueError: if the number of functions fits no number of conditions.
+      ValueError: if the number of functions does not match the number of conditions.
 
-    Unlike in NumPy, every function is called on the whole of `x`.
+    Every function is evaluated for all of `x`; NumPy evaluates it only where it is selected.
 
     Example:
       >>> x = jnp.array([-2.0, 1.0, 3.0])
@@ -174,7 +176,7 @@ def piecewise(
     value = convert.as_value(x)
     rank = conditions.ndim - 1
     none = creation.full((1, *conditions.shape[1:]), False, np.dtype(bool))
-    # The running count of conditions that hold is greatest first at the last of them.
+    # The running count of true conditions first reaches its maximum at the last of them.
     index = argmax(cumsum(concatenate([none, conditions]), axis=0), axis=0)
     index = broadcast_to(index, value.shape) if rank != value.ndim else index
     cases: list[Any] = []
@@ -182,7 +184,7 @@ def piecewise(
         if not callable(function):
             cases.append(broadcast_to(convert.convert(function, value.dtype), value.shape))
             continue
-        # Where another function counts, this one's derivative must not.
+        # Where another function is selected, the derivative of this one must not contribute.
         here = compare.eq(index, convert.scalar_operand(k, index.dtype, False))
         operand = value
         if promotion.is_inexact(value.dtype):
@@ -194,10 +196,10 @@ def piecewise(
 
 
 def _with_default(funclist: Sequence[Any], count: int) -> list[Any]:
-    """Returns what is computed where none of `count` conditions holds, and where each of them does.
+    """Returns the function where none of `count` conditions is true, then those of the conditions.
 
     Raises:
-      ValueError: if there are more or fewer functions, or no conditions.
+      ValueError: if the number of functions does not match, or there are no conditions.
     """
     n_functions = len(funclist)
     if n_functions not in (count, count + 1):

@@ -1,4 +1,4 @@
-"""Products of batches of matrices as one contraction: which axes are contracted, and which stay."""
+"""Batched matrix products as one contraction: which axes are contracted, and which remain."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int
 
 @record(frozen=True)
 class Contraction:
-    """A plan for a product of batches of matrices as one contraction.
+    """A plan for computing a batched matrix product as one contraction.
 
     Attributes:
-      squeezed_a, squeezed_b: axes of size 1 that are taken away first.
+      squeezed_a, squeezed_b: axes of size 1 that are removed first.
       numbers: the dimension numbers of the contraction.
-      perm: the axes of the result in order; None if they are.
-      ones: axes of size 1 that the result gets.
+      perm: the permutation that orders the axes of the result; None if they are in order.
+      ones: axes of size 1 that are inserted into the result.
     """
 
     squeezed_a: tuple[int, ...]
@@ -38,17 +38,17 @@ def contraction(
 
     Args:
       left: the shape of the first operand: (*batch, row, n), or (*batch, n) unless `row`.
-      right: of the second: (*batch, n, column), or (*batch, n) unless `column`.
-      row, column: whether there are these axes.
-      placed: whether users say how the result lies. Batch axes then stay, as axes of size 1 may be
-        divided, too, by axes of the mesh of size 1.
+      right: the shape of the second operand: (*batch, n, column), or (*batch, n) unless `column`.
+      row, column: whether the operands have these axes.
+      placed: whether the caller specifies the sharding of the result. Batch axes are then kept,
+        since axes of size 1 may be sharded along mesh axes of size 1.
 
     Raises:
       ValueError: if the batch axes cannot be broadcast.
     """
     batch_a, batch_b = left[: len(left) - 1 - row], right[: len(right) - 1 - column]
     rank = len(broadcast_shapes(batch_a, batch_b))
-    # A batch axis that one operand lacks, or has with size 1, is a free axis of the other.
+    # A batch axis that is missing in one operand, or of size 1 there, is a free axis of the other.
     lacks_a, lacks_b = rank - len(batch_a), rank - len(batch_b)
     full_a, full_b = (1,) * lacks_a + batch_a, (1,) * lacks_b + batch_b
     axes_a = [
@@ -64,7 +64,7 @@ def contraction(
     shared = [j for j in axes_a if j in axes_b]
     contract = ((len(axes_a) + row,), (len(axes_b),))
     batch = (tuple([axes_a.index(j) for j in shared]), tuple([axes_b.index(j) for j in shared]))
-    # Axes of the result: shared, those of a alone, row, those of b alone, column.
+    # Axes of the result: shared ones, those of a alone, row, those of b alone, column.
     rows, columns = ["row"] * row, ["column"] * column
     alone_a, alone_b = ([j for j in axes if j not in shared] for axes in (axes_a, axes_b))
     names = [*shared, *alone_a, *rows, *alone_b, *columns]

@@ -1,4 +1,4 @@
-"""Conversion of the argument of `array`: arrays, scalars, sequences, convertible objects."""
+"""Conversion of the argument of `array`: arrays, scalars, sequences and convertible objects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NONE = "jnp.array: None has no value; leave it out, or put jnp.nan where a numb
 
 
 def array_of(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int) -> Array:
-    """See `jitney.numpy.creation.array`."""
+    """Converts `x` to an array; see `jitney.numpy.creation.array`."""
     kind = type(x)
     if isinstance(x, Array):
         out = copy_p.bind(x) if must_copy else x
@@ -52,7 +52,7 @@ def array_of(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int)
 
 
 def _strong(x: Array) -> Array:
-    """`x` as a strongly typed array: what an object converts itself to is not a Python scalar."""
+    """Returns `x` strongly typed, since the result of `__jax_array__` is not a Python scalar."""
     aval = aval_of(x)
     return convert(x, aval.dtype) if aval.weak_type else x
 
@@ -95,7 +95,7 @@ def _integer(x: complex, dtype: Any) -> np.ndarray:
 
 def _as_ndarray(x: object, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np.ndarray:
     if isinstance(x, np.ndarray) and isinstance(x, np.ma.MaskedArray):
-        get_aval(x)  # refuses it
+        get_aval(x)  # raises for it
     try:
         value = np.asarray(x) if dtype is None else np.asarray(x, dtypes.physical_dtype(dtype))
     except TypeError:
@@ -113,7 +113,7 @@ def _as_ndarray(x: object, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np
 
 
 def _of_numpy(value: np.ndarray, dtype: Any) -> Array:
-    """Returns a NumPy array as ours, of canonical dtype."""
+    """Returns a NumPy array as a jitney array of canonical dtype."""
     target = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
     value = copied(value, target)
     if state.trace is state.eval_trace:
@@ -172,7 +172,7 @@ def _common_dtype(leaves: list[Any]) -> np.dtype:
 
 
 def _of_plain_sequence(xs: Sequence[Any], leaves: list[Any], dtype: Any) -> Array:
-    """Converts a sequence without arrays of ours, by NumPy alone."""
+    """Converts a sequence that contains no jitney arrays by NumPy alone."""
     if any(x is None for x in leaves):
         raise ValueError(_NONE)
     if dtype is None:
@@ -201,7 +201,7 @@ def _of_plain_sequence(xs: Sequence[Any], leaves: list[Any], dtype: Any) -> Arra
 
 
 def _uneven(rows: list[Any]) -> str:
-    """Returns a description of the parts of nested lists that have unequal lengths."""
+    """Describes the elements of nested lists that have unequal lengths."""
     shape: tuple[int, ...] = ()
     level: list[Any] = [rows]
     while all(isinstance(x, list) for x in level):
@@ -227,7 +227,7 @@ def _dtype_of_scalars(leaves: list[Any], kinds: set[type]) -> np.dtype:
 
 
 def _joined(xs: PyTree, dtype: dtypes.DType) -> Array:
-    """Nested sequences with arrays among them, joined level by level."""
+    """Joins nested sequences that contain arrays, level by level."""
     if not isinstance(xs, list | tuple):
         if isinstance(xs, Array):
             return convert(xs, dtype)

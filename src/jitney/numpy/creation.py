@@ -1,6 +1,6 @@
-"""Arrays made of Python and NumPy values: `array`, `asarray`; and filled ones: `zeros`, `full`.
+"""Creation of arrays: from Python and NumPy values (`array`, `asarray`), or filled (`zeros`).
 
-Values are copied in: what the user does to a NumPy array afterwards does not reach ours.
+Elements are copied: later changes of a NumPy array do not affect arrays created from it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _ORDER = "jnp.{}: `order` must be 'K', as arrays do not tell how elements lie in
 
 
 class Shaped(Protocol):
-    """Has a shape and a dtype, as `ShapeDtypeStruct`s do."""
+    """An object that has a shape and a dtype, such as a `ShapeDtypeStruct`."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -75,18 +75,19 @@ def array(
     """Creates an array from `object`.
 
     Args:
-      object: a scalar, an array, a nested sequence of these, or anything NumPy makes an array of.
-      dtype: that of the result; by default the common dtype of the elements: int32, float32 or
-        complex64 for Python numbers unless 64-bit types are enabled.
-      copy: whether an array that is right already must be copied.
+      object: a scalar, an array, a nested sequence of these, or anything else that NumPy converts
+        to an array.
+      dtype: the dtype of the result; by default the common dtype of the elements, which is int32,
+        float32 or complex64 for Python scalars unless 64-bit types are enabled.
+      copy: whether to copy an array that could be returned as it is.
       order: "K" or None; arrays are stored in row-major order.
-      ndmin: the least rank; axes of size 1 are put in front.
-      device: where to put it: a Device or a Sharding; nowhere in particular by default.
-      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
+      ndmin: the minimum rank; axes of size 1 are prepended.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Raises:
-      TypeError: if the values are not numbers.
-      ValueError: if lengths of nested sequences differ.
+      TypeError: if the elements are not numeric.
+      ValueError: if nested sequences have unequal lengths.
       OverflowError: if the dtype cannot hold a Python integer.
 
     Example:
@@ -101,19 +102,19 @@ def array(
     if dtype is not None:
         dtype = user_dtype(dtype, "array")
     if copy and isinstance(object, np.ma.MaskedArray):
-        object = object.data  # a copy is of the data, the mask is left behind
+        object = object.data  # the data is copied without the mask
     device = with_devices(device)
     _check_is_there(object, device)
     return placed(array_of(object, dtype, bool(copy), ndmin), device, out_sharding)
 
 
 def _check_is_there(x: object, device: Device | Sharding | None) -> None:
-    """Raises ValueError if the user has put an array on other devices than those that are asked for."""
+    """Raises ValueError if an array is committed to devices other than the requested ones."""
     if device is None or not isinstance(x, ArrayImpl) or x.placement is None:
         return
     asked = as_sharding(device)
     if isinstance(asked, NamedSharding) and isinstance(asked.mesh, AbstractMesh):
-        return  # says how the array is divided, not on which devices
+        return  # specifies a partitioning, not devices
     if asked.device_set != x.placement.device_set:
         raise ValueError(
             f"an array stays on its devices, but {x.aval.str_short()} is on {x.placement} and is "
@@ -131,19 +132,20 @@ def asarray(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Converts `a` to an array, without a copy if it is one.
+    """Converts `a` to an array; returns an array as it is, without a copy.
 
     Args:
-      a: a scalar, an array, a nested sequence of these, or anything NumPy makes an array of.
-      dtype: that of the result; see `array` for the default.
+      a: a scalar, an array, a nested sequence of these, or anything else that NumPy converts to an
+        array.
+      dtype: the dtype of the result; see `array` for the default.
       order: "K" or None; arrays are stored in row-major order.
-      copy: True for a copy in any case.
-      device: where to put it: a Device or a Sharding; nowhere in particular by default.
-      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
+      copy: whether to copy in any case.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Raises:
-      TypeError: if the values are not numbers.
-      ValueError: if lengths of nested sequences differ.
+      TypeError: if the elements are not numeric.
+      ValueError: if nested sequences have unequal lengths.
       OverflowError: if the dtype cannot hold a Python integer.
 
     Example:
@@ -171,7 +173,7 @@ def _filled(shape: ShapeLike, value: int, dtype: DTypeLike | None, name: str) ->
 def _shape_and_dtype(
     shape: ShapeLike, dtype: DTypeLike | None, name: str
 ) -> tuple[tuple[int, ...], Any]:
-    """Returns the checked shape and dtype of a new array."""
+    """Validates and returns the shape and the dtype of a new array."""
     if type(shape) is int and type(dtype) is int:
         raise TypeError(
             f"jnp.{name}: `dtype` must be a data type, but it is '{dtype}'; the sizes of a shape "
@@ -185,14 +187,15 @@ def _shape_and_dtype(
 
 
 def _constant(shape: tuple[int, ...], value: ArrayLike, dtype: Any, weak_type: bool) -> Any:
-    """`value` everywhere; outside of traces one fill of memory."""
+    """Returns an array filled with `value`; outside of traces, this is one fill of memory."""
     if dtype == dtypes.float0:
-        return np.zeros(shape, dtype)  # tangents of integers are not operands
+        return np.zeros(shape, dtype)  # tangents of integers are never operands
     if dtypes.is_extended(dtype):
         return broadcast_to_shape(convert(value, dtype), shape)
     if state.trace is state.eval_trace and min(shape, default=0) >= 0 and len(shape) <= MAX_AXES:
         scalar = scalar_operand(value, dtype, weak_type)
-        # Compared by bytes: -0.0 is not zero here. Memory that is zero already costs nothing.
+        # The bytes are compared, since -0.0 is not zero here. Memory that is already zero costs
+        # nothing.
         is_zero = not any(np.asarray(scalar).tobytes())
         filled = np.zeros(shape, dtype) if is_zero else np.full(shape, scalar, dtype)
         return array_from_numpy(filled, shaped_array(shape, dtype, weak_type))
@@ -200,14 +203,14 @@ def _constant(shape: tuple[int, ...], value: ArrayLike, dtype: Any, weak_type: b
 
 
 def _unspecified(shape: tuple[int, ...], dtype: dtypes.DType, weak_type: bool) -> Any:
-    """Returns an array that is about to be overwritten: zeros, in programs by primitive `empty`."""
+    """Returns an array that will be overwritten: zeros, or the primitive `empty` in a trace."""
     if state.trace is state.eval_trace or dtype == dtypes.float0 or dtypes.is_extended(dtype):
         return _constant(shape, 0, dtype, weak_type)
     return convert(lax_creation.empty(shape, dtype), dtype, weak_type)
 
 
 def broadcast_to_shape(x: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Scalar `x` repeated to `shape`; a value even if that is ()."""
+    """Broadcasts the scalar `x` to `shape`; returns an array or tracer even if `shape` is ()."""
     from jitney.primitives.array.broadcasting import broadcast
 
     return broadcast(as_value(x) if not shape else x, shape)
@@ -224,10 +227,10 @@ def zeros(
     """Returns an array of zeros.
 
     Args:
-      shape: of the result; an integer stands for one axis.
-      dtype: of the result; the default float (float32) if none is given.
-      device: where to put it: a Device or a Sharding; nowhere in particular by default.
-      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
+      shape: the shape of the result; an integer stands for one axis.
+      dtype: the dtype of the result; the default float (float32) if none is given.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Example:
       >>> jnp.zeros((2, 3))
@@ -248,10 +251,10 @@ def ones(
     """Returns an array of ones.
 
     Args:
-      shape: of the result; an integer stands for one axis.
-      dtype: of the result; the default float (float32) if none is given.
-      device: where to put it: a Device or a Sharding; nowhere in particular by default.
-      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
+      shape: the shape of the result; an integer stands for one axis.
+      dtype: the dtype of the result; the default float (float32) if none is given.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Example:
       >>> jnp.ones(3, dtype=int)
@@ -268,13 +271,13 @@ def empty(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Returns an array with unspecified contents; in this package they are zeros.
+    """Returns an array with unspecified contents; this implementation fills it with zeros.
 
     Args:
-      shape: of the result; an integer stands for one axis.
-      dtype: of the result; the default float (float32) if none is given.
-      device: where to put it: a Device or a Sharding; nowhere in particular by default.
-      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
+      shape: the shape of the result; an integer stands for one axis.
+      dtype: the dtype of the result; the default float (float32) if none is given.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Example:
       >>> jnp.empty((2,), dtype=jnp.int32)
@@ -297,14 +300,14 @@ def full(
     """Returns an array of `shape` filled with `fill_value`.
 
     Args:
-      shape: of the result; an integer stands for one axis.
+      shape: the shape of the result; an integer stands for one axis.
       fill_value: a scalar, or an array that is broadcast to `shape`.
-      dtype: of the result; that of `fill_value` by default.
-      device: where to put it: a Device or a Sharding; nowhere in particular by default.
-      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
+      dtype: the dtype of the result; that of `fill_value` by default.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Raises:
-      TypeError: if `fill_value` is a Python complex number, and `dtype` that of real numbers.
+      TypeError: if `fill_value` is a Python complex number and `dtype` is real.
       ValueError: if `fill_value` cannot be broadcast to `shape`.
 
     Example:
@@ -336,7 +339,7 @@ def _full(
 def _prototype(
     name: str, a: ArrayLike | Shaped, dtype: DTypeLike | None, shape: ShapeLike | None
 ) -> tuple[tuple[int, ...], Any, bool]:
-    """Shape, dtype and weakness of an array like `a`."""
+    """Returns the shape, the dtype and the weak type of an array like `a`."""
     if not isinstance(a, Array) and hasattr(a, "shape") and hasattr(a, "dtype"):
         like: Any = a
         old_shape, old = tuple(like.shape), like.dtype
@@ -360,7 +363,7 @@ def _like(
     dtype: DTypeLike | None,
     shape: ShapeLike | None,
 ) -> Array:
-    """`value` in the shape and dtype of `a`; for None the contents are unspecified."""
+    """Returns `value` in the shape and dtype of `a`; for None the contents are unspecified."""
     extents, resolved, weak = _prototype(name, a, dtype, shape)
     dtypes.check_valid_dtype(resolved)
     if value is None:
@@ -377,14 +380,14 @@ def zeros_like(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Zeros of the shape and dtype of `a` where these are not given.
+    """Returns zeros of the shape and dtype of `a`, unless others are passed.
 
     Args:
       a: an array, or anything that has a shape and a dtype.
-      dtype: another dtype.
-      shape: another shape.
-      device: where to put it: a Device or a Sharding; nowhere in particular by default.
-      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
+      dtype: the dtype of the result; that of `a` by default.
+      shape: the shape of the result; that of `a` by default.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Example:
       >>> jnp.zeros_like(jnp.array([1.5, 2.5]))
@@ -403,14 +406,14 @@ def ones_like(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Ones of the shape and dtype of `a` where these are not given.
+    """Returns ones of the shape and dtype of `a`, unless others are passed.
 
     Args:
       a: an array, or anything that has a shape and a dtype.
-      dtype: another dtype.
-      shape: another shape.
-      device: where to put it: a Device or a Sharding; nowhere in particular by default.
-      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
+      dtype: the dtype of the result; that of `a` by default.
+      shape: the shape of the result; that of `a` by default.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Example:
       >>> jnp.ones_like(jnp.arange(3))
@@ -428,13 +431,13 @@ def empty_like(
     *,
     device: Device | Sharding | None = None,
 ) -> Array:
-    """Zeros of the shape and dtype of `prototype` where these are not given.
+    """Returns an array like `prototype` with unspecified contents; this implementation uses zeros.
 
     Args:
       prototype: an array, or anything that has a shape and a dtype.
-      dtype: another dtype.
-      shape: another shape.
-      device: where to put it: a Device or a Sharding; where the prototype was put by default.
+      dtype: the dtype of the result; that of `prototype` by default.
+      shape: the shape of the result; that of `prototype` by default.
+      device: where to create the array: a Device or a Sharding; that of the prototype by default.
 
     Example:
       >>> jnp.empty_like(jnp.arange(3), dtype=bool)
@@ -454,15 +457,15 @@ def full_like(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Returns an array like `a`, filled with `fill_value`.
+    """Returns an array of the shape and dtype of `a`, filled with `fill_value`.
 
     Args:
       a: an array, or anything that has a shape and a dtype.
       fill_value: a scalar, or an array that is broadcast.
-      dtype: another dtype.
-      shape: another shape.
-      device: where to put it: a Device or a Sharding; nowhere in particular by default.
-      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
+      dtype: the dtype of the result; that of `a` by default.
+      shape: the shape of the result; that of `a` by default.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Example:
       >>> jnp.full_like(jnp.arange(3), 2.9)
@@ -478,7 +481,7 @@ def full_like(
 
 @one_operation
 def copy(a: ArrayLike, order: str | None = None) -> Array:
-    """Copies `a`.
+    """Returns a copy of `a`.
 
     Args:
       a: an array.
@@ -501,13 +504,14 @@ def frombuffer(
     count: int = -1,
     offset: int = 0,
 ) -> Array:
-    r"""Copies the bytes of `buffer` to an array of `dtype`.
+    r"""Copies the bytes of `buffer` into an array of `dtype`.
 
     Args:
-      buffer: an object with bytes in memory.
-      dtype: of the bytes; in the result a 64-bit type becomes one of 32 bits unless they are enabled.
-      count: how many elements; -1 for all.
-      offset: position of the first byte.
+      buffer: an object that supports the buffer protocol.
+      dtype: how to interpret the bytes; 64-bit elements are converted to 32 bits unless 64-bit
+        types are enabled.
+      count: the number of elements to read; -1 for all.
+      offset: the position of the first byte.
 
     Returns: an array of rank 1.
 
@@ -519,13 +523,13 @@ def frombuffer(
 
 
 def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
-    """Parses numbers in `string`, separated by `sep`.
+    """Parses the numbers in a string, separated by `sep`.
 
     Args:
       string: the text.
-      dtype: of the numbers.
-      count: how many to read; -1 for all.
-      sep: what is between them.
+      dtype: the dtype of the result.
+      count: how many numbers to read; -1 for all.
+      sep: the separator between numbers.
 
     Returns: an array of rank 1.
 
@@ -543,8 +547,8 @@ def from_dlpack(
 
     Args:
       x: the object.
-      device: where to put it.
-      copy: True for a copy; False to raise an error if one is necessary.
+      device: where to put the array: a Device or a Sharding.
+      copy: True to copy in any case; False to raise an error if a copy is necessary.
 
     Example:
       >>> import numpy as np

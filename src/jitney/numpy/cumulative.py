@@ -1,4 +1,4 @@
-"""Running sums and products along an axis: `cumsum`, `cumprod`, `cumulative_sum` and their kin."""
+"""Running sums and products along an axis: `cumsum`, `cumprod`, `cumulative_sum` and the like."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def _running(
     nan_as: int | None = None,
     promote: bool = False,
 ) -> Array:
-    """Returns a running fold by the lax function `op`, of all elements in order if `axis` is None.
+    """Computes a running reduction by the lax function `op`; if `axis` is None, `a` is flattened.
 
     Args:
-      nan_as: what counts for NaN.
-      promote: whether small integers become the default integer.
+      nan_as: the value that replaces NaN.
+      promote: whether small integers are promoted to the default integer.
     """
     x = promotion.ensure_arraylike(name, a)
     out_dtype: Any = None if dtype is None else convert.user_dtype(dtype, name)
@@ -61,7 +61,7 @@ def _running(
 
             out_dtype = sum_dtype(x.dtype)
     if out_dtype == _BOOL:
-        # Of booleans, sums and products are whether there was a true one, and whether all were.
+        # For booleans, the sum is whether any element so far is true, the product whether all are.
         ordered = _RUNNING_TRUTH[op](convert.convert(convert.convert(x, _BOOL), _INT8), axis)
         return convert.convert(ordered, _BOOL)
     return op(convert.convert(x, out_dtype), axis)
@@ -88,9 +88,9 @@ def cumsum(
 
     Args:
       a: an array.
-      axis: along which to sum; if None, `a` is flattened.
-      dtype: of the sum; by default that of `a`, of booleans int32. Small integer types stay what they
-        are, unlike in NumPy.
+      axis: the axis along which to sum; if None, `a` is flattened.
+      dtype: the dtype of the sum; by default that of `a`, or the default integer for booleans.
+        Small integer dtypes are not promoted, unlike in NumPy.
       out: must be None.
 
     Returns: an array of the shape of `a`, or of rank 1 if `axis` is None.
@@ -114,8 +114,8 @@ def cumprod(
 
     Args:
       a: an array.
-      axis: along which to multiply; if None, `a` is flattened.
-      dtype: of the product; by default that of `a`, of booleans int32.
+      axis: the axis along which to multiply; if None, `a` is flattened.
+      dtype: the dtype of the product; by default that of `a`, or the default integer for booleans.
       out: must be None.
 
     Returns: an array of the shape of `a`, or of rank 1 if `axis` is None.
@@ -136,8 +136,8 @@ def nancumsum(
 
     Args:
       a: an array.
-      axis: along which to sum; if None, `a` is flattened.
-      dtype: of the sum; by default that of `a`, of booleans int32.
+      axis: the axis along which to sum; if None, `a` is flattened.
+      dtype: the dtype of the sum; by default that of `a`, or the default integer for booleans.
       out: must be None.
 
     Returns: an array of the shape of `a`, or of rank 1 if `axis` is None.
@@ -158,8 +158,8 @@ def nancumprod(
 
     Args:
       a: an array.
-      axis: along which to multiply; if None, `a` is flattened.
-      dtype: of the product; by default that of `a`, of booleans int32.
+      axis: the axis along which to multiply; if None, `a` is flattened.
+      dtype: the dtype of the product; by default that of `a`, or the default integer for booleans.
       out: must be None.
 
     Returns: an array of the shape of `a`, or of rank 1 if `axis` is None.
@@ -208,9 +208,10 @@ def cumulative_sum(
 
     Args:
       x: an array of rank 1 or more.
-      axis: along which to sum; may be left out for rank 1.
-      dtype: of the sum; by default that of `x`, but of integers of fewer bits int32 or uint32.
-      include_initial: whether a 0 comes first, so that the axis grows by 1.
+      axis: the axis along which to sum; may be omitted for rank 1.
+      dtype: the dtype of the sum; by default that of `x`, or the default integer of the same
+        signedness for narrower integers.
+      include_initial: whether to prepend a 0, so that the size of the axis grows by 1.
 
     Raises:
       ValueError: for scalars, or if `axis` is missing.
@@ -237,9 +238,9 @@ def cumulative_prod(
 
     Args:
       x: an array of rank 1 or more.
-      axis: along which to multiply; may be left out for rank 1.
-      dtype: of the product; by default that of `x`.
-      include_initial: whether a 1 comes first, so that the axis grows by 1.
+      axis: the axis along which to multiply; may be omitted for rank 1.
+      dtype: the dtype of the product; by default that of `x`.
+      include_initial: whether to prepend a 1, so that the size of the axis grows by 1.
 
     Raises:
       ValueError: for scalars, or if `axis` is missing.

@@ -1,4 +1,4 @@
-"""Decompositions of matrices in the manner of NumPy: Cholesky, eigenvalues, QR, singular values."""
+"""Matrix decompositions of `numpy.linalg`: Cholesky, eigenvalues, QR, singular values."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from jitney.primitives.linalg import matrix_helpers as mat
 
 
 class EigResult(NamedTuple):
-    """Eigenvalues, and eigenvectors in columns."""
+    """The result of `eig`: eigenvalues, and eigenvectors as columns."""
 
     eigenvalues: Array
     eigenvectors: Array
 
 
 class EighResult(NamedTuple):
-    """Ascending eigenvalues, and eigenvectors in columns."""
+    """The result of `eigh`: eigenvalues in ascending order, and eigenvectors as columns."""
 
     eigenvalues: Array
     eigenvectors: Array
 
 
 class QRResult(NamedTuple):
-    """Q with orthonormal columns, R upper triangular."""
+    """The result of `qr`: Q with orthonormal columns, and upper triangular R."""
 
     Q: Array
     R: Array
 
 
 class SVDResult(NamedTuple):
-    """Singular vectors in columns of U and rows of Vh, singular values S descending."""
+    """The result of `svd`: singular vectors U and Vh, and singular values S, descending."""
 
     U: Array
     S: Array
@@ -48,15 +48,15 @@ class SVDResult(NamedTuple):
 
 @jit_when_traced(static_argnames=("upper", "symmetrize_input"), compiled_from=LARGE)
 def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
-    """Computes lower triangular L with a = L @ L^H, or upper triangular U with a = U^H @ U.
+    """Computes the Cholesky factor L with a = L @ L^H (lower), or U with a = U^H @ U (upper).
 
     Args:
       a: Hermitian positive definite matrices (..., n, n).
-      upper: whether U is returned.
-      symmetrize_input: whether (a + a^H) / 2 is taken in place of `a`.
+      upper: whether to return U instead of L.
+      symmetrize_input: whether to factor (a + a^H) / 2 instead of `a`.
 
-    Returns: an array of the shape of `a`; NaN where `a` is not positive definite, for which NumPy
-      raises an error.
+    Returns: an array of the shape of `a`; NaN for matrices that are not positive definite (NumPy
+      raises an error).
 
     Example:
       >>> jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
@@ -69,13 +69,13 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
 
 
 def eig(a: ArrayLike) -> EigResult:
-    """Computes eigenvalues and (right) eigenvectors of square matrices.
+    """Computes the eigenvalues and right eigenvectors of square matrices.
 
     Args:
       a: matrices (..., n, n).
 
-    Returns: complex eigenvalues (..., n) and eigenvectors (..., n, n) in columns. They are complex
-      even where they have no imaginary parts, unlike in NumPy.
+    Returns: complex eigenvalues (..., n) and eigenvectors (..., n, n) as columns. They are complex
+      even where all imaginary parts are zero, unlike in NumPy.
 
     Example:
       >>> values, vectors = jnp.linalg.eig(jnp.array([[2.0, 0.0], [0.0, 3.0]]))
@@ -88,12 +88,12 @@ def eig(a: ArrayLike) -> EigResult:
 
 @jit_when_traced
 def eigvals(a: ArrayLike) -> Array:
-    """Computes eigenvalues of square matrices.
+    """Computes the eigenvalues of square matrices.
 
     Args:
       a: matrices (..., n, n).
 
-    Returns: a complex array (..., n), in no special order.
+    Returns: a complex array (..., n), in no particular order.
 
     Example:
       >>> jnp.linalg.eigvals(jnp.array([[2.0, 0.0], [0.0, 3.0]]))
@@ -105,17 +105,17 @@ def eigvals(a: ArrayLike) -> Array:
 
 @jit_when_traced(static_argnames=("UPLO", "symmetrize_input"))
 def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
-    """Computes eigenvalues and eigenvectors of Hermitian matrices.
+    """Computes the eigenvalues and eigenvectors of Hermitian matrices.
 
     Args:
       a: matrices (..., n, n).
-      UPLO: which triangle counts, "L" (also if None) or "U".
-      symmetrize_input: whether (a + a^H) / 2 is taken.
+      UPLO: which triangle is read, "L" (also if None) or "U".
+      symmetrize_input: whether to decompose (a + a^H) / 2 instead of `a`.
 
-    Returns: real eigenvalues (..., n), ascending, and eigenvectors (..., n, n) in columns.
+    Returns: real eigenvalues (..., n), ascending, and eigenvectors (..., n, n) as columns.
 
     Raises:
-      ValueError: for another `UPLO`.
+      ValueError: if `UPLO` is another string.
 
     Example:
       >>> values, vectors = jnp.linalg.eigh(jnp.array([[2.0, 1.0], [1.0, 2.0]]))
@@ -133,17 +133,17 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
 
 @jit_when_traced(static_argnames=("UPLO", "symmetrize_input"))
 def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
-    """Computes eigenvalues of Hermitian matrices.
+    """Computes the eigenvalues of Hermitian matrices.
 
     Args:
       a: matrices (..., n, n).
-      UPLO: which triangle counts, "L" (also if None) or "U".
-      symmetrize_input: whether (a + a^H) / 2 is taken.
+      UPLO: which triangle is read, "L" (also if None) or "U".
+      symmetrize_input: whether to decompose (a + a^H) / 2 instead of `a`.
 
-    Returns: a real array (..., n), ascending.
+    Returns: a real array (..., n), in ascending order.
 
     Raises:
-      ValueError: for another `UPLO`.
+      ValueError: if `UPLO` is another string.
 
     Example:
       >>> jnp.linalg.eigvalsh(jnp.array([[2.0, 1.0], [1.0, 2.0]])).round(4)
@@ -168,12 +168,12 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult: ...
 
 @jit_when_traced(static_argnames=("mode",))
 def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
-    """Computes Q with orthonormal columns and upper triangular R such that a = Q @ R.
+    """Computes the QR decomposition a = Q @ R: Q has orthonormal columns, R is upper triangular.
 
     Args:
       a: matrices (..., m, n).
-      mode: "reduced": Q is (..., m, k) with k = min(m, n), and so by its old name "full"; "complete": Q
-        is square; "r": R alone; "raw": Householder vectors and their factors.
+      mode: "reduced" (or its legacy alias "full"): Q is (..., m, k) with k = min(m, n); "complete":
+        Q is square; "r": R alone; "raw": the Householder vectors and their scalar factors.
 
     Returns: a `QRResult`, or an array for mode "r".
 
@@ -200,7 +200,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
 
 
 def lax_geqrf(a: Array) -> tuple[Array, Array]:
-    """Returns (R with Householder vectors below it, their factors)."""
+    """Returns R with the Householder vectors below its diagonal, and their scalar factors."""
     from jitney.primitives.linalg.factorizations import geqrf_p
 
     return geqrf_p.bind(a)
@@ -246,15 +246,17 @@ def svd(
 
     Args:
       a: matrices (..., m, n).
-      full_matrices: whether U and Vh are square.
-      compute_uv: whether vectors are wanted.
+      full_matrices: whether U and Vh are square matrices.
+      compute_uv: whether to compute U and Vh.
       hermitian: whether `a` is known to be Hermitian.
-      subset_by_index: the half-open range of singular values wanted, of reduced size.
+      subset_by_index: the half-open range of the singular values to return, with the sizes reduced
+        to it.
 
-    Returns: an `SVDResult`, its S (..., min(m, n)) descending; or S alone unless `compute_uv`.
+    Returns: an `SVDResult`, with S (..., min(m, n)) in descending order; S alone unless
+      `compute_uv`.
 
     Raises:
-      ValueError: if `subset_by_index` comes with `full_matrices` and vectors.
+      ValueError: if `subset_by_index` is combined with `full_matrices` and `compute_uv`.
 
     Example:
       >>> jnp.linalg.svd(jnp.array([[3.0, 0.0], [0.0, -4.0]]), compute_uv=False)
@@ -289,12 +291,12 @@ def svd(
 
 @jit_when_traced
 def svdvals(x: ArrayLike, /) -> Array:
-    """Computes the singular values.
+    """Computes the singular values of matrices.
 
     Args:
       x: matrices (..., m, n).
 
-    Returns: a real array (..., min(m, n)), descending.
+    Returns: a real array (..., min(m, n)), in descending order.
 
     Example:
       >>> jnp.linalg.svdvals(jnp.array([[3.0, 0.0], [0.0, -4.0]]))

@@ -1,4 +1,4 @@
-"""Determinants, by LU decomposition, and their derivatives."""
+"""Determinants by LU decomposition, and their derivatives."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from jitney.primitives.reduction.reduce import reduce_prod, reduce_sum
 
 
 class SlogdetResult(NamedTuple):
-    """Sign (complex: phase) and logarithm of the absolute value of a determinant."""
+    """The result of `slogdet`: the sign of a determinant (a phase if complex) and log |det|."""
 
     sign: Array
     logabsdet: Array
 
 
 def _parity(pivots: Array) -> Array:
-    """Returns the number of row exchanges."""
+    """Returns the number of row exchanges that LU pivots stand for."""
     from jitney.primitives.array.creation import broadcasted_iota
 
     places = broadcasted_iota(pivots.dtype, pivots.shape, pivots.ndim - 1)
@@ -39,7 +39,7 @@ def _parity(pivots: Array) -> Array:
 
 
 def _diagonal_and_sign(a: Array) -> tuple[Array, Array, Array, Array]:
-    """Returns (factors, order, diagonal of U, sign of the permutation in the dtype of `a`)."""
+    """Returns (LU factors, permutation, diagonal of U, sign of the permutation)."""
     factors, pivots, order = lax.lu(a)
     even = 1 - 2 * (_parity(pivots) & 1)
     return factors, order, mat.diagonal(factors), convert(even, a.dtype)
@@ -48,17 +48,18 @@ def _diagonal_and_sign(a: Array) -> tuple[Array, Array, Array, Array]:
 @custom_jvp
 def _det(a: Array) -> Array:
     _, _, d, sign = _diagonal_and_sign(a)
-    # As products of elements are, which few elements are multiplied by; where it is differentiated
-    # it is strongly typed.
+    # Weakly typed for the few elements for which JAX multiplies elements directly; strongly typed
+    # when differentiated.
     weak = get_aval(a).weak_type and a.shape[-1] in (2, 3)
     return convert(sign * reduce_prod(d, (d.ndim - 1,)), a.dtype, weak)
 
 
 @_det.defjvp
 def _det_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
-    """The derivative is the trace of det(a) a^-1 @ t; it exists for singular `a`, too.
+    """The derivative is trace(adj(a) @ t): the adjugate adj(a) exists for singular `a` as well.
 
-    The last row of a system by U is multiplied by the other diagonal elements instead of divided.
+    The last row of the triangular system by U is multiplied by the other diagonal elements instead
+    of being divided by its own. This is exact if no diagonal element but the last is zero.
     """
     (a,), (t,) = primals, tangents
     factors, order, d, sign = _diagonal_and_sign(a)
@@ -80,14 +81,14 @@ def _det_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[A
     return value, reduce_sum(d_x, (d_x.ndim - 1,))
 
 
-@jit  # eager, too, as `inv`
+@jit  # compiled even in eager mode, like `inv`
 def det(a: ArrayLike) -> Array:
-    """Computes the determinant of square matrices.
+    """Computes the determinants of square matrices.
 
     Args:
       a: matrices (..., n, n).
 
-    Returns: an array (...) of inexact dtype.
+    Returns: an array of shape (...) and inexact dtype.
 
     Raises:
       ValueError: if `a` is not square.
@@ -101,19 +102,19 @@ def det(a: ArrayLike) -> Array:
     return _det(a)
 
 
-@partial(jit, static_argnames=("method",))  # eager, too, as `inv`
+@partial(jit, static_argnames=("method",))  # compiled even in eager mode, like `inv`
 def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
-    """Computes the sign of a determinant, and the logarithm of its absolute value.
+    """Computes the sign of a determinant and the logarithm of its absolute value.
 
     Args:
       a: matrices (..., n, n).
-      method: "lu" or "qr"; both names are taken, and either factorises by LU.
+      method: "lu" or "qr"; both are accepted, and both compute an LU decomposition.
 
-    Returns: two arrays (...): signs (of complex matrices phases; 0 where the determinant is 0), and
-      logarithms (-inf there).
+    Returns: two arrays of shape (...): the signs (phases for complex matrices; 0 where the
+      determinant is 0) and the logarithms (-inf where it is 0).
 
     Raises:
-      ValueError: if `a` is not square, or for other methods.
+      ValueError: if `a` is not square, or `method` is another string.
 
     Example:
       >>> sign, logarithm = jnp.linalg.slogdet(jnp.array([[0.0, 1.0], [1.0, 0.0]]))
@@ -126,7 +127,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
         raise ValueError(
             f"jnp.linalg.slogdet: `method` must be 'lu', 'qr' or None, but it is {method!r}"
         )
-    # As `det`'s, which is one product for so few elements.
+    # As in `det`, where so few elements are multiplied directly.
     weak = get_aval(a).weak_type and a.shape[-1] in (1, 2)
     return SlogdetResult(*(convert(x, x.dtype, weak) for x in _slogdet(a)))
 

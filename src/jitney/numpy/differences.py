@@ -1,4 +1,4 @@
-"""Differences and what is made of them: `diff`, `gradient`, `trapezoid`, `unwrap`, `interp`."""
+"""Finite differences and related functions: `diff`, `gradient`, `trapezoid`, `unwrap`, `interp`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BOOL = np.dtype(bool)
 
 
 def _edge(x: Array, value: ArrayLike, axis: int) -> Array:
-    """Returns the values to prepend or append to `x` along `axis`; a scalar becomes one slice."""
+    """Returns what to prepend or append to `x` along `axis`; a scalar becomes one slice."""
     promotion.check_arraylike("diff", value)
     if not shape_of(value):
         shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
@@ -52,20 +52,20 @@ def diff(
     prepend: ArrayLike | None = None,
     append: ArrayLike | None = None,
 ) -> Array:
-    """Computes differences of neighbours along `axis`, `n` times; of booleans, whether they differ.
+    """Computes differences of adjacent elements along `axis`, `n` times.
 
     Args:
       a: an array of rank 1 or more.
-      n: how often.
-      axis: the axis, which gets shorter by `n`.
-      prepend: what to put before it first; a scalar, or an array of the shape of `a` except
-        along `axis`.
-      append: what to put after it first, likewise.
+      n: how many times to take differences.
+      axis: the axis, whose size decreases by `n`.
+      prepend: what to prepend to `a` along `axis` first: a scalar, or an array of the shape of `a`
+        except along `axis`.
+      append: what to append to `a` first, likewise.
 
-    Returns: an array of the dtype of `a`.
+    Returns: an array of the dtype of `a`; for booleans, whether adjacent elements differ.
 
     Raises:
-      ValueError: if `n` is negative or `a` a scalar.
+      ValueError: if `n` is negative or `a` is a scalar.
 
     Example:
       >>> jnp.diff(jnp.array([1, 4, 9, 16]))
@@ -103,12 +103,12 @@ def diff(
 def ediff1d(
     ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
 ) -> Array:
-    """Computes differences of neighbours in the flattened array.
+    """Computes differences of adjacent elements of the flattened array.
 
     Args:
       ary: an array.
-      to_end: what to put after them.
-      to_begin: what to put before them.
+      to_end: elements to append to the differences.
+      to_begin: elements to prepend to the differences.
 
     Returns: an array of rank 1, of the dtype of `ary`.
 
@@ -134,19 +134,20 @@ def ediff1d(
 def gradient(
     f: ArrayLike, *varargs: ArrayLike, axis: Axis = None, edge_order: int | None = None
 ) -> Array | list[Array]:
-    """Derivatives along axes by central differences, by one-sided ones at the edges.
+    """Estimates derivatives along axes by central differences, one-sided at the edges.
 
     Args:
-      f: values on a grid; integers become the default float.
-      *varargs: distances: none (1), one for all axes, or one per axis; an array of rank 1 gives the
-        coordinates along an axis.
-      axis: an axis or several; all by default.
+      f: values on a grid; integers are promoted to the default float.
+      *varargs: the grid spacings: none (all are 1), one for all axes, or one per axis. A scalar is
+        a distance; an array of rank 1 contains the coordinates along an axis.
+      axis: an axis or a tuple of axes; all by default.
       edge_order: must be None.
 
-    Returns: an array of the shape of `f`, or a list of them if there are several axes.
+    Returns: an array of the shape of `f`, or a list of such arrays if there are several axes.
 
     Raises:
-      ValueError: if an axis has fewer than 2 elements.
+      ValueError: if an axis has fewer than 2 elements, or coordinates along an axis do not match
+        its size.
 
     Example:
       >>> jnp.gradient(jnp.array([0.0, 1.0, 4.0, 9.0]))
@@ -193,14 +194,14 @@ def _slopes(x: Array, h: Any, axis: int) -> Array:
 
 
 def _between(x: Array, low: int, high: int, axis: int) -> Array:
-    """Slice `high` less slice `low`."""
+    """Returns slice `high` minus slice `low` of `x` along `axis`."""
     return binary.sub(
         slice_in_dim(x, high, high + 1, axis=axis), slice_in_dim(x, low, low + 1, axis=axis)
     )
 
 
 def _uneven_slopes(x: Array, h: Array, axis: int, first: Array, last: Array) -> Array:
-    """Slopes on coordinates `h`: of the parabola through three points."""
+    """Returns slopes on coordinates `h`: inside, those of parabolas through three points."""
     if shape_of(h) != (x.shape[axis],):
         raise ValueError(
             "jnp.gradient: coordinates must be as many as `f` has elements along their axis, but "
@@ -238,11 +239,10 @@ def trapezoid(
     """Integrates along `axis` by the trapezoidal rule.
 
     Args:
-      y: values; integers become the default float.
-      x: coordinates; of rank 1 or of the shape of `y`.
-      dx: their distance, if no coordinates are given; an array is broadcast against the sums of
-        neighbours.
-      axis: the axis.
+      y: the values of the function; integers are promoted to the default float.
+      x: the coordinates, of rank 1 or of the shape of `y`.
+      dx: the spacing if `x` is None; an array is broadcast against the sums of adjacent values.
+      axis: the axis along which to integrate.
 
     Returns: an array of the shape of `y` without `axis`.
 
@@ -285,18 +285,18 @@ def unwrap(
     axis: int = -1,
     period: ArrayLike = 6.283185307179586,
 ) -> Array:
-    """Removes jumps of more than half a period from `p`, by adding multiples of the period.
+    """Removes jumps of more than half a period from `p` by adding multiples of the period.
 
     Args:
-      p: phases.
-      discont: jumps up to this stay; half a period by default.
-      axis: the axis.
+      p: an array of phases.
+      discont: jumps up to this size are kept; half a period by default.
+      axis: the axis along which to unwrap.
       period: the period; 2 pi by default.
 
-    Returns: an array of the shape of `p`; of integers with an integer period an integer.
+    Returns: an array of the shape of `p`; integer if `p` and the period are integers.
 
     Raises:
-      ValueError: for complex numbers.
+      ValueError: if `p` is complex.
 
     Example:
       >>> jnp.unwrap(jnp.array([0, 3, 1, 0]), period=4)
@@ -357,20 +357,22 @@ def interp(
     right: ArrayLike | str | None = None,
     period: ArrayLike | None = None,
 ) -> Array:
-    """Interpolates linearly between points (`xp`, `fp`), at `x`.
+    """Interpolates linearly between the points (`xp`, `fp`) at `x`.
 
     Args:
-      x: where to evaluate.
-      xp: coordinates of the points, ascending unless `period` is given.
-      fp: values there.
-      left: the value left of all points; the first one by default; "extrapolate" goes on.
-      right: the value right of all points, likewise.
-      period: the function's period; `left` and `right` have no effect then.
+      x: the coordinates at which to evaluate.
+      xp: the coordinates of the points, in ascending order unless `period` is given.
+      fp: the values at the points.
+      left: the value left of all points, by default that of the first point; "extrapolate"
+        continues the first segment.
+      right: the value right of all points, by default that of the last point; "extrapolate"
+        continues the last segment.
+      period: the period of the function, with which `left` and `right` have no effect.
 
     Returns: an array of the shape of `x`, of inexact dtype.
 
     Raises:
-      ValueError: unless `xp` and `fp` are of rank 1 and of one length.
+      ValueError: unless `xp` and `fp` have rank 1 and the same length.
 
     Example:
       >>> hours = jnp.array([0.0, 12.0, 24.0])
@@ -434,7 +436,7 @@ def _interp(
     rise = ys[i] - ys[i - 1]
     width = xs[i] - xs[i - 1]
     beyond = at - xs[i - 1]
-    # Points that coincide have no slope.
+    # Between coincident points the slope is taken as 0.
     narrow = abs(width) <= np.spacing(np.finfo(xs.dtype).eps)
     out = where(narrow, ys[i - 1], ys[i - 1] + (beyond / where(narrow, 1, width)) * rise)
     if period is not None:

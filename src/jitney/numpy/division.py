@@ -1,4 +1,4 @@
-"""Division with remainder: `floor_divide`, `remainder`, `divmod`, and C's `fmod`."""
+"""Division with remainder: `floor_divide`, `remainder`, `divmod` and `fmod`."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _BOOL = np.dtype(bool)
 
 
 def zero_like(x: ArrayLike) -> ArrayLike:
-    """0 as a scalar of the type of `x`."""
+    """Returns 0 as a scalar of the type of `x`."""
     return promotion.scalar_like(x, 0)
 
 
 @jit_when_traced
 def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Computes the largest integer not above x1 / x2; also written x1 // x2.
+    """Computes the largest integer not greater than x1 / x2, elementwise; also written x1 // x2.
 
     Args:
-      x1: dividends; booleans count as int32.
+      x1: dividends; booleans are converted to int32.
       x2: divisors, broadcast against `x1`.
 
-    Returns: quotients of the common dtype: of integers an integer, of floats a float.
+    Returns: an array of the common dtype: integers for integer operands, floats for float operands.
 
     Raises:
-      TypeError: for complex operands.
+      TypeError: if an operand is complex.
 
-    Division of integers by zero gives a number without meaning, no error.
+    The result of dividing an integer by zero is unspecified; no error is raised.
 
     Example:
       >>> jnp.floor_divide(jnp.array([7, -7]), 2)
@@ -63,7 +63,7 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
-    """Quotients and remainders: (floor_divide(x1, x2), remainder(x1, x2)).
+    """Computes quotients and remainders: (floor_divide(x1, x2), remainder(x1, x2)).
 
     Args:
       x1: dividends.
@@ -100,10 +100,11 @@ def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Computes the remainder x1 - x2 floor(x1 / x2), with the sign of x2; also written x1 % x2.
 
     Args:
-      x1: dividends; booleans count as int32.
+      x1: dividends; booleans are converted to int32.
       x2: divisors, broadcast against `x1`.
 
-    Returns: remainders of the common dtype. By 0 it is 0 for integers and NaN for floats.
+    Returns: remainders of the common dtype. For a zero divisor, it is 0 for integers and NaN for
+      floats.
 
     Example:
       >>> jnp.remainder(jnp.array([7, -7]), 3)
@@ -121,7 +122,7 @@ def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def _guard_zero(x: ArrayLike) -> ArrayLike:
-    """`x` with 1 in place of 0."""
+    """Returns `x` with 0 replaced by 1."""
     is_zero = compare.eq(x, zero_like(x))
     return where(
         is_zero,
@@ -135,13 +136,13 @@ mod: BinaryFunction = public(lambda x1, x2, /: remainder(x1, x2), "mod", remaind
 
 @jit_when_traced
 def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Computes the remainder of x1 / x2 that has the sign of x1.
+    """Computes the remainder of x1 / x2 with the sign of x1, elementwise.
 
     Args:
-      x1: dividends; booleans count as int32.
+      x1: dividends; booleans are converted to int32.
       x2: divisors, broadcast against `x1`.
 
-    Returns: remainders of the common dtype; see `remainder` for those with the sign of x2.
+    Returns: remainders of the common dtype. The result of `remainder` has the sign of x2 instead.
 
     Example:
       >>> jnp.fmod(jnp.array([7.5, -7.5]), 2)

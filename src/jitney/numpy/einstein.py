@@ -1,6 +1,6 @@
-"""Sums of products by Einstein's convention: `einsum`, `einsum_path`.
+"""Sums of products in Einstein notation: `einsum`, `einsum_path`.
 
-`opt_einsum` finds the order of contractions; each becomes one `dot_general`.
+`opt_einsum` determines the order of contractions; each contraction becomes one `dot_general`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BOOL = np.dtype(bool)
 _UINT32 = np.dtype(np.uint32)
 
 Optimize: TypeAlias = "bool | str | Sequence[tuple[int, ...]]"
-"""How to find the order of contractions: False for none, the name of a strategy, or a path."""
+"""How to order contractions: False for from left to right, the name of a strategy, or a path."""
 
 
 def einsum(
@@ -51,24 +51,26 @@ def einsum(
     _dot_general: Callable[..., Array] = dot_general,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Sums products by Einstein's convention, in an order that `opt_einsum` finds.
+    """Sums products in Einstein notation, in an order that `opt_einsum` determines.
 
     Args:
-      subscripts: names of the axes of each operand, and of the result, such as "ij,jk->ik"; names
-        missing from the result are summed over. Or the first operand, in the form with lists of axes.
-      *operands: arrays; each followed by its list of axes if there are no subscripts.
+      subscripts: the names of the axes of each operand and of the result, such as "ij,jk->ik"; axes
+        whose names are missing from the result are summed over. Alternatively the first operand, if
+        lists of axes are passed.
+      *operands: arrays, each followed by its list of axes if there are no subscripts.
       out: must be None.
-      optimize: how to find the order: a strategy of `opt_einsum` ("auto" searches exhaustively for up
-        to four operands, by cheaper algorithms for more), a path, True for "optimal", whose time is
-        exponential, or False for pairs in their order.
-      precision: handed to `dot_general`.
-      preferred_element_type: dtype of accumulation and result; the common dtype by default.
-      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
+      optimize: how to determine the order: a strategy of `opt_einsum` ("auto" searches exhaustively
+        for up to four operands, and uses cheaper algorithms for more), a path, True for "optimal",
+        which takes exponential time, or False to contract pairs from left to right.
+      precision: the precision of `dot_general`.
+      preferred_element_type: the dtype of the accumulation and the result; the common dtype by
+        default.
+      out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Returns: an array whose axes are those named in the result.
 
     Raises:
-      ValueError: if the subscripts do not fit the operands.
+      ValueError: if the subscripts do not match the operands.
 
     Example:
       >>> a = jnp.arange(6).reshape(2, 3)
@@ -79,7 +81,7 @@ def einsum(
       Array(3., dtype=float32)
     """
     promotion.check_no_out("einsum", out)
-    # Loaded at the first use: few programs need it.
+    # Imported at the first use: few programs need it.
     import opt_einsum
 
     arrays, args = _arguments(subscripts, operands)
@@ -99,7 +101,7 @@ def einsum(
     if out_sharding is not None:
         place = resharding.as_named(out_sharding, "einsum")
     if place is not None and len(steps) > 1:
-        # `place` is the sharding of the result; no sharding is known for intermediate results.
+        # `place` is the sharding of the result; those of intermediate results are not specified.
 
         def contracted(*xs: Array) -> Array:
             values = [*xs]
@@ -112,7 +114,7 @@ def einsum(
 
 
 def _what_is_wrong(subscripts: object, shapes: Sequence[tuple[int, ...]]) -> str:
-    """Returns why subscripts do not fit operands; "" if the reason is not known."""
+    """Returns why the subscripts do not match the operands; "" if the reason is not known."""
     if not isinstance(subscripts, str) or "." in subscripts:
         return ""
     inputs, _, output = subscripts.replace(" ", "").partition("->")
@@ -141,7 +143,7 @@ def _what_is_wrong(subscripts: object, shapes: Sequence[tuple[int, ...]]) -> str
 def _arguments(
     subscripts: str | ArrayLike, operands: tuple[Any, ...]
 ) -> tuple[list[Any], tuple[Any, ...]]:
-    """Returns the arrays among the arguments, and the arguments with shapes in their places."""
+    """Returns the arrays, and the arguments with arrays replaced by their shapes."""
     if isinstance(subscripts, str):
         return list(operands), (subscripts, *[_Shape(shape_of(x)) for x in operands])
     pairs = (subscripts, *operands)
@@ -154,10 +156,10 @@ def _arguments(
 
 
 def _strategy(optimize: Optimize, count: int) -> Any:
-    """Returns what `opt_einsum` is asked for: names and paths are its own.
+    """Returns the `optimize` argument of `opt_einsum`; names of strategies and paths are unchanged.
 
-    "auto" chooses an algorithm by the number of operands, so that the search is not exponential; True
-    asks for the optimum, whatever it takes.
+    "auto" chooses an algorithm by the number of operands, so that the search is not exponential.
+    True requests the optimum, whatever the search costs.
     """
     if optimize is True:
         return "optimal"
@@ -167,15 +169,15 @@ def _strategy(optimize: Optimize, count: int) -> Any:
 
 
 class _Shape:
-    """The shape of an operand, all that `opt_einsum` reads of it."""
+    """The shape of an operand, which is all that `opt_einsum` reads of it."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        # An order of contraction is right for all sizes; it is chosen for some.
+        # An order of contraction is valid for all sizes; typical sizes determine which is chosen.
         self.shape = tuple([_USUAL_EXTENT if type(n) is DimExpr else n for n in shape])
         self.ndim = len(shape)
 
 
-_USUAL_EXTENT = 64  # what symbolic sizes count as, where costs are compared
+_USUAL_EXTENT = 64  # stands for symbolic sizes when costs are compared
 
 
 def einsum_path(
@@ -184,15 +186,15 @@ def einsum_path(
     *operands: ArrayLike | Sequence[Any],
     optimize: Optimize = "auto",
 ) -> tuple[Collection[tuple[int, ...]], Any]:
-    """Finds the order in which `einsum` contracts its operands, without computing anything.
+    """Determines the order in which `einsum` contracts its operands, without computing anything.
 
     Args:
-      subscripts: as of `einsum`.
-      *operands: as of `einsum`.
-      optimize: how to find the order: a strategy of `opt_einsum`, a path, or False for none.
+      subscripts: see `einsum`.
+      *operands: see `einsum`.
+      optimize: how to determine the order; see `einsum`.
 
     Returns: the order, as a list of tuples of positions, and a description, as
-      `opt_einsum.contract_path` gives them.
+      `opt_einsum.contract_path` returns them.
 
     Example:
       >>> a, b, c = jnp.ones((2, 9)), jnp.ones((9, 9)), jnp.ones((9, 3))
@@ -220,7 +222,7 @@ def _einsum(
     dtype, weak = common
     if preferred is not None:
         dtype, weak = convert.user_dtype(preferred, "einsum"), False
-    values = [convert.as_value(x) for x in arrays]  # contractions take operands of several dtypes
+    values = [convert.as_value(x) for x in arrays]  # contractions may mix dtypes
     if len(values) == 1:
         values = [convert.convert(values[0], dtype, weak)]
     for number, (positions, equation) in enumerate(steps):
@@ -261,9 +263,9 @@ def _sum(x: Array, axes: tuple[int, ...], place: NamedSharding | None = None) ->
 def _simplify(
     x: Array, names: str, keep: str, place: NamedSharding | None = None
 ) -> tuple[Array, str]:
-    """`x` with axes of one name joined into their diagonal, and without axes not in `keep`.
+    """Takes diagonals of `x` along axes of one name, and sums over axes that are not in `keep`.
 
-    A sum has the sharding `place`.
+    The result of a sum has the sharding `place`.
     """
     gone = {k for k, name in enumerate(names) if name not in keep}
     for name in dict.fromkeys(names):
@@ -276,7 +278,7 @@ def _simplify(
 
 
 def _masked_diagonal(x: Array, first: int, second: int) -> Array:
-    """`x` with zeros where indices along the two axes differ."""
+    """Returns `x` with zeros where the indices along the two axes differ."""
     n, m = x.shape[first], x.shape[second]
     if n != m:
         raise ValueError(f"einsum: axes of one name have sizes {n} and {m}")
@@ -319,7 +321,7 @@ def _of_two(
     contract = [c for c in shared if c not in result]
     rest_a = "".join([c for c in a_names if c not in shared])
     rest_b = "".join([c for c in b_names if c not in shared])
-    # The operand that stood first in the list comes last off it.
+    # The operand that came first in the list is popped last.
     names = "".join(batch) + rest_b + rest_a
     if names == result:
         a, b, a_names, b_names = b, a, b_names, a_names
@@ -341,14 +343,14 @@ def _of_two(
 
 
 def _ordered(place: NamedSharding, result: str, names: str) -> NamedSharding:
-    """`place` of an array of the axes `result` as that of one of the axes `names`."""
+    """Permutes `place`, a sharding of the axes `result`, to the order of the axes `names`."""
     entries = dict(zip(result, place.spec, strict=False))
     partitions = tuple([entries.get(c) for c in names])
     return place.update(spec=place.spec.update(partitions=partitions))
 
 
 def _without_stretched(x: Array, names: str, sizes: dict[str, int]) -> tuple[Array, str]:
-    """`x` without axes of size 1 that the other operand stretches."""
+    """Removes axes of size 1 of `x` along which it would be broadcast."""
     axes = [k for k, c in enumerate(names) if x.shape[k] == 1 != sizes[c]]
     if not axes:
         return x, names

@@ -1,4 +1,4 @@
-"""Greatest common divisors, by Euclid's algorithm."""
+"""Greatest common divisors by Euclid's algorithm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jitney.runtime import host_path
 
 
 def _steps(dtype: np.dtype) -> int:
-    """Returns the maximum number of divisions for `dtype`, that of neighbouring Fibonacci numbers."""
+    """Returns the maximum number of divisions for `dtype`: that of adjacent Fibonacci numbers."""
     a, b, count = 1, 1, 0
     while b <= int(dtypes.iinfo(dtype).max):
         a, b, count = b, a + b, count + 1
@@ -22,11 +22,12 @@ def _steps(dtype: np.dtype) -> int:
 
 
 def gcd_of(x: Array, y: Array) -> Array:
-    """Returns the greatest common divisors of numbers that are not negative, of one shape and dtype.
+    """Returns greatest common divisors of integers that share a shape and a dtype.
 
-    The least integer, which has no absolute value, counts by its magnitude.
+    Operands are read as magnitudes, so the smallest integer, whose absolute value overflows, is
+    exact.
     """
-    if x.dtype.kind == "V":  # of fewer than eight bits
+    if x.dtype.kind == "V":  # integers of fewer than eight bits
         is_signed = dtypes.issubdtype(x.dtype, np.signedinteger)
         wide = np.dtype(np.int8 if is_signed else np.uint8)
         return convert(gcd_of(convert(x, wide), convert(y, wide)), x.dtype)
@@ -48,5 +49,5 @@ def gcd_of(x: Array, y: Array) -> Array:
 
 
 def _is_weak(x: Array, y: Array) -> bool:
-    """Divisors of weakly typed scalars are weakly typed, those of arrays are not."""
+    """Returns whether the result is weakly typed: only that of weakly typed scalars is."""
     return x.aval.weak_type and y.aval.weak_type and not x.shape

@@ -1,8 +1,9 @@
-"""`jax.numpy.fft`: discrete Fourier transforms by NumPy's interface.
+"""`jax.numpy.fft`: discrete Fourier transforms with NumPy's API.
 
-Transforms of float32 and narrower numbers are complex64, of float64 complex128. Lengths and axes are
-static. `norm` says where the transforms are divided: "backward" (the default) divides inverse ones by
-the length, "forward" the others, "ortho" both by its square root.
+Transforms of float32 and narrower dtypes are complex64, those of float64 are complex128. Lengths
+and axes are static. `norm` selects the normalization: "backward" (the default) divides inverse
+transforms by the length, "forward" divides forward transforms, "ortho" divides both by the square
+root of the length.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ Axes = Sequence[int] | None
 
 
 def _factor(name: str, norm: Norm, lengths: Sequence[int], inverse: bool) -> float:
-    """Returns the factor for results of `lax.fft`, which already divides inverse transforms by n."""
-    total = math.prod(lengths) or 1  # of no elements any factor will do
+    """Returns the factor for the result of `lax.fft`, which divides inverse transforms by n."""
+    total = math.prod(lengths) or 1  # without elements, any factor will do
     match norm:
         case None | "backward":
             return 1.0
@@ -66,7 +67,7 @@ def _scaled(x: Array, factor: float) -> Array:
 
 
 def with_extents(x: Array, extents: Sequence[int], axes: Sequence[int]) -> Array:
-    """`x` cut, or filled up with zeros, at the ends of `axes`."""
+    """Truncates `x`, or pads it with zeros, at the ends of `axes` to sizes `extents`."""
     limits = list(x.shape)
     for axis, n in zip(axes, extents, strict=True):
         limits[axis] = min(n, limits[axis])
@@ -119,10 +120,10 @@ def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, n
 
 
 def _canonical_axes(name: str, shape: tuple[int, ...], s: Lengths, axes: Axes) -> list[int]:
-    """Return the transformed axes, counted from the front; without `axes` the last, one per length.
+    """Returns the transformed axes as nonnegative integers; by default the last, one per length.
 
     Raises:
-      ValueError: if axes are out of bounds or named twice, or their number is not that of `s`.
+      ValueError: if axes are out of bounds or repeated, or their number differs from that of `s`.
     """
     rank = len(shape)
     if axes is None:
@@ -174,15 +175,17 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -
     """Computes the discrete Fourier transform along an axis.
 
     Args:
-      a: array, real or complex.
-      n: length of the transform: `a` is cut, or filled up with zeros; all of `a` by default.
-      axis: the axis.
-      norm: "backward" (not divided), "ortho" (by the square root of n), or "forward" (by n).
+      a: a real or complex array.
+      n: the length of the transform, to which `a` is truncated or padded with zeros; the size of
+        `a` along `axis` by default.
+      axis: the axis along which to transform.
+      norm: "backward" (no scaling; the default), "ortho" (divides by the square root of n), or
+        "forward" (divides by n).
 
-    Returns: complex array with size n along `axis`.
+    Returns: a complex array of size n along `axis`.
 
     Raises:
-      ValueError: if n is not positive, or the axis out of bounds.
+      ValueError: if `n` is not positive, or `axis` is out of bounds.
 
     Example:
       >>> jnp.fft.fft(jnp.array([1., 0., 0., 0.]))
@@ -192,9 +195,9 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -
 
 
 def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Computes the inverse of `fft`: divided by n, unless `norm` is "forward" or "ortho".
+    """Computes the inverse of `fft`, divided by n unless `norm` is "ortho" or "forward".
 
-    Args, Returns, Raises: as of `fft`.
+    Args, Returns, Raises: see `fft`.
 
     Example:
       >>> jnp.fft.ifft(jnp.fft.fft(jnp.array([1., 2.]))).real
@@ -204,16 +207,16 @@ def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) 
 
 
 def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Computes the first n // 2 + 1 elements of the transform of real numbers.
+    """Computes the first n // 2 + 1 elements of the Fourier transform of a real array.
 
     Args:
-      a: real array.
-      n, axis, norm: as of `fft`.
+      a: a real array.
+      n, axis, norm: see `fft`.
 
-    Returns: complex array with size n // 2 + 1 along `axis`.
+    Returns: a complex array of size n // 2 + 1 along `axis`.
 
     Raises:
-      ValueError: for complex numbers; if n is not positive, or the axis out of bounds.
+      ValueError: if `a` is complex, `n` is not positive, or `axis` is out of bounds.
 
     Example:
       >>> jnp.fft.rfft(jnp.array([1., 0., 0., 0.]))
@@ -223,17 +226,18 @@ def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) 
 
 
 def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Computes the inverse of `rfft`: n real numbers.
+    """Computes the inverse of `rfft`: n real elements.
 
     Args:
-      a: array; imaginary parts of elements that stand for themselves do not count.
-      n: how many numbers; 2 (m - 1) by default, m being the size of `a`.
-      axis, norm: as of `fft`.
+      a: an array, the first half of a Hermitian spectrum. The imaginary parts of the first element
+        and, for even n, of the last are ignored.
+      n: the length of the result; by default 2 (m - 1), where m is the size of `a` along `axis`.
+      axis, norm: see `fft`.
 
-    Returns: real array with size n along `axis`.
+    Returns: a real array of size n along `axis`.
 
     Raises:
-      ValueError: if n is not positive, or the axis out of bounds.
+      ValueError: if `n` is not positive, or `axis` is out of bounds.
 
     Example:
       >>> jnp.fft.irfft(jnp.fft.rfft(jnp.array([1., 2., 3., 5.])))
@@ -253,9 +257,9 @@ def _exchanged(norm: Norm) -> Norm:
 
 
 def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Transforms a signal with conjugate symmetry, given its first half, to n real numbers.
+    """Transforms a Hermitian signal, given by its first half, to n real elements.
 
-    Args, Returns, Raises: as of `irfft`, with `norm` as of `fft`.
+    Args, Returns, Raises: see `irfft`; `norm` scales as in `fft`.
 
     Example:
       >>> jnp.fft.hfft(jnp.array([1., 0.5, 0.]))
@@ -269,9 +273,9 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) 
 
 
 def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Computes the inverse of `hfft`: the first n // 2 + 1 elements of a conjugate-symmetric signal.
+    """Computes the inverse of `hfft`: the first n // 2 + 1 elements of a Hermitian signal.
 
-    Args, Returns, Raises: as of `rfft`, with `norm` as of `ifft`.
+    Args, Returns, Raises: see `rfft`; `norm` scales as in `ifft`.
 
     Example:
       >>> jnp.fft.ihfft(jnp.array([2., 1., 0., 1.])).real
@@ -285,16 +289,17 @@ def fftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) 
     """Computes the discrete Fourier transform along several axes.
 
     Args:
-      a: array, real or complex.
-      s: length for each axis: `a` is cut, or filled up with zeros; its own sizes by default.
-      axes: the axes, all different; by default the last len(s), or all.
-      norm: as of `fft`, with the product of the lengths.
+      a: a real or complex array.
+      s: the length of the transform along each axis, to which `a` is truncated or padded with
+        zeros; the sizes of `a` by default.
+      axes: the axes, without repetition; by default the last len(s), or all if `s` is None.
+      norm: see `fft`, where n is the product of the lengths.
 
-    Returns: complex array with the sizes `s` along `axes`.
+    Returns: a complex array of sizes `s` along `axes`.
 
     Raises:
-      ValueError: if a length is not positive, axes are repeated or out of bounds, or if there are
-        not as many lengths as axes.
+      ValueError: if a length is not positive, axes are repeated or out of bounds, or if the numbers
+        of lengths and axes differ.
 
     Example:
       >>> jnp.fft.fftn(jnp.eye(2))
@@ -305,7 +310,7 @@ def fftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) 
 
 
 def ifftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
-    """Computes the inverse of `fftn`. Args, Returns, Raises: as there, with `norm` as in `ifft`.
+    """Computes the inverse of `fftn`. Args, Returns, Raises: see there; `norm` scales as in `ifft`.
 
     Example:
       >>> jnp.fft.ifftn(jnp.fft.fftn(jnp.eye(2))).real
@@ -316,11 +321,11 @@ def ifftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None)
 
 
 def rfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
-    """Transforms real numbers along several axes; of the last axis, returns the first half.
+    """Transforms a real array along several axes; returns the first half along the last of them.
 
-    Args, Raises: as of `fftn`; and ValueError for complex numbers.
+    Args, Raises: see `fftn`; also raises ValueError if `a` is complex.
 
-    Returns: complex array with size n // 2 + 1 along the last of the axes.
+    Returns: a complex array of size n // 2 + 1 along the last of the axes.
 
     Example:
       >>> jnp.fft.rfftn(jnp.ones((2, 4))).shape
@@ -330,17 +335,18 @@ def rfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None)
 
 
 def irfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
-    """Computes the inverse of `rfftn`: real numbers.
+    """Computes the inverse of `rfftn`: a real array.
 
     Args:
-      a: array.
-      s: lengths of the result along `axes`; for the last one, 2 (m - 1) by default.
-      axes, norm: as of `ifftn`.
+      a: an array, the first half of a Hermitian spectrum along the last of the axes.
+      s: the sizes of the result along `axes`; by default those of `a`, except 2 (m - 1) for the
+        last axis, where m is the size of `a` along it.
+      axes, norm: see `ifftn`.
 
-    Returns: real array with the sizes `s` along `axes`.
+    Returns: a real array of sizes `s` along `axes`.
 
     Raises:
-      ValueError: as of `fftn`.
+      ValueError: see `fftn`.
 
     Example:
       >>> jnp.fft.irfftn(jnp.fft.rfftn(jnp.ones((2, 4)))).shape
@@ -352,7 +358,7 @@ def irfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None
 def fft2(
     a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
 ) -> Array:
-    """Computes `fftn` along two axes, the last two by default. Args, Returns, Raises: as there.
+    """Computes `fftn` along two axes, the last two by default. Args, Returns, Raises: see there.
 
     Example:
       >>> jnp.fft.fft2(jnp.ones((2, 2)))[0, 0]
@@ -364,7 +370,7 @@ def fft2(
 def ifft2(
     a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
 ) -> Array:
-    """Computes `ifftn` along two axes, the last two by default. Args, Returns, Raises: as there.
+    """Computes `ifftn` along two axes, the last two by default. Args, Returns, Raises: see there.
 
     Example:
       >>> jnp.fft.ifft2(jnp.ones((2, 2)))[0, 0]
@@ -376,7 +382,7 @@ def ifft2(
 def rfft2(
     a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
 ) -> Array:
-    """Computes `rfftn` along two axes, the last two by default. Args, Returns, Raises: as there.
+    """Computes `rfftn` along two axes, the last two by default. Args, Returns, Raises: see there.
 
     Example:
       >>> jnp.fft.rfft2(jnp.ones((2, 4))).shape
@@ -388,7 +394,7 @@ def rfft2(
 def irfft2(
     a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
 ) -> Array:
-    """Computes `irfftn` along two axes, the last two by default. Args, Returns, Raises: as there.
+    """Computes `irfftn` along two axes, the last two by default. Args, Returns, Raises: see there.
 
     Example:
       >>> jnp.fft.irfft2(jnp.fft.rfft2(jnp.ones((2, 4)))).shape
@@ -428,15 +434,15 @@ def fftfreq(
     dtype: DTypeLike | None = None,
     device: Device | Sharding | None = None,
 ) -> Array:
-    """Frequencies of the elements of `fft`, in cycles per unit of the spacing of samples.
+    """Returns the frequencies of the elements of `fft`, in cycles per unit of the sample spacing.
 
     Args:
-      n: length of the transform.
-      d: spacing of samples.
-      dtype: of the result; the default float dtype if not given.
-      device: unused on one device.
+      n: the length of the transform.
+      d: the spacing of the samples.
+      dtype: the dtype of the result; the default float by default.
+      device: has no effect.
 
-    Returns: array of shape (n,): 0, 1, ..., -2, -1, divided by n d.
+    Returns: an array of shape (n,): 0, 1, ..., -2, -1, divided by n d.
 
     Example:
       >>> jnp.fft.fftfreq(4)
@@ -454,13 +460,13 @@ def rfftfreq(
     dtype: DTypeLike | None = None,
     device: Device | Sharding | None = None,
 ) -> Array:
-    """Frequencies of the elements of `rfft`, in cycles per unit of the spacing of samples.
+    """Returns the frequencies of the elements of `rfft`, in cycles per unit of the sample spacing.
 
     Args:
-      n: how many real numbers are transformed.
-      d, dtype, device: as of `fftfreq`.
+      n: the number of real samples that are transformed.
+      d, dtype, device: see `fftfreq`.
 
-    Returns: array of shape (n // 2 + 1,): 0, 1, ... divided by n d.
+    Returns: an array of shape (n // 2 + 1,): 0, 1, ..., divided by n d.
 
     Example:
       >>> jnp.fft.rfftfreq(4, d=0.5)
@@ -479,13 +485,13 @@ def _shifted(name: str, x: ArrayLike, axes: int | Sequence[int] | None, back: bo
 
 @jit_when_traced(static_argnames=("axes",), inline=True)
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """Moves the zero frequency from the first position to the middle of each axis.
+    """Moves the zero-frequency element from the first position to the middle of each axis.
 
     Args:
-      x: array.
+      x: an array.
       axes: the axes; all by default.
 
-    Returns: array of the shape of `x`.
+    Returns: an array of the shape of `x`.
 
     Example:
       >>> jnp.fft.fftshift(jnp.array([0, 1, -2, -1]))
@@ -496,7 +502,7 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
 
 @jit_when_traced(static_argnames=("axes",), inline=True)
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """Computes the inverse of `fftshift`. Args, Returns: as there.
+    """Computes the inverse of `fftshift`. Args, Returns: see `fftshift`.
 
     Example:
       >>> jnp.fft.ifftshift(jnp.array([-2, -1,  0,  1]))

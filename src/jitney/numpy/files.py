@@ -17,7 +17,7 @@ __all__ = [
     "load", "printoptions", "save", "savez", "set_printoptions",
 ]  # fmt: skip
 
-# NumPy's own serve our arrays as they are.
+# NumPy's functions accept jitney arrays unchanged.
 ComplexWarning = np.exceptions.ComplexWarning
 array_repr = np.array_repr
 array_str = np.array_str
@@ -32,21 +32,22 @@ def load(file: IO[bytes] | str | os.PathLike[Any], *args: PyTree, **kwargs: PyTr
     """Loads an array from a file that `save` has written.
 
     Args:
-      file: a path, or a file open for reading of bytes.
-      *args: handed to `numpy.load`.
-      **kwargs: handed to `numpy.load`.
+      file: a path, or a file opened in binary mode.
+      *args: further positional arguments of `numpy.load`.
+      **kwargs: keyword arguments of `numpy.load`.
 
-    Returns: an array; for an archive of `savez` what `numpy.load` gives, with NumPy arrays in it.
-      Unlike with NumPy, 64-bit numbers become 32-bit ones unless they are enabled.
+    Returns: an array; for an archive of `savez`, the object that `numpy.load` returns, which
+      contains NumPy arrays. Elements of 64 bits are converted to 32 bits unless 64-bit types are
+      enabled.
     """
     out = np.load(file, *args, **kwargs)
     if not isinstance(out, np.ndarray):
         return out
-    if out.dtype == np.dtype("V2"):  # NumPy writes bfloat16 as two bytes without meaning
+    if out.dtype == np.dtype("V2"):  # NumPy writes bfloat16 as a void dtype of two bytes
         out = out.view(dtypes.bfloat16)
     try:
         return asarray(out)
-    except TypeError:  # objects, which NumPy has unpickled
+    except TypeError:  # objects that NumPy has unpickled
         return out
 
 

@@ -1,4 +1,4 @@
-"""Elements in another order along their axes: `flip`, `rot90`, `roll`."""
+"""Functions that reorder elements along axes: `flip`, `rot90`, `roll`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _INT32 = np.dtype(np.int32)
 
 
 def flip(m: ArrayLike, axis: Axis = None) -> Array:
-    """Reverses the order of elements.
+    """Reverses the order of the elements along axes.
 
     Args:
       m: an array.
-      axis: the axis or axes that are reversed; all by default.
+      axis: an axis or a tuple of axes to reverse; all by default.
 
     Example:
       >>> jnp.flip(jnp.array([[1, 2], [3, 4]]), axis=1)
@@ -55,7 +55,7 @@ def _flip(m: ArrayLike, axis: Axis = None) -> Array:
 
 
 def fliplr(m: ArrayLike) -> Array:
-    """Reverses the order of elements along the second axis.
+    """Reverses the order of the elements along the second axis.
 
     Args:
       m: an array of rank 2 or more.
@@ -70,7 +70,7 @@ def fliplr(m: ArrayLike) -> Array:
 
 
 def flipud(m: ArrayLike) -> Array:
-    """Reverses the order of elements along the first axis.
+    """Reverses the order of the elements along the first axis.
 
     Args:
       m: an array of rank 1 or more.
@@ -86,15 +86,15 @@ def flipud(m: ArrayLike) -> Array:
 
 @jit_when_traced(static_argnames=("k", "axes"))
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """Rotates `m` `k` times by 90 degrees in the plane of `axes`, from the first to the second.
+    """Rotates `m` by `k` times 90 degrees in the plane of `axes`, from the first to the second.
 
     Args:
       m: an array of rank 2 or more.
-      k: how often; negative for the other direction.
+      k: the number of rotations; negative for the opposite direction.
       axes: two different axes.
 
     Raises:
-      ValueError: if the rank is lower, or if the axes are one.
+      ValueError: if the rank is less than 2, or if both axes are the same.
 
     Example:
       >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
@@ -122,12 +122,12 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 
 def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> Array:
-    """Rotates elements by `shift` along `axis`; those that leave at the end enter at the start.
+    """Shifts elements along `axis` cyclically: those that leave at the end reenter at the start.
 
     Args:
       a: an array.
-      shift: how far; one for each axis, or one for all; may be traced.
-      axis: one or several; if None, the flattened array is rolled.
+      shift: the number of positions: one for each axis, or one for all; may be traced.
+      axis: an axis or a tuple of axes; if None, the flattened array is rolled.
 
     Returns: an array of the shape of `a`.
 

@@ -1,4 +1,4 @@
-"""Classification of floats: finite, infinite, NaN, signed; and `nan_to_num`."""
+"""Classification of floats (finite, infinite, NaN, signed) and `nan_to_num`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def isfinite(x: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def isinf(x: ArrayLike, /) -> Array:
-    """Returns True where x is infinite, or a part of a complex x is.
+    """Returns True where x, or for complex x its real or imaginary part, is infinite.
 
     Example:
       >>> jnp.isinf(jnp.array([1.0, -jnp.inf, jnp.nan]))
@@ -69,11 +69,11 @@ def isposinf(x: ArrayLike, /, out: None = None) -> Array:
     """Returns True where x is +inf.
 
     Args:
-      x: real numbers.
+      x: a real array.
       out: must be None.
 
     Raises:
-      ValueError: for complex numbers.
+      ValueError: if `x` is complex.
 
     Example:
       >>> jnp.isposinf(jnp.array([jnp.inf, -jnp.inf]))
@@ -86,11 +86,11 @@ def isneginf(x: ArrayLike, /, out: None = None) -> Array:
     """Returns True where x is -inf.
 
     Args:
-      x: real numbers.
+      x: a real array.
       out: must be None.
 
     Raises:
-      ValueError: for complex numbers.
+      ValueError: if `x` is complex.
 
     Example:
       >>> jnp.isneginf(jnp.array([jnp.inf, -jnp.inf]))
@@ -114,10 +114,10 @@ def _is_infinity(name: str, x: ArrayLike, infinity: float, out: None) -> Array:
 
 @jit_when_traced
 def signbit(x: ArrayLike, /) -> Array:
-    """Returns True where the sign bit is set: negative numbers, -0.0 and NaNs of that sign.
+    """Returns True where the sign bit is set: for negative x, -0.0 and NaN with that bit.
 
     Raises:
-      ValueError: for complex numbers.
+      ValueError: if `x` is complex.
 
     Example:
       >>> jnp.signbit(jnp.array([-0.0, 0.0, -1.0]))
@@ -147,14 +147,14 @@ def nan_to_num(
     posinf: ArrayLike | None = None,
     neginf: ArrayLike | None = None,
 ) -> Array:
-    """Replaces NaN and infinities.
+    """Replaces NaN and infinities by finite values.
 
     Args:
-      x: any array; integers are left alone.
+      x: an array; integers and booleans are returned unchanged.
       copy: has no effect.
-      nan: what NaN becomes.
-      posinf: what inf becomes; the largest finite value by default.
-      neginf: what -inf becomes; the smallest finite value by default.
+      nan: the value that replaces NaN.
+      posinf: the value that replaces inf; the largest finite value by default.
+      neginf: the value that replaces -inf; the lowest finite value by default.
 
     Example:
       >>> jnp.nan_to_num(jnp.array([1.0, jnp.nan]), nan=-1.0)

@@ -1,4 +1,4 @@
-"""Parts of floats: `frexp`, `ldexp`, `modf`, `copysign`, `spacing`."""
+"""Functions on the representation of floats: `frexp`, `ldexp`, `modf`, `copysign`, `spacing`."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _INT32 = np.dtype(np.int32)
 
 @jit_when_traced
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Returns |x1| with the sign of x2.
+    """Returns |x1| with the sign of x2, elementwise.
 
     Args:
-      x1: real numbers; integers become the default float.
-      x2: real numbers, broadcast against `x1`; zeros and NaN have signs, too.
+      x1: a real array; integers are promoted to the default float.
+      x2: a real array, broadcast against `x1`; zeros and NaN have signs as well.
 
     Returns: an array of a float dtype.
 
     Raises:
-      TypeError: for complex operands.
+      TypeError: if an operand is complex.
 
     Example:
       >>> jnp.copysign(jnp.array([1.0, -2.0]), -1.0)
@@ -47,13 +47,13 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
-    """Splits x into fraction and integer part, both with the sign of x.
+    """Splits x into its fractional and integral parts, both with the sign of x.
 
     Args:
-      x: real numbers; integers become the default float.
+      x: a real array; integers are promoted to the default float.
       out: must be None.
 
-    Returns: two arrays of a float dtype.
+    Returns: two arrays of a float dtype: fractional and integral parts.
 
     Example:
       >>> jnp.modf(jnp.array([1.5, -2.25]))
@@ -69,16 +69,16 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
 
 @jit_when_traced
 def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
-    """Splits x into mantissa m and exponent e: x = m 2**e and 0.5 <= |m| < 1.
+    """Splits x into mantissa m and exponent e with x = m 2**e and 0.5 <= |m| < 1.
 
     Args:
-      x: real numbers; integers become the default float.
+      x: a real array; integers are promoted to the default float.
 
-    Returns: an array of a float dtype and one of int32; for zeros, infinities and NaN `x` itself
-      and 0.
+    Returns: an array of mantissas of a float dtype, and one of exponents of dtype int32. For zeros,
+      infinities and NaN these are `x` and 0.
 
     Raises:
-      TypeError: for complex numbers.
+      TypeError: if `x` is complex.
 
     Example:
       >>> jnp.frexp(jnp.array([8.0, 0.75]))
@@ -100,7 +100,7 @@ def _frexp(x: Array) -> tuple[Array, Array]:
     bits, mantissa_bits = dtypes.itemsize_bits(x.dtype), int(info.nmant)
     exponent_bits = bits - mantissa_bits - 1
     bias = 2 ** (exponent_bits - 1) - 1
-    # Subnormal numbers are made normal first.
+    # Subnormal operands are scaled to normal ones first.
     small = compare.lt(unary.abs(x), promotion.strong_scalar_like(x, info.smallest_normal))
     scaled = where(small, binary.mul(x, promotion.strong_scalar_like(x, 2.0**mantissa_bits)), x)
     shift = where(small, np.int32(-mantissa_bits), np.int32(0))
@@ -139,16 +139,16 @@ def _frexp_jvp(
 
 @jit_when_traced
 def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Computes x1 2**x2; the inverse of `frexp`.
+    """Computes x1 2**x2, elementwise; the inverse of `frexp`.
 
     Args:
-      x1: real numbers; integers become the default float.
-      x2: integers, broadcast against `x1`.
+      x1: a real array; integers are promoted to the default float.
+      x2: an integer array, broadcast against `x1`.
 
     Returns: an array of a float dtype.
 
     Raises:
-      ValueError: if `x1` is complex or `x2` not of an integer dtype.
+      ValueError: if `x1` is complex, or the dtype of `x2` is not an integer one.
 
     Example:
       >>> jnp.ldexp(1.5, jnp.arange(-1, 3))
@@ -168,7 +168,8 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x1, x2 = promotion.stretched("ldexp", x1, x2)
     mantissa, exponent = frexp(x1)
     total = binary.add(convert(exponent, dtype), x2)
-    # The greatest numbers have an exponent whose power of 2 is not a number of the format.
+    # For the largest results, 2**exponent itself overflows, so one factor of 2 moves to the
+    # mantissa.
     positive = compare.gt(total, promotion.strong_scalar_like(total, 0))
     mantissa = where(
         positive, binary.mul(mantissa, promotion.strong_scalar_like(mantissa, 2)), mantissa
@@ -182,7 +183,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @custom_jvp
 def _with_slope(x1: Array, x2: Array) -> Array:
-    """Returns `x1`, zeros or infinities, which have the derivative of x1 2**x2."""
+    """Returns `x1`, zero or infinite, with the derivative of x1 2**x2."""
     return x1
 
 
@@ -195,15 +196,15 @@ def _with_slope_jvp(
 
 
 def spacing(x: ArrayLike, /) -> Array:
-    """Computes the distance from x to the next number away from zero; for float16, to the one above.
+    """Computes the distance to the adjacent float away from zero; for float16, to the one above.
 
     Args:
-      x: real numbers; integers become the default float.
+      x: a real array; integers are promoted to the default float.
 
     Returns: an array of a float dtype, with the sign of `x` except for float16.
 
     Raises:
-      ValueError: for complex numbers.
+      ValueError: if `x` is complex.
 
     Example:
       >>> jnp.spacing(jnp.array([1.0, 1024.0]))

@@ -1,4 +1,4 @@
-"""Types and public names of the functions of `jax.numpy` that are generated from tables."""
+"""Types and names of the functions of `jax.numpy` that are generated from tables."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class UnaryFunction(Protocol):
-    """A function of one operand, elementwise."""
+    """An elementwise function of one operand."""
 
     def __call__(self, x: ArrayLike, /) -> Array: ...
 
 
 BinaryFunction: TypeAlias = "Callable[[ArrayLike, ArrayLike], Array]"
-"""A function of two operands, elementwise."""
+"""An elementwise function of two operands."""
 
 
 def public(function: F, name: str, doc: str) -> F:
-    """`function` with the name and place that users see."""
+    """Sets the name, docstring and module of `function` that users see, and returns it."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     function.__module__ = "jax.numpy"
@@ -30,18 +30,18 @@ def public(function: F, name: str, doc: str) -> F:
 
 
 def last_sections(example: str, printed: str, error: str = "") -> str:
-    """Write the sections on accuracy and with an example, with which a docstring ends.
+    """Returns the last sections of a docstring: accuracy, if `error` is not empty, and example.
 
     Args:
       example: a call, as Python code.
-      printed: what Python shows as its result.
-      error: the error bound of the results; "" for exact or correctly rounded ones.
+      printed: the result of `example` as Python prints it.
+      error: the error bound of the results; "" if they are exact or correctly rounded.
     """
     accuracy = f"\n    Accuracy: within {error}.\n" if error else ""
     return f"{accuracy}\n    Example:\n      >>> {example}\n      {printed}\n    "
 
 
 def one_operation(function: F) -> F:
-    """`function`, marked as one that makes one array at most: its calls are never worth compiling."""
+    """Marks `function` as making at most one array, so that its calls are never worth compiling."""
     function.__dict__["is_one_operation"] = True
     return function

@@ -1,12 +1,13 @@
-"""The meaning of an index of an array: the elements and the shape, determined statically.
+"""The meaning of an array index: which elements it selects and the shape of the result.
 
     index ::= item | (item, ...)
     item  ::= None | ... | slice | Slice | int | bool | array of integers | mask
 
-`parse` reads an index as NumPy does: masks become arrays of indices, `...` is spread out, every axis
-of the array gets one entry. `plan` arranges the entries: which axes of the result belong to the
-arrays, which to slices, where new axes are. `jitney.numpy.indexing` and `jitney.numpy.at` turn
-plans into operations; nothing here depends on the elements of traced arrays.
+`parse` reads an index as NumPy does: masks become arrays of indices, `...` is expanded, and every
+axis of the array gets one entry. `plan` arranges the entries: which axes of the result belong to
+index arrays, which belong to slices, and where new axes are. `jitney.numpy.indexing` and
+`jitney.numpy.at` translate plans into operations. Plans do not depend on the elements of traced
+arrays.
 
     entry ::= Span(start, size, step) | Window(start, size, step) | Scalar(value) | Points(array)
 """
@@ -33,22 +34,22 @@ from jitney.primitives.elementwise.families import Shape
 
 @record(frozen=True)
 class Span:
-    """Elements start, start + step, ..., `size` of them; `step` is negative or positive."""
+    """The positions start, start + step, ..., `size` of them; `step` is positive or negative."""
 
     start: int
     size: int
     step: int
-    limit: int  # as the user gave it, counted from the front
-    extent: int  # of the axis
+    limit: int  # the bound in the index, counted from the front
+    extent: int  # the size of the axis
 
     @property
     def is_whole(self) -> bool:
-        """True if it selects the whole axis in order."""
+        """Whether the span selects the whole axis in order."""
         return self.start == 0 and self.step == 1 and self.size == self.extent
 
     @property
     def is_block(self) -> bool:
-        """True if it selects neighbours, in order."""
+        """Whether the span selects contiguous positions in ascending order."""
         return self.step == 1
 
     @property
@@ -60,7 +61,7 @@ class Span:
 
     @property
     def stop(self) -> int:
-        """One past the positions, counted up; a bound of the slice that selects them."""
+        """One past the largest position: the limit of the ascending slice that covers them."""
         if self.step > 0:
             return max(self.start, self.limit)
         return self.start + 1 if self.size else self.first
@@ -68,7 +69,7 @@ class Span:
 
 @record(frozen=True)
 class Window:
-    """`size` positions start, start + step, ..., of which it is not known whether they are in range."""
+    """The positions start, start + step, ..., `size` of them, which may be out of range."""
 
     start: Any  # an int, or an integer scalar array
     size: int
@@ -76,7 +77,7 @@ class Window:
 
     @property
     def is_block(self) -> bool:
-        """True if it selects neighbours, in order."""
+        """Whether the window selects contiguous positions in ascending order."""
         return self.step == 1
 
     @property
@@ -87,7 +88,7 @@ class Window:
 
 @record(frozen=True)
 class Scalar:
-    """One position; the axis disappears. `value` is an int, a NumPy integer or a scalar array."""
+    """One position; its axis is removed. `value` is an int, a NumPy integer or a scalar array."""
 
     value: Any
 
@@ -97,13 +98,13 @@ class Scalar:
 
     @property
     def value_dtype(self) -> np.dtype | None:
-        """The dtype of an array, canonical; None for static positions."""
+        """The canonical dtype of an array value; None for static positions."""
         return None if self.is_static else dtypes.canonicalize_dtype(self.value.dtype)
 
 
 @record(frozen=True)
 class Points:
-    """Positions given by an array of integers of rank 1 or more."""
+    """Positions in an array of integers of rank 1 or more."""
 
     array: Any
 
@@ -112,23 +113,24 @@ Entry: TypeAlias = Span | Window | Scalar | Points
 
 NEW = "new"
 POINTS = "points"
-_GAP = "gap"  # an ellipsis that stands for no axis: it still keeps arrays apart
+_GAP = "gap"  # an ellipsis that stands for no axis, but still separates index arrays
 Layout: TypeAlias = tuple[Any, ...]
-"""Axes of a result in order: NEW, POINTS (all axes of the index arrays) or the operand's axis."""
+"""The axes of a result in order: NEW, POINTS (all axes of index arrays) or an operand's axis."""
 
 
 @record(frozen=True)
 class Plan:
-    """An index, resolved for an operand.
+    """An index resolved for an operand.
 
     Attributes:
-      extra_axes: axes of size 1 that the operand gets first, one for each boolean scalar.
-      shape: of the operand, with these axes.
+      extra_axes: axes of size 1 that are first inserted into the operand, one for each boolean
+        scalar.
+      shape: the shape of the operand with these axes.
       entries: one for each axis of that shape.
       points_shape: the common shape of all `Points` arrays.
-      layout: axes of the result.
-      together: True if the axes that `Points` index are neighbours (their axes of the result stay
-        in place; else they come first).
+      layout: the axes of the result.
+      together: whether the axes indexed by `Points` are adjacent. If so, the axes that replace them
+        in the result are in their place; otherwise they come first.
     """
 
     extra_axes: tuple[int, ...]
@@ -144,7 +146,7 @@ class Plan:
 
     @property
     def new_axes(self) -> tuple[int, ...]:
-        """Positions of new axes in the result."""
+        """The positions of new axes in the result."""
         out: list[int] = []
         at = 0
         for item in self.layout:
@@ -155,7 +157,7 @@ class Plan:
 
     @property
     def result_shape(self) -> Shape:
-        """Shape of the result, new axes included."""
+        """The shape of the result, including new axes."""
         out: list[int] = []
         for item in self.layout:
             if item == NEW:
@@ -174,8 +176,9 @@ def plan(shape: Shape, index: Index) -> Plan:
     """Returns the plan of `index` for an operand of `shape`.
 
     Raises:
-      TypeError: if an item is of a wrong kind.
-      IndexError: if there are too many items, masks do not fit, or slices have traced bounds.
+      TypeError: if the type of an item is not supported.
+      IndexError: if there are too many items, the shape of a mask does not match, or a slice has
+        traced bounds.
       NonConcreteBooleanIndexError: if a mask is traced.
     """
     items = index if type(index) is tuple else _items(index)
@@ -227,14 +230,14 @@ def plan(shape: Shape, index: Index) -> Plan:
 
 
 def _scalar(item: Index, axis: int, extent: int) -> Scalar:
-    """One position along `axis`, of an array or known.
+    """Returns the entry of one position along `axis`, which may be static or an array.
 
     Raises:
-      IndexError: if the axis has no elements; with `jax_check_static_indices`, also if a known position
-        is out of bounds.
+      IndexError: if the axis has no elements; with `jax_check_static_indices`, also if a static
+        position is out of bounds.
     """
     entry = Scalar(item)
-    if extent == 0:  # (a symbolic one is not)
+    if extent == 0:  # (a symbolic size is not)
         raise IndexError(f"x[...]: no index is in bounds, as axis {axis} has size 0")
     if config.check_static_indices.value and entry.is_static:
         k = int(entry.value)
@@ -260,7 +263,7 @@ def _items(index: Index) -> tuple[Any, ...]:
 
 
 def _canonical_item(x: Index) -> Any:
-    """`x` as None, `...`, a slice or `Slice`, an integer, or an array of integers or booleans."""
+    """Returns `x` as None, `...`, a slice, a `Slice`, an integer, or an integer or bool array."""
     if x is None or x is Ellipsis or isinstance(x, slice | Slice):
         return x
     if type(x) is int:
@@ -322,16 +325,17 @@ def _is_mask(x: Index) -> bool:
 
 
 def _read_mask(mask: np.ndarray, extents: Shape, position: int) -> list[Points]:
-    """Return where `mask` holds: the positions along each of its axes.
+    """Returns the positions along each axis of `mask` where it is True.
 
-    A boolean scalar has them along one axis, the extra one of size 1 that the operand gets for it.
+    For a boolean scalar, they are positions along the extra axis of size 1 that is inserted into
+    the operand for it.
 
     Args:
       mask: the item at `position` of an index.
-      sizes: of the operand's axes that it stands for.
+      extents: the sizes of the operand's axes that the mask indexes.
 
     Raises:
-      IndexError: if the mask has other sizes.
+      IndexError: if the shape of the mask differs from `extents`.
     """
     if mask.ndim == 0:
         return [Points(np.zeros(int(mask), np.int32))]
@@ -352,16 +356,16 @@ def _concrete_mask(x: ArrayLike) -> np.ndarray:
 
 
 def _width(item: Index) -> int:
-    """Number of the operand's axes that an item stands for."""
+    """Returns the number of the operand's axes that an item indexes."""
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if _is_mask(item) else 1
 
 
 def _without_ellipsis(items: list[Any], rank: int) -> list[Any]:
-    """`items` with `...`, or what is missing at the end, spread out to whole slices.
+    """Expands `...` to full slices, and appends full slices for axes that are not indexed.
 
-    An ellipsis that stands for no axis is left.
+    An ellipsis that stands for no axis is kept.
     """
     used = sum(map(_width, items))
     if used > rank:
@@ -404,7 +408,7 @@ def _symbolic_span(parts: tuple[Any, Any, Any], extent: Any) -> Span:
     """Returns the entry of a slice with symbolic bounds, or of an axis of symbolic size.
 
     Raises:
-      InconclusiveDimensionOperation: if it is not known from where bounds are counted.
+      InconclusiveDimensionOperation: if the sign of a bound is unknown.
     """
     step = 1 if parts[2] is None else operator.index(parts[2])
     if step == 0:
@@ -428,7 +432,7 @@ def _window(item: Slice) -> Window:
     """Returns the entry of a `Slice`.
 
     Raises:
-      TypeError: if the start is not an integer scalar, or the size no integer that is known.
+      TypeError: if the start is not an integer scalar, or the size is not a static integer.
     """
     start: Any = item.start
     if isinstance(start, int | np.integer):
@@ -448,7 +452,7 @@ def _window(item: Slice) -> Window:
 
 
 def _are_neighbours(flags: Sequence[bool]) -> bool:
-    """True if no False stands between two Trues."""
+    """Returns whether no False is between two Trues."""
     places = [k for k, flag in enumerate(flags) if flag]
     return not places or places[-1] - places[0] == len(places) - 1
 

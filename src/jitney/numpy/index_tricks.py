@@ -1,7 +1,7 @@
-"""Objects that are indexed to make arrays: `s_`, `index_exp`, `r_`, `c_`, `mgrid`, `ogrid`.
+"""Objects that construct arrays by indexing: `s_`, `index_exp`, `r_`, `c_`, `mgrid`, `ogrid`.
 
-A slice start:stop:step stands for `arange(start, stop, step)`; an imaginary step n * 1j for
-`linspace(start, stop, n)`.
+A slice start:stop:step stands for `arange(start, stop, step)`; with an imaginary step n * 1j it
+stands for `linspace(start, stop, n)`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from jitney.core.typing import Array
 from jitney.numpy import creation, joining, ranges, triangular
 from jitney.primitives.elementwise.convert import convert
 
-# NumPy's own: they only hand back the index.
+# NumPy's objects, which only return the index.
 s_ = np.s_
 index_exp = np.index_exp
 
 
 def _slice_to_array(s: slice, of: str) -> Array:
-    """Returns the values that a slice, an index `of` an object, stands for, as an array of rank 1."""
+    """Returns the array of rank 1 that a slice stands for in an index of the object named `of`."""
 
     def known(part: str, value: object) -> Any:
         return concrete_or_error(None, value, f"slice {part} of jnp.{of}")
@@ -32,14 +32,14 @@ def _slice_to_array(s: slice, of: str) -> Array:
     step = 1 if s.step is None else known("step", s.step)
     s = slice(start, None if s.stop is None else known("stop", s.stop), step)
     if s.stop is None:
-        return ranges.arange(start, None, step)  # as in JAX, a lone start is where to stop
+        return ranges.arange(start, None, step)  # as in JAX, a lone start is the stop
     if np.iscomplexobj(step):
         return ranges.linspace(start, s.stop, int(abs(step)))
     return ranges.arange(start, s.stop, step)
 
 
 class _Grid:
-    """Indexed by slices, gives coordinates."""
+    """A grid of coordinates, which is indexed by slices."""
 
     _sparse: bool
     _name: str
@@ -63,7 +63,7 @@ def _promoted(axes: list[Any]) -> list[Any]:
 
 
 class _Mgrid(_Grid):
-    """Dense grid of coordinates: `mgrid[0:2, 0:3]` has shape [2, 2, 3], coordinates first.
+    """A dense grid of coordinates: `mgrid[0:2, 0:3]` has shape [2, 2, 3], with coordinates first.
 
     Example:
       >>> rows, columns = jnp.mgrid[0:2, 0:3]
@@ -80,7 +80,7 @@ class _Mgrid(_Grid):
 
 
 class _Ogrid(_Grid):
-    """Open grid of coordinates: a list of arrays that broadcast to the dense ones.
+    """An open grid of coordinates: a list of arrays that broadcast to the dense grid.
 
     Example:
       >>> rows, columns = jnp.ogrid[1:4, 1:4]
@@ -98,11 +98,11 @@ class _Ogrid(_Grid):
 
 
 class _Concatenator:
-    """Indexed by arrays, scalars and slices, joins them.
+    """An object that joins the arrays, scalars and slices by which it is indexed.
 
-    The first item may be a string of up to three numbers "axis,rank,start": the axis to join along,
-    the least rank of the operands, and where the axes of operands of lower rank are put. "r" and
-    "c" make matrices: rows and columns.
+    The first item may be a string of up to three integers "axis,rank,start": the axis along which
+    to join, the minimum rank of the operands, and the position of the axes of operands of lower
+    rank. "r" and "c" make matrices: rows and columns.
     """
 
     axis: int
@@ -151,7 +151,7 @@ class _Concatenator:
         part = creation.array(part, copy=False, ndmin=max(ndmin, 1))
         if is_scalar or trans1d == -1 or rank >= ndmin:
             return part
-        # The axes of the operand go to position `trans1d`, counted from the end where negative.
+        # The operand's axes start at position `trans1d`, which is counted from the end if negative.
         new = ndmin - rank
         first = trans1d if trans1d >= 0 else new + 1 + trans1d
         order = list(range(new))
@@ -160,7 +160,7 @@ class _Concatenator:
 
 
 class RClass(_Concatenator):
-    """Joins along the first axis: `r_[0:3, 7]` is [0, 1, 2, 7].
+    """Joins items along the first axis: `r_[0:3, 7]` is [0, 1, 2, 7].
 
     Example:
       >>> jnp.r_[jnp.zeros(2), 0.25:1:0.25, 9]
@@ -174,7 +174,7 @@ class RClass(_Concatenator):
 
 
 class CClass(_Concatenator):
-    """Joins along the last axis, operands of rank 1 as columns: `c_[x, y]` has two columns.
+    """Joins items along the last axis, those of rank 1 as columns: `c_[x, y]` has two columns.
 
     Example:
       >>> jnp.c_[jnp.array([1, 2]), jnp.array([3, 4])]

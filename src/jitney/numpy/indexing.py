@@ -1,11 +1,11 @@
 """Reading elements by index: `x[index]` and `x.at[index].get(...)`.
 
-An index is worked out by `jitney.numpy.index_plan`; here plans become operations, the simplest that
-do: a slice where all positions are known, a dynamic slice where they are scalars and blocks, else a
-gather. Outside of any trace NumPy does it at once.
+`jitney.numpy.index_plan` analyzes an index; this module translates the plan into the simplest
+operation that implements it: a slice if all positions are static, a dynamic slice if they are
+scalars and contiguous blocks, otherwise a gather. In eager mode NumPy indexes the array directly.
 
-Positions out of range: reading takes the nearest element unless a `mode` says otherwise. Negative
-positions count from the end.
+Reading out of range returns the nearest element unless `mode` says otherwise. Negative positions
+count from the end.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _STATIC_BOUNDS = frozenset((int, type(None), np.int32, np.int64))
 
 
 def numpy_index(index: Index) -> tuple[Any, ...] | None:
-    """`index` as one that NumPy reads in our sense, or None.
+    """Returns `index` in a form that NumPy interprets identically, or None.
 
-    Only what NumPy certainly reads the same way; it raises IndexError for positions out of range.
+    NumPy raises IndexError for positions out of range.
     """
     if type(index) is tuple:
         items = []
@@ -88,7 +88,7 @@ def _numpy_item(x: Index) -> Any:
 
 
 def getitem(x: Array, index: Index) -> Array:
-    """`x[index]`."""
+    """Returns `x[index]`."""
     value = host_path.eager_data(x)
     if value is not None:
         if type(index) is int and value.ndim:
@@ -106,7 +106,7 @@ def getitem(x: Array, index: Index) -> Array:
                 try:
                     out = np.asarray(value[key])
                 except IndexError:
-                    return get(x, index)  # out of range, or an error to explain
+                    return get(x, index)  # out of range, or an error for the general path to report
                 out_aval = shaped_array(out.shape, x.aval.dtype, x.aval.weak_type)
                 return host_path.array_from_numpy(out, out_aval)
     return get(x, index)
@@ -130,16 +130,16 @@ def get(
     unique_indices: bool = False,
     wrap_negative_indices: bool = True,
 ) -> Array:
-    """Elements of `x` at `index`.
+    """Returns the elements of `x` at `index`.
 
     Args:
       x: an array.
-      index: what may stand in brackets.
-      mode: "clip" and "promise_in_bounds" take the nearest element for a position out of range (the
-        default), "fill" and "drop" give `fill_value`.
-      fill_value: a scalar; NaN, or the least or greatest integer, by default.
-      indices_are_sorted: a promise that positions ascend.
-      unique_indices: a promise that no position comes twice.
+      index: an index as in `x[index]`.
+      mode: how positions out of range are handled: "clip" and "promise_in_bounds" return the
+        nearest element (the default), "fill" and "drop" return `fill_value`.
+      fill_value: a scalar; by default NaN, the smallest signed integer or the largest unsigned one.
+      indices_are_sorted: a promise that positions are in ascending order.
+      unique_indices: a promise that no position occurs twice.
       wrap_negative_indices: whether negative positions count from the end.
     """
     fill_value = concrete_or_error(None, fill_value, "The `fill_value` of x.at[...].get is static.")
@@ -182,7 +182,7 @@ def get(
 
 
 def mode_of(mode: str | GatherScatterMode | None) -> GatherScatterMode:
-    """Returns a mode as users name it."""
+    """Converts a mode as users name it to a `GatherScatterMode`."""
     try:
         return GatherScatterMode.from_any(mode)
     except ValueError:
@@ -193,7 +193,10 @@ def mode_of(mode: str | GatherScatterMode | None) -> GatherScatterMode:
 
 
 def empty_of_type(x: Array, shape: Shape) -> Array:
-    """Zeros of `shape` of the dtype of `x`, where that is; without a zero, `shape` must be empty."""
+    """Returns zeros of the type and sharding of `x`.
+
+    If `x` has an extended dtype, which has no zero, `shape` must be that of an empty array.
+    """
     if not dtypes.is_extended(x.dtype):
         zeros = convert(full(shape, 0, x.dtype), x.dtype, x.aval.weak_type)
         return placed_like(zeros, x, shape, None, None)
@@ -213,7 +216,7 @@ def _sized_axes(p: Plan) -> list[tuple[int, Any]]:
 
 
 def static_entries(p: Plan, clip: bool, wrap: bool) -> list[Span | int] | None:
-    """Entries with all scalars as ints in range; None if one is not known, or out of range."""
+    """Returns the entries with scalars as ints; None if one is not static, or out of range."""
     out: list[Span | int] = []
     for entry, extent in zip(p.entries, p.shape, strict=True):
         if isinstance(entry, Span):
@@ -225,7 +228,8 @@ def static_entries(p: Plan, clip: bool, wrap: bool) -> list[Span | int] | None:
         if wrap and k < 0:
             k += extent
         if type(extent) is DimExpr:
-            # In range for all values of the variables, or it is looked up like a traced one.
+            # Unless it is in range for all values of the variables, it is treated like a traced
+            # one.
             if bounds(k)[0] < 0 or bounds(extent - k)[0] <= 0:
                 return None
             out.append(k)
@@ -239,7 +243,7 @@ def static_entries(p: Plan, clip: bool, wrap: bool) -> list[Span | int] | None:
 
 
 def _get_static(x: Array, entries: Sequence[Span | int]) -> Array:
-    """Slices, in the positions of the operand's axes; scalars leave axes of size 1."""
+    """Slices `x` along all its axes; scalars leave axes of size 1."""
     starts, limits, strides = [], [], []
     for e in entries:
         if not isinstance(e, Span):
@@ -275,7 +279,7 @@ def _get_dynamic(x: Array, p: Plan, wrap: bool) -> Array:
 
 
 def _finish(p: Plan, y: Array, reverse: bool = True) -> Array:
-    """`y`, which has the operand's axes, with the axes of the result."""
+    """Converts `y` from the operand's axes to the axes of the result."""
     turned = tuple(k for k, e in enumerate(p.entries) if isinstance(e, Span) and e.step < 0)
     if turned and reverse:
         y = rev(y, turned)
@@ -302,10 +306,10 @@ def as_index(x: ArrayLike, dtype: np.dtype) -> Array:
 
 
 def _wrapped(x: Array, extent: int) -> Array:
-    """Positions with `extent` added to negative ones."""
+    """Adds `extent` to negative positions."""
     dtype = x.dtype
     if isinstance(x, np.ndarray):
-        below = x < 0  # known; only the sum is computed
+        below = x < 0  # static; only the sum is computed
     else:
         below = compare.lt(x, dtype.type(0))
     weak = isinstance(x, Array) and x.aval.weak_type
@@ -313,9 +317,9 @@ def _wrapped(x: Array, extent: int) -> Array:
 
 
 def wrapped_positions(x: Array, extent: int) -> Array:
-    """Returns an array of positions with those below zero counted from the end.
+    """Returns positions with negative ones counted from the end.
 
-    The dtype stays, unless it cannot hold `extent`.
+    The dtype is kept, unless it cannot hold `extent`.
     """
     if isinstance(x, np.ndarray):
         x = x.astype(dtypes.canonicalize_dtype(x.dtype), copy=False)
@@ -327,16 +331,16 @@ def wrapped_positions(x: Array, extent: int) -> Array:
 
 
 class Indexer:
-    """The operands of a gather or scatter that realise a plan.
+    """The operands of a gather or scatter that implements a plan.
 
     Attributes:
-      selects_all: True if no index is needed at all.
-      indexed: the operand's axes with a column of indices, in the order of the columns.
-      collapsed: the operand's axes that are not axes of the windows.
-      window_sizes: sizes of the windows, one for each axis of the operand.
-      window_axes: axes of the result (new axes left out) that come from windows.
-      batch_shape: shape of the indices without their last axis.
-      reversed_axes: axes of the result (new axes left out) that come out in reversed order.
+      selects_all: whether all elements are selected, so that no index is needed.
+      indexed: the operand's axes that have a column of indices, in the order of the columns.
+      collapsed: the operand's axes that are not window axes.
+      window_sizes: the sizes of the window, one for each axis of the operand.
+      window_axes: the axes of the result (without new axes) that come from the window.
+      batch_shape: the shape of the indices without their last axis.
+      reversed_axes: the axes of the result (without new axes) that are reversed.
     """
 
     def __init__(self, p: Plan, wrap: bool) -> None:
@@ -382,11 +386,11 @@ class Indexer:
         )
 
     def indices(self) -> Array | np.ndarray:
-        """Returns the indices: [*batch_shape, number of indexed axes]."""
+        """Returns the indices, of shape [*batch_shape, number of indexed axes]."""
         p = self.plan
         if not self.indexed:
             return np.zeros((*self.batch_shape, 0), self.dtype)
-        # In the order in which JAX records these: arrays, then slices, then columns.
+        # In the order in which JAX records the equations: arrays, then slices, then columns.
         positions: dict[int, Any] = {
             k: self._positions(p.entries[k], p.shape[k])
             for k in range(len(p.entries))
@@ -412,7 +416,7 @@ class Indexer:
         return wrapped_positions(entry.value, extent) if self.wrap else entry.value
 
     def _spread(self, x: ArrayLike) -> Array:
-        """Positions as an array of the shape of the points, and of the index dtype."""
+        """Returns positions as an array of shape `points_shape` and of the index dtype."""
         if not isinstance(x, Array | np.ndarray):
             x = int(x) if type(x) is int else self.dtype.type(x)
         return convert(broadcast_to(x, self.plan.points_shape), self.dtype)
@@ -425,7 +429,7 @@ class Indexer:
     def _column(self, axis: int, positions: Array | int | None) -> Array:
         entry = self.plan.entries[axis]
         shape = (*self.batch_shape, 1)
-        column: Any = positions  # None for blocks alone
+        column: Any = positions  # None for blocks only
         if isinstance(entry, Span | Window) and entry.is_block:
             return broadcast_in_dim(as_index(entry.start, self.dtype), shape, ())
         if isinstance(entry, Span | Window):

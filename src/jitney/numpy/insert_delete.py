@@ -1,4 +1,4 @@
-"""Elements put in and taken out: `append`, `insert`, `delete`, `resize`, `trim_zeros`."""
+"""Insertion and removal of elements: `append`, `insert`, `delete`, `resize`, `trim_zeros`."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def _along(x: Array, axis: int | None) -> tuple[Array, int]:
 
 @jit_when_traced(static_argnames=("axis",))
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
-    """Appends `values` to `arr` along `axis`.
+    """Returns `arr` with `values` appended along `axis`.
 
     Args:
       arr: an array.
       values: an array of the same shape except along `axis`.
-      axis: along which; if None, both are flattened.
+      axis: the axis along which to append; if None, both arrays are flattened.
 
     Returns: a new array of the common dtype.
 
@@ -60,7 +60,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
 
 
 def _positions(index: Array, n: int) -> Array:
-    """Indices, counted from the end if negative, limited to 0..n."""
+    """Returns indices clipped to 0..n, where negative ones count from the end."""
     wrapped = where(index < 0, index + scalar_operand(n, index.dtype, index.weak_type), index)
     return clip(wrapped, 0, n)
 
@@ -71,19 +71,19 @@ def _positions(index: Array, n: int) -> Array:
 def insert(
     arr: ArrayLike, obj: ArrayLike | slice, values: ArrayLike, axis: int | None = None
 ) -> Array:
-    """Inserts `values` into `arr` before the positions `obj`.
+    """Returns `arr` with `values` inserted before the positions `obj`.
 
     Args:
       arr: an array; flattened if `axis` is None.
-      obj: an integer, an array of integers, or a slice; positions in `arr`.
-      values: what to put in, broadcast, and converted to the dtype of `arr`.
-      axis: along which.
+      obj: positions in `arr`: an integer, an array of integers, or a slice.
+      values: the elements to insert, broadcast, and converted to the dtype of `arr`.
+      axis: the axis along which to insert.
 
-    Returns: a new array of the dtype of `arr`. Positions out of range count as the nearest one,
-      where NumPy raises an error.
+    Returns: a new array of the dtype of `arr`. Positions out of range are clipped (NumPy raises an
+      error).
 
     Raises:
-      ValueError: if `obj` is an array of another than an integer dtype.
+      ValueError: if `obj` is an array whose dtype is not an integer one.
 
     Example:
       >>> jnp.insert(jnp.array([1, 2, 3]), 1, 9)
@@ -106,7 +106,7 @@ def insert(
                 f"jnp.insert: `obj` must be positions, integers, but it is {index.aval.str_short()}"
             )
         if index.ndim == 0:
-            # At one place several slices may go in; NumPy takes them from the first axis.
+            # A scalar position may receive several slices, which NumPy reads along the first axis.
             new = moveaxis(new, 0, axis)
             index = reshape(index, (1,))
         else:
@@ -120,7 +120,7 @@ def insert(
     new = broadcast_to(new, tuple(shape))
     shape[axis] = n + count
     index = _positions(index, n)
-    # Positions in the result: each is moved by what goes in before it.
+    # Positions in the result: each is shifted by the insertions before it.
     order = argsort(index)
     places = convert(index, _INT32).at[order].add(iota(_INT32, count))
     is_old = full((n + count,), True, np.dtype(bool)).at[places].set(False)
@@ -140,20 +140,22 @@ def delete(
     *,
     assume_unique_indices: bool = False,
 ) -> Array:
-    """Returns `arr` without the elements at positions `obj`.
+    """Returns `arr` without the elements at the positions `obj`.
 
     Args:
       arr: an array; flattened if `axis` is None.
       obj: an integer, an array of integers or booleans, or a slice.
-      axis: along which.
-      assume_unique_indices: that no position comes twice; `obj` may then be traced.
+      axis: the axis along which to delete.
+      assume_unique_indices: a promise that no position occurs twice, with which `obj` may be
+        traced.
 
     Returns: a new array of the dtype of `arr`.
 
     Raises:
-      IndexError: if an index in an array is out of range.
-      ValueError: if a single index is, if `obj` is of another dtype, or a mask of another size.
-      ConcretizationTypeError: if `obj` is traced, without the promise.
+      IndexError: if an element of an index array is out of range.
+      ValueError: if a scalar index is out of range, the dtype of `obj` is neither integer nor
+        boolean, or the size of a mask does not match.
+      ConcretizationTypeError: if `obj` is traced without that promise.
 
     Example:
       >>> jnp.delete(jnp.array([1, 2, 3, 4]), jnp.array([0, 2]))
@@ -186,7 +188,7 @@ def delete(
 
 
 def _without_slice(x: Array, obj: slice, axis: int) -> Array:
-    """`x` without the positions of a slice."""
+    """Returns `x` without the positions of a slice."""
     from jitney.numpy.ranges import arange
 
     n = x.shape[axis]
@@ -199,10 +201,15 @@ def _without_slice(x: Array, obj: slice, axis: int) -> Array:
 
 
 def _kept(selection: np.ndarray, n: int, axis: int) -> np.ndarray:
-    """Returns which of `n` positions stay, without those of `selection`, a mask or indices: bool [n].
+    """Returns a mask [n] of the positions that remain after those of `selection` are deleted.
+
+    Args:
+      selection: a mask, or an array of indices.
+      n: the number of positions.
+      axis: the axis of the positions, for error messages.
 
     Raises:
-      ValueError: if a mask is of another shape.
+      ValueError: if the shape of a mask does not match.
       IndexError: if an index is out of range.
     """
     if selection.dtype == np.bool_:
@@ -223,7 +230,7 @@ def _kept(selection: np.ndarray, n: int, axis: int) -> np.ndarray:
 
 
 def _without(x: Array, index: Array, axis: int) -> Array:
-    """`x` without the slices at `index`, which differ."""
+    """Returns `x` without the slices at `index`, which must be distinct."""
     from jitney.numpy.reductions import sum as sum_of
 
     n, count = x.shape[axis], index.shape[0]
@@ -242,7 +249,7 @@ def _without(x: Array, index: Array, axis: int) -> Array:
 
 @jit_when_traced(static_argnames=("new_shape",))
 def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
-    """Repeats the elements of `a` to fill shape `new_shape`.
+    """Repeats the elements of `a` in row-major order to fill an array of shape `new_shape`.
 
     Args:
       a: an array.
@@ -271,14 +278,14 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
 
 
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
-    """Removes zeros at the front and the back of `filt`.
+    """Removes zeros from the front and the back of `filt`.
 
     Args:
-      filt: an array; its values must be known.
-      trim: "f", "b" or both: where to trim.
-      axis: an axis or several; all by default.
+      filt: an array; it must be concrete.
+      trim: where to trim: "f" for the front, "b" for the back, or "fb".
+      axis: an axis or a tuple of axes; all by default.
 
-    Returns: a part of `filt`.
+    Returns: a slice of `filt`.
 
     Example:
       >>> jnp.trim_zeros(jnp.array([0, 0, 1, 0, 2, 0]))

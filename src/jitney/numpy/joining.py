@@ -1,4 +1,4 @@
-"""Arrays put together: `concatenate`, `stack`, `block`; and taken apart: `split`, `unstack`."""
+"""Joining of arrays (`concatenate`, `stack`, `block`) and splitting (`split`, `unstack`)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ __all__ = [
 ]  # fmt: skip
 
 Arrays: TypeAlias = "Array | np.ndarray | Sequence[ArrayLike]"
-"""Arrays to join: a sequence of them, or the slices of one along its first axis."""
+"""Arrays to join: a sequence of arrays, or one array for its slices along the first axis."""
 
 
 def _parts(name: str, arrays: Arrays) -> Array | list[Any]:
-    """Returns the arrays to join: one array (along its first axis), or a list of operands."""
+    """Returns the arrays to join: one array, joined along its first axis, or a list of operands."""
     if isinstance(arrays, Array | np.ndarray):
         if arrays.ndim == 0:
             refusal = TypeError if name == "stack" else ValueError
@@ -60,16 +60,16 @@ def _promoted(parts: Sequence[Any], dtype: DTypeLike | None, name: str) -> list[
 
 
 def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = None) -> Array:
-    """Joins arrays, whose shapes are equal except along `axis`, along that axis.
+    """Joins arrays whose shapes are equal except along `axis` along that axis.
 
     Args:
-      arrays: a sequence of arrays, or an array whose first axis is over them.
-      axis: along which they are joined; if None, they are flattened first.
-      dtype: of the result; the common dtype by default.
+      arrays: a sequence of arrays, or one array, whose slices along the first axis are joined.
+      axis: the axis along which to join; if None, the arrays are flattened first.
+      dtype: the dtype of the result; the common dtype by default.
 
     Raises:
-      ValueError: if there are none, or if they are scalars.
-      TypeError: if shapes do not fit.
+      ValueError: if there are no arrays, or if they are scalars.
+      TypeError: if the shapes do not match.
 
     Example:
       >>> jnp.concatenate([jnp.array([1, 2]), jnp.array([3])])
@@ -96,7 +96,7 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = 
 
 
 def _concatenate_slices(x: Array, axis: int | None, dtype: DTypeLike | None) -> Array:
-    """Returns the slices of `x` along its first axis, joined: a change of shape."""
+    """Joins the slices of `x` along its first axis, which is a reshape."""
     if x.ndim == 0:
         raise TypeError("jnp.concatenate: a scalar has no slices to join; pass a list of arrays")
     if dtype is not None:
@@ -122,11 +122,11 @@ def _flat(x: ArrayLike) -> Array:
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
-    """Joins arrays along an axis; `concatenate` of the array API standard.
+    """Joins arrays along an axis: `concatenate` as in the array API standard.
 
     Args:
       arrays: a sequence of arrays of equal shape, except along `axis`.
-      axis: along which they are joined; if None, they are flattened first.
+      axis: the axis along which to join; if None, the arrays are flattened first.
 
     Returns: an array of the common dtype.
 
@@ -139,16 +139,16 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
 
 
 def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | None = None) -> Array:
-    """Joins arrays of one shape along a new axis at position `axis`.
+    """Joins arrays of the same shape along a new axis at position `axis`.
 
     Args:
-      arrays: a sequence of arrays, or an array whose first axis is over them.
-      axis: position of the new axis in the result.
+      arrays: a sequence of arrays, or one array, whose slices along the first axis are joined.
+      axis: the position of the new axis in the result.
       out: must be None.
-      dtype: of the result; the common dtype by default.
+      dtype: the dtype of the result; the common dtype by default.
 
     Raises:
-      ValueError: if there are none, or if shapes differ.
+      ValueError: if there are no arrays, or if their shapes differ.
 
     Example:
       >>> red, green, blue = jnp.full((4, 6), 0.2), jnp.zeros((4, 6)), jnp.ones((4, 6))
@@ -166,7 +166,7 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | No
         rank = parts.ndim
         axis = canonical_axis(axis, rank)
         order = (*range(1, axis + 1), 0, *range(axis + 1, rank))
-        # Along a new axis, then back together: what joining slices comes to.
+        # Concatenating slices that have a new axis amounts to this transpose and reshape.
         x = transpose(parts, order)
         spread = expand_dims(x, (axis + 1,))
         return reshape(spread, x.shape)
@@ -182,12 +182,11 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | No
 
 
 def vstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
-    """Joins arrays, of rank 2 or more, along the first axis.
+    """Joins arrays along the first axis, those of rank 1 as rows.
 
     Args:
-      tup: a sequence of arrays, or an array whose first axis is over them; those of rank 1 count as
-        rows.
-      dtype: of the result; the common dtype by default.
+      tup: a sequence of arrays, or one array, whose slices along the first axis are joined.
+      dtype: the dtype of the result; the common dtype by default.
 
     Example:
       >>> jnp.vstack([jnp.array([1, 2]), jnp.array([[3, 4], [5, 6]])])
@@ -202,11 +201,12 @@ def vstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
 
 
 def hstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
-    """Joins arrays along the second axis, or the only one.
+    """Joins arrays along the second axis, or along their only one.
 
     Args:
-      tup: a sequence of arrays, or an array whose first axis is over them; scalars count as of rank 1.
-      dtype: of the result; the common dtype by default.
+      tup: a sequence of arrays, or one array, whose slices along the first axis are joined; scalars
+        are expanded to rank 1.
+      dtype: the dtype of the result; the common dtype by default.
 
     Example:
       >>> jnp.hstack([jnp.array([1, 2]), jnp.array([3])])
@@ -223,12 +223,12 @@ def hstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
 
 
 def dstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
-    """Joins arrays, of rank 3 or more, along the third axis.
+    """Joins arrays along the third axis, after expanding them to rank 3 or more.
 
     Args:
-      tup: a sequence of arrays, or an array whose first axis is over them; `atleast_3d` says how
-        they get three axes.
-      dtype: of the result; the common dtype by default.
+      tup: a sequence of arrays, or one array, whose slices along the first axis are joined; arrays
+        of rank less than 3 are expanded as by `atleast_3d`.
+      dtype: the dtype of the result; the common dtype by default.
 
     Example:
       >>> jnp.dstack([jnp.array([1, 2]), jnp.array([3, 4])])
@@ -242,7 +242,7 @@ def dstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
 
 
 def _each(name: str, x: Array, rank: int) -> Array:
-    """`x`, the slices along whose first axis get at least `rank` axes."""
+    """Expands the slices of `x` along its first axis to rank `rank` or more."""
     missing = rank - (x.ndim - 1)
     if missing <= 0:
         return x
@@ -253,10 +253,10 @@ def _each(name: str, x: Array, rank: int) -> Array:
 
 
 def column_stack(tup: Arrays) -> Array:
-    """Joins arrays of rank 1 as columns of a matrix; those of rank 2 as they are.
+    """Joins arrays of rank 1 as the columns of a matrix; arrays of rank 2 are joined unchanged.
 
     Args:
-      tup: a sequence of arrays, or an array whose first axis is over them.
+      tup: a sequence of arrays, or one array, whose slices along the first axis are joined.
 
     Returns: a matrix of the common dtype.
 
@@ -274,10 +274,10 @@ def column_stack(tup: Arrays) -> Array:
 
 @jit_when_traced
 def block(arrays: ArrayLike | Sequence[Any]) -> Array:
-    """Assembles an array from blocks in nested lists, the innermost along the last axis.
+    """Assembles an array from blocks in nested lists; the innermost lists join along the last axis.
 
     Args:
-      arrays: an array, or a list of arrays or of lists of them, all of one depth.
+      arrays: an array, or nested lists of arrays, all of the same depth.
 
     Raises:
       ValueError: for tuples, empty lists and lists of different depth.
@@ -294,7 +294,7 @@ def block(arrays: ArrayLike | Sequence[Any]) -> Array:
 
 
 def _block(xs: ArrayLike | Sequence[Any]) -> tuple[Array, int]:
-    """Returns the array that nested lists `xs` describe, and their depth."""
+    """Returns the array that the nested lists `xs` describe, and their depth."""
     if isinstance(xs, tuple):
         raise ValueError(f"jnp.block: blocks are nested in lists, but there is a tuple, {xs}")
     if not isinstance(xs, list):
@@ -329,9 +329,9 @@ def atleast_1d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
     """Converts arguments to arrays of rank 1 or more.
 
     Args:
-      *arys: arrays; scalars get one axis.
+      *arys: arrays; scalars are expanded to shape (1,).
 
-    Returns: an array, or a tuple of arrays unless one is given.
+    Returns: an array if there is one argument, otherwise a tuple of arrays.
 
     Example:
       >>> jnp.atleast_1d(3.0)
@@ -350,12 +350,12 @@ def atleast_2d(*arys: ArrayLike) -> Array | tuple[Array, ...]: ...
 
 @jit_when_traced
 def atleast_2d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
-    """Converts arguments to arrays of rank 2 or more, with new axes in front.
+    """Converts arguments to arrays of rank 2 or more, by prepending axes of size 1.
 
     Args:
       *arys: arrays.
 
-    Returns: an array, or a tuple of arrays unless one is given.
+    Returns: an array if there is one argument, otherwise a tuple of arrays.
 
     Example:
       >>> jnp.atleast_2d(jnp.array([1, 2]))
@@ -381,7 +381,7 @@ def atleast_3d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
     Args:
       *arys: arrays.
 
-    Returns: an array, or a tuple of arrays unless one is given.
+    Returns: an array if there is one argument, otherwise a tuple of arrays.
 
     Example:
       >>> jnp.atleast_3d(jnp.array([1, 2])).shape
@@ -427,7 +427,7 @@ def _split(
             )
             for i in spec
         ]
-        if type(size) is not DimExpr:  # positions are taken as those of slices are
+        if type(size) is not DimExpr:  # positions are clipped like the bounds of slices
             points = [p if type(p) is DimExpr else slice(p).indices(size)[1] for p in points]
         sizes = [hi - lo for lo, hi in itertools.pairwise([0, *points, size])]
     else:
@@ -449,7 +449,7 @@ def _split(
 
 
 def _extent(n: Any) -> Any:
-    return n if type(n) is DimExpr else np.int64(n)  # the kind of integer that programs print
+    return n if type(n) is DimExpr else np.int64(n)  # the integer type that printed jaxprs show
 
 
 def split(
@@ -459,14 +459,14 @@ def split(
 
     Args:
       ary: an array.
-      indices_or_sections: how many parts, or the ascending positions at which parts begin, except the
-        first.
-      axis: along which.
+      indices_or_sections: the number of parts, or the ascending positions at which all parts but
+        the first begin.
+      axis: the axis along which to split.
 
     Returns: a list of arrays.
 
     Raises:
-      ValueError: if the size cannot be divided.
+      ValueError: if the size is not divisible by the number of parts.
 
     Example:
       >>> left, right = jnp.split(jnp.ones((3, 8)), 2, axis=1)
@@ -486,9 +486,9 @@ def array_split(
 
     Args:
       ary: an array.
-      indices_or_sections: how many parts, or the ascending positions at which parts begin, except the
-        first.
-      axis: along which.
+      indices_or_sections: the number of parts, or the ascending positions at which all parts but
+        the first begin.
+      axis: the axis along which to split.
 
     Returns: a list of arrays.
 
@@ -504,12 +504,13 @@ def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 
     Args:
       ary: an array of rank 1 or more.
-      indices_or_sections: how many parts, or where parts begin.
+      indices_or_sections: the number of parts, or the positions at which all parts but the first
+        begin.
 
     Returns: a list of arrays.
 
     Raises:
-      ValueError: if the size cannot be divided.
+      ValueError: if the size is not divisible by the number of parts.
 
     Example:
       >>> jnp.vsplit(jnp.array([[1, 2], [3, 4]]), 2)
@@ -523,12 +524,13 @@ def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 
     Args:
       ary: an array of rank 1 or more.
-      indices_or_sections: how many parts, or where parts begin.
+      indices_or_sections: the number of parts, or the positions at which all parts but the first
+        begin.
 
     Returns: a list of arrays.
 
     Raises:
-      ValueError: if the size cannot be divided.
+      ValueError: if the size is not divisible by the number of parts.
 
     Example:
       >>> jnp.hsplit(jnp.array([[1, 2], [3, 4]]), 2)
@@ -545,12 +547,13 @@ def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 
     Args:
       ary: an array of rank 3 or more.
-      indices_or_sections: how many parts, or where parts begin.
+      indices_or_sections: the number of parts, or the positions at which all parts but the first
+        begin.
 
     Returns: a list of arrays.
 
     Raises:
-      ValueError: if the size cannot be divided.
+      ValueError: if the size is not divisible by the number of parts.
 
     Example:
       >>> [part.shape for part in jnp.dsplit(jnp.ones((2, 3, 4)), 2)]
@@ -564,7 +567,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
 
     Args:
       x: an array of rank 1 or more.
-      axis: along which.
+      axis: the axis along which to unstack.
 
     Returns: a tuple of arrays.
 

@@ -1,7 +1,7 @@
-"""`jax.numpy.linalg`: linear algebra by NumPy's interface; functions of matrices are batched.
+"""`jax.numpy.linalg`: linear algebra with NumPy's API; functions of matrices are batched.
 
-Integers become the default float. What is defined by solutions of systems (`inv`, `solve`, `det`)
-is differentiated by solutions of systems.
+Integers are promoted to the default float. Functions defined by linear systems (`inv`, `solve`,
+`det`) are differentiated by solving linear systems.
 """
 
 from __future__ import annotations
@@ -74,16 +74,18 @@ __dir__ = listing(__name__)
 
 @jit_when_traced(static_argnames=("p",))
 def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
-    """Computes the condition number of matrices.
+    """Computes the condition numbers of matrices.
 
     Args:
       x: matrices (..., m, n), square unless `p` is None, 2 or -2.
-      p: the order of the norm; see `norm`. None is 2: the quotient of the extreme singular values.
+      p: the order of the norm; see `norm`. None means 2: the ratio of the largest to the smallest
+        singular value.
 
-    Returns: an array (...) of a float dtype.
+    Returns: an array of shape (...) and a float dtype.
 
     Raises:
-      ValueError: if the matrices have no elements, `x` a lower rank, or is not square.
+      ValueError: if `x` has rank less than 2, the matrices have no elements, or they are not square
+        for a `p` that requires it.
 
     Example:
       >>> jnp.linalg.cond(jnp.array([[4.0, 0.0], [0.0, 2.0]]))
@@ -111,7 +113,7 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
 
 
 def _infinite_unless_nan(out: Array, x: Array) -> Array:
-    """Condition numbers `out` of matrices, infinite where they are NaN and the matrix has none."""
+    """Replaces NaN in condition numbers by infinity, except where the matrix contains NaN."""
     has_nan = reduce_sum(convert(x != x, np.dtype(np.int32)), (x.ndim - 2, x.ndim - 1)) > 0
     return where((out != out) & ~has_nan, _of_dtype(math.inf, out), out)
 
@@ -123,15 +125,16 @@ def matrix_rank(
     hermitian: bool = False,
     tol: ArrayLike | None = None,
 ) -> Array:
-    """Computes the rank of matrices: the number of singular values that do not count as 0.
+    """Computes the ranks of matrices: the number of singular values above a tolerance.
 
     Args:
-      M: matrices (..., m, n); of a vector the rank is whether it has a nonzero element.
-      rtol: singular values up to this times the greatest count as 0; max(m, n) eps by default.
+      M: matrices (..., m, n). The rank of a vector or scalar is 1 if it has a nonzero element, else
+        0.
+      rtol: singular values up to `rtol` times the largest count as 0; max(m, n) eps by default.
       hermitian: whether `M` is known to be Hermitian.
-      tol: an older name for `rtol`.
+      tol: a legacy alias of `rtol`.
 
-    Returns: an array (...) of the default integer dtype; int32 for a scalar or vector.
+    Returns: an array of shape (...) and the default integer dtype; int32 for a scalar or vector.
 
     Raises:
       ValueError: if both `rtol` and `tol` are given.
@@ -162,14 +165,14 @@ def matrix_rank(
 
 @jit_when_traced(static_argnames=("n",))
 def matrix_power(a: ArrayLike, n: int) -> Array:
-    """Computes `a` to the integer power `n`, by repeated squaring.
+    """Computes the integer power `n` of square matrices by repeated squaring.
 
     Args:
       a: matrices (..., n, n).
-      n: the exponent; a negative one is of the inverse. It must be known.
+      n: the exponent, which must be static; if it is negative, powers of the inverse are computed.
 
     Raises:
-      TypeError: if `a` is not square or `n` no integer.
+      TypeError: if `a` is not square or `n` is not an integer.
 
     Example:
       >>> jnp.linalg.matrix_power(jnp.array([[1, 1], [1, 0]]), 5)

@@ -1,4 +1,4 @@
-"""Systems of linear equations in the manner of NumPy: `solve`, inverses, least squares."""
+"""Systems of linear equations in `numpy.linalg`: `solve`, inverses, least squares."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from jitney.primitives.linalg import linear_systems, matrix_helpers as mat
 from jitney.primitives.reduction.reduce import reduce_sum
 
 
-@jit  # eager, too: the program of the system's solution is to be compiled once
+@jit  # jitted even in eager mode, so that the program of the solution is compiled once
 def solve(a: ArrayLike, b: ArrayLike) -> Array:
-    """Solves a @ X = b for X.
+    """Solves the linear systems a @ X = b for X.
 
     Args:
       a: matrices (..., n, n).
-      b: right sides: a vector (n,), or matrices (..., n, k).
+      b: right-hand sides: a vector (n,), or matrices (..., n, k).
 
-    Returns: an array (n,) or (..., n, k); without meaning, but without an error, where `a` is
-      singular.
+    Returns: an array (n,) or (..., n, k). Where `a` is singular, elements are unspecified; no error
+      is raised.
 
     Raises:
-      ValueError: if `a` is not square or shapes do not go together.
+      ValueError: if `a` is not square or the shapes do not match.
 
     Example:
       >>> prices = jnp.array([[3.0, 1.0], [1.0, 2.0]])
@@ -49,7 +49,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def solve_arrays(a: Array, b: Array) -> Array:
-    """`solve` of arrays of one inexact dtype."""
+    """Computes `solve` of arrays of the same inexact dtype."""
     check_square("solve", a)
     n = a.shape[-1]
     if b.ndim == 0 or (1 < b.ndim == a.ndim - 1 and b.shape[-2] != n):
@@ -71,15 +71,15 @@ def solve_arrays(a: Array, b: Array) -> Array:
     return squeeze(out, (out.ndim - 1,)) if vector else out
 
 
-@jit  # eager, too: the program of the system's solution is to be compiled once
+@jit  # jitted even in eager mode, so that the program of the solution is compiled once
 def inv(a: ArrayLike) -> Array:
-    """Inverts square matrices; to solve systems, `solve` is faster and more accurate.
+    """Inverts square matrices. To solve linear systems, `solve` is faster and more accurate.
 
     Args:
       a: matrices (..., n, n).
 
-    Returns: an array of the shape of `a`; infinities and NaN where `a` is singular, for which NumPy
-      raises an error.
+    Returns: an array of the shape of `a`; infinities and NaN where `a` is singular (NumPy raises an
+      error).
 
     Raises:
       ValueError: if `a` is not square.
@@ -117,14 +117,17 @@ def _pinv_jvp(
     within = _product(p, t, p)
     across = _product(p, adj(p), adj(t))
     along = _product(adj(t), adj(p), p)
-    # Golub and Pereyra (1973): each with a projector, of rows or of columns.
+    # Golub and Pereyra (1973): one term with a projector on the columns, one on the rows.
     across -= _product(across, a, p)
     along -= _product(p, a, along)
     return p, across + along - within
 
 
 def _product(x: Array, y: Array, z: Array) -> Array:
-    """x @ y @ z, where x and z have the shape of the transpose of y, by the smaller square matrix."""
+    """Computes x @ y @ z, with the smaller of the two square matrices as intermediate result.
+
+    The shape of x and z is that of the transpose of y.
+    """
     rows, columns = x.shape[-2:]
     if rows < columns:
         return mat.matmul(mat.matmul(x, y), z)
@@ -138,13 +141,13 @@ def pinv(
     *,
     rcond: ArrayLike | None = None,
 ) -> Array:
-    """Computes the Moore-Penrose inverse.
+    """Computes the Moore-Penrose pseudoinverses of matrices.
 
     Args:
       a: matrices (..., m, n).
-      rtol: singular values up to this times the greatest count as 0; 10 max(m, n) eps by default.
+      rtol: singular values up to `rtol` times the largest count as 0; 10 max(m, n) eps by default.
       hermitian: whether `a` is known to be Hermitian.
-      rcond: another name for `rtol`.
+      rcond: an alias of `rtol`.
 
     Returns: an array (..., n, m).
 
@@ -179,19 +182,22 @@ def pinv(
 def lstsq(
     a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
 ) -> tuple[Array, Array, Array, Array]:
-    """Solves the least squares problem: x such that the norm of a @ x - b is minimal.
+    """Solves the least-squares problem: finds x that minimizes the norm of a @ x - b.
 
     Args:
       a: a matrix (m, n).
-      b: right sides (m,) or (m, k).
-      rcond: singular values up to this times the greatest count as 0; max(m, n) eps by default.
-      numpy_resid: whether residuals are empty where NumPy's are.
+      b: right-hand sides (m,) or (m, k).
+      rcond: singular values below `rcond` times the largest count as 0; max(m, n) eps by default,
+        and eps if `rcond` is negative.
+      numpy_resid: whether residuals are empty where NumPy's are: if m <= n, or `a` is
+        rank-deficient.
 
-    Returns: (solution, residuals, rank of `a`, singular values of `a`).
+    Returns: a tuple: the solution, the sums of squared residuals, the rank of `a`, and the singular
+      values of `a`.
 
     Raises:
-      TypeError: for other ranks.
-      ValueError: if `a` and `b` differ in length.
+      TypeError: if `a` is not of rank 2, or `b` not of rank 1 or 2.
+      ValueError: if `a` and `b` differ in size along the first axis.
 
     Example:
       >>> a = jnp.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
@@ -239,11 +245,11 @@ def _squares_of_columns(x: Array) -> Array:
 
 
 def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
-    """Computes the inverse of `tensordot(a, ., ind)`.
+    """Computes the inverse of the linear map x -> tensordot(a, x, ind).
 
     Args:
-      a: an array; the product of its first `ind` sizes is that of the others.
-      ind: how many axes are of the result of the product.
+      a: an array; the product of its first `ind` sizes equals the product of the others.
+      ind: the number of axes of the result of that map.
 
     Returns: an array of shape a.shape[ind:] + a.shape[:ind].
 
@@ -274,14 +280,14 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None)
     """Solves tensordot(a, X, X.ndim) = b for X.
 
     Args:
-      a: an array whose first axes are those of `b`.
-      b: the right side.
-      axes: axes of `a` that are moved to its end first.
+      a: an array whose first axes have the sizes of `b`.
+      b: the right-hand side.
+      axes: axes of `a` to move to its end first.
 
     Returns: an array of shape a.shape[b.ndim:].
 
     Raises:
-      ValueError: if the shapes do not go together.
+      ValueError: if the shapes do not match.
 
     Example:
       >>> jnp.linalg.tensorsolve(2 * jnp.eye(4).reshape(2, 2, 4), jnp.ones((2, 2)))

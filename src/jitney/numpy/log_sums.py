@@ -1,4 +1,4 @@
-"""Logarithms of sums of exponentials: `jax.nn.logsumexp`, and what folds by `logaddexp` are."""
+"""Logarithms of sums of exponentials: `jax.nn.logsumexp`, and reductions by `logaddexp`."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ def logsumexp(
     """Computes log(sum(b exp(a))) along `axis`, without overflow.
 
     Args:
-      a: array; integers become the default float.
-      axis: an axis, several, or None for all.
+      a: an array; integers are promoted to the default float.
+      axis: an axis, a tuple of axes, or None for all.
       b: factors, broadcast against `a`.
-      keepdims: whether summed axes stay, of size one.
-      return_sign: whether to return the sign of the sum as well, so that it may be negative.
-      where: elements to count.
+      keepdims: whether reduced axes are kept, with size 1.
+      return_sign: whether to return the sign of the sum as well, which may then be negative.
+      where: a boolean mask of the elements to include.
 
-    Returns: an array of inexact dtype; with `return_sign`, a pair of it and of the sign (of complex
-      numbers the phase).
+    Returns: an array of inexact dtype; with `return_sign`, a pair of the logarithm of the absolute
+      value of the sum and its sign (its phase if complex).
     """
     if b is not None:
         a_arr, b_arr = map(as_value, promote_dtypes_inexact(a, b))
@@ -105,7 +105,7 @@ def logsumexp(
 
 
 def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """`axis` (one, several, or None for all) as positions that are not negative."""
+    """Returns `axis` (an axis, several, or None for all) as a tuple of nonnegative axes."""
     if axis is None:
         return tuple(range(ndim))
     return canonical_axes(axis, ndim)

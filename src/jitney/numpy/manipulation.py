@@ -1,4 +1,4 @@
-"""Changes of shape and order: `reshape`, `transpose`, `broadcast_to`, `tile`, `repeat`."""
+"""Changes of shape and axis order: `reshape`, `transpose`, `broadcast_to`, `tile`, `repeat`."""
 
 from __future__ import annotations
 
@@ -51,17 +51,18 @@ def reshape(
     copy: bool | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Changes the shape of `a`.
+    """Returns the elements of `a` in another shape.
 
     Args:
       a: an array.
-      shape: sizes; one of them may be -1, it is what remains.
-      order: "C", row-major, or "F", column-major: how elements are read and put.
-      copy: whether the result must be another array even if nothing changes.
-      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
+      shape: the sizes of the result; one of them may be -1, which is inferred from the others.
+      order: the order in which elements are read and written: "C" (row-major) or "F"
+        (column-major).
+      copy: whether to copy the array even if its shape does not change.
+      out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      TypeError: if the sizes differ.
+      TypeError: if the number of elements differs.
 
     Example:
       >>> jnp.reshape(jnp.arange(6), (2, -1))
@@ -91,7 +92,7 @@ def _reshaped_by_columns(x: Array, new: tuple[int, ...]) -> Array:
 
 
 def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
-    """`shape` with -1 replaced."""
+    """Returns `shape` with -1 replaced by the size that it stands for."""
     new = canonical_shape(shape)
     if -1 not in new:
         return new
@@ -122,8 +123,8 @@ def ravel(
 
     Args:
       a: an array.
-      order: "C", row-major, or "F", column-major.
-      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
+      order: the order in which elements are read: "C" (row-major) or "F" (column-major).
+      out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Returns: an array of rank 1.
 
@@ -148,7 +149,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
     Args:
       a: an array.
-      axes: for each axis of the result, which axis of `a` it is; by default all in reversed order.
+      axes: the axis of `a` for each axis of the result; by default all axes in reversed order.
 
     Example:
       >>> jnp.transpose(jnp.array([[1, 2], [3, 4]]))
@@ -164,11 +165,11 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
 
 def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
-    """Permutes the axes to the order `axes`; `transpose` of the array API standard.
+    """Permutes the axes of `a`: `transpose` as in the array API standard.
 
     Args:
       a: an array.
-      axes: for each axis of the result, which axis of `a` it is.
+      axes: the axis of `a` for each axis of the result.
 
     Example:
       >>> jnp.permute_dims(jnp.array([[1, 2], [3, 4]]), (1, 0))
@@ -180,13 +181,13 @@ def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """Exchanges the last two axes.
+    """Exchanges the last two axes of `x`.
 
     Args:
       x: an array of rank 2 or more.
 
     Raises:
-      ValueError: for lower ranks.
+      ValueError: if the rank is less than 2.
 
     Example:
       >>> jnp.matrix_transpose(jnp.array([[[1, 2], [3, 4]]]))
@@ -203,15 +204,15 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 
 
 def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
-    """Moves axes `source` to positions `destination`; the others keep their order.
+    """Moves the axes `source` to the positions `destination`; the other axes keep their order.
 
     Args:
       a: an array.
-      source: an axis, or several.
-      destination: their positions in the result, as many.
+      source: an axis, or a sequence of axes.
+      destination: the positions of these axes in the result.
 
     Raises:
-      ValueError: if their numbers differ.
+      ValueError: if the numbers of axes and positions differ.
 
     Example:
       >>> jnp.moveaxis(jnp.ones((2, 3, 4)), 0, -1).shape
@@ -231,12 +232,12 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
-    """Exchanges two axes.
+    """Exchanges two axes of `a`.
 
     Args:
       a: an array.
-      axis1: an axis.
-      axis2: another.
+      axis1: the first axis.
+      axis2: the second axis.
 
     Example:
       >>> jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape
@@ -247,19 +248,19 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     try:
         i, j = canonical_axis(axis1, a.ndim), canonical_axis(axis2, a.ndim)
     except ValueError as error:
-        raise IndexError(str(error)) from None  # JAX's class
+        raise IndexError(str(error)) from None  # the exception class of JAX
     order[i], order[j] = j, i
     return lax_shape.transpose(a, order.tolist())
 
 
 @jit_when_traced(static_argnames=("axis", "start"))
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """Axis `axis` moved in front of axis `start`; `moveaxis` is easier to read.
+    """Moves axis `axis` before axis `start`; `moveaxis` is easier to read.
 
     Args:
       a: an array.
       axis: the axis to move.
-      start: the position, counted before the move.
+      start: the axis before which to move it, as numbered before the move.
 
     Raises:
       ValueError: if `start` is out of range.
@@ -279,14 +280,14 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 
 
 def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
-    """Removes axes `axis` of size 1.
+    """Removes axes of size 1 from `a`.
 
     Args:
       a: an array.
-      axis: an axis or several; by default all of size 1.
+      axis: an axis or a tuple of axes; by default all axes of size 1.
 
     Raises:
-      ValueError: if one of them has another size.
+      ValueError: if one of these axes has another size.
 
     Example:
       >>> jnp.squeeze(jnp.array([[[1], [2]]]))
@@ -303,10 +304,10 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
 
     Args:
       a: an array.
-      axis: their positions in the result: one or several.
+      axis: the positions of the new axes in the result: one, or a sequence of them.
 
     Raises:
-      ValueError: if a position comes twice or is out of range.
+      ValueError: if a position is repeated or out of range.
 
     Example:
       >>> jnp.expand_dims(jnp.array([1, 2]), 1)
@@ -332,15 +333,15 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
 def broadcast_to(
     array: ArrayLike, shape: ShapeLike, *, out_sharding: Sharding | PartitionSpec | None = None
 ) -> Array:
-    """Broadcasts `array` to `shape`, along new leading axes and axes of size 1.
+    """Broadcasts `array` to `shape`, along new leading axes and along axes of size 1.
 
     Args:
       array: an array.
-      shape: of the result.
-      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
+      shape: the shape of the result.
+      out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the shapes do not go together.
+      ValueError: if the shapes do not broadcast.
 
     Example:
       >>> jnp.broadcast_to(jnp.array([1, 2]), (2, 2))
@@ -356,12 +357,12 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     """Broadcasts arrays to their common shape.
 
     Args:
-      *args: arrays, whose dtypes stay.
+      *args: arrays; their dtypes are kept.
 
     Returns: a tuple of arrays.
 
     Raises:
-      ValueError: if the shapes do not go together.
+      ValueError: if the shapes do not broadcast.
 
     Example:
       >>> jnp.broadcast_arrays(jnp.array([1, 2]), 3.0)
@@ -372,7 +373,7 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
 
 
 def broadcast_shapes(*shapes: ShapeLike) -> tuple[int, ...]:
-    """Returns the shape to which arrays of `shapes` are broadcast together.
+    """Returns the shape to which arrays of the given shapes broadcast.
 
     Args:
       *shapes: shapes; an integer stands for one axis.
@@ -380,7 +381,7 @@ def broadcast_shapes(*shapes: ShapeLike) -> tuple[int, ...]:
     Returns: a tuple of integers.
 
     Raises:
-      ValueError: if the shapes do not go together.
+      ValueError: if the shapes do not broadcast.
 
     Example:
       >>> jnp.broadcast_shapes((2, 1), (3,))
@@ -395,13 +396,13 @@ def broadcast_shapes(*shapes: ShapeLike) -> tuple[int, ...]:
 
 
 def tile(A: ArrayLike, reps: ShapeLike) -> Array:
-    """Repeats `A` as a whole.
+    """Repeats the whole array `A` along its axes.
 
     Args:
       A: an array.
-      reps: how many times along each axis; the last number is for the last axis.
+      reps: the number of repetitions along each axis; the last one is for the last axis.
 
-    Returns: an array of the higher of the two ranks.
+    Returns: an array whose rank is the larger of that of `A` and the length of `reps`.
 
     Example:
       >>> jnp.tile(jnp.array([1, 2]), (2, 2))
@@ -430,18 +431,18 @@ def repeat(
     total_repeat_length: int | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Repeats each element, or each slice along `axis`.
+    """Repeats each element of `a`, or each slice along `axis`.
 
     Args:
       a: an array; flattened if `axis` is None.
-      repeats: how many times: a number, or one for each element.
-      axis: along which elements are repeated.
-      total_repeat_length: size of the result, needed if `repeats` is traced; what is missing is
-        filled up with the last element.
-      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
+      repeats: the number of repetitions: one for all, or one for each element along `axis`.
+      axis: the axis along which to repeat.
+      total_repeat_length: the size of the result along `axis`, required if `repeats` is traced.
+        Missing elements are filled with the last one.
+      out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ConcretizationTypeError: if `repeats` is traced and no length is given.
+      ConcretizationTypeError: if `repeats` is traced and no length is passed.
 
     Example:
       >>> jnp.repeat(jnp.array([1, 2]), 2)
@@ -508,7 +509,7 @@ def _repeat_all(x: Array, count: int, axis: int) -> Array:
 
 
 def _repeat_each(x: Array, repeats: Any, axis: int, length: int) -> Array:
-    """Slice k of `x` comes at as many places as `repeats[k]` says."""
+    """Repeats each slice k of `x` along `axis` as many times as `repeats[k]`."""
     from jitney.numpy.creation import zeros
     from jitney.numpy.cumulative import cumsum
     from jitney.numpy.take_put import take
@@ -521,7 +522,7 @@ def _repeat_each(x: Array, repeats: Any, axis: int, length: int) -> Array:
         counts = broadcasting.broadcast_to(counts, (n,))
     if counts.shape != (n,):
         counts = broadcasting.broadcast_to(counts, (n,))
-    # Where each slice starts in the result: sums of the counts before it.
+    # The start of each slice in the result: the sum of the counts before it.
     before = roll(counts, 1).at[0].set(0)
     starts = cumsum(before)
     marks = zeros((length,), _INT32).at[starts].add(1)

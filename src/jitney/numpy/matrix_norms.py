@@ -29,7 +29,7 @@ def _restore_axes(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
 
 
 def _squares(x: Array) -> Array:
-    """Squares of absolute values, real."""
+    """Returns the squared absolute values, which are real."""
     return unary.real(x * unary.conj(x)) if promotion.is_complex(x.dtype) else x * x
 
 
@@ -42,7 +42,7 @@ def _root_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _vector(x: Array, order: Order, axes: tuple[int, ...]) -> Array:
-    """Norm of order `order` over `axes`."""
+    """Computes the vector norm of order `order` over `axes`."""
     if isinstance(order, str):
         raise ValueError(
             f"jnp.linalg.norm: `ord` of a vector must be a number or None, but it is {order!r}"
@@ -54,14 +54,14 @@ def _vector(x: Array, order: Order, axes: tuple[int, ...]) -> Array:
         return _extreme(size, axes, largest=order > 0)
     if order == 0:
         return _sum(convert(x != 0, size.dtype), axes)
-    if order == 1:  # the sign's derivative at 0 is 0
+    if order == 1:  # the derivative of the absolute value at 0 is 0
         return _sum(size, axes)
     powers = _sum(size**order, axes)
     return powers ** (1.0 / order)
 
 
 def _extreme(x: Array, axes: tuple[int, ...], largest: bool) -> Array:
-    """Returns the largest number, none of them negative, or the smallest; the largest of none is 0."""
+    """Returns the largest or smallest of nonnegative elements; the maximum of none is 0."""
     if 0 not in [x.shape[axis] for axis in axes]:
         return (reduce_max if largest else reduce_min)(convert(x, x.dtype), axes)
     if not largest:
@@ -70,7 +70,7 @@ def _extreme(x: Array, axes: tuple[int, ...], largest: bool) -> Array:
 
 
 def _matrix(x: Array, order: Order, row: int, column: int) -> Array:
-    """Norm of order `order` of matrices in axes `row` and `column`."""
+    """Computes the norm of order `order` of the matrices in axes `row` and `column`."""
     if order is None or order in ("f", "fro"):
         return _root_of_squares(x, (row, column))
     if order in (1, -1, math.inf, -math.inf):
@@ -97,21 +97,23 @@ def _matrix(x: Array, order: Order, row: int, column: int) -> Array:
 def norm(
     x: ArrayLike, ord: Order = None, axis: int | Sequence[int] | None = None, keepdims: bool = False
 ) -> Array:
-    """Computes the norm of vectors (one axis) or of matrices (two axes).
+    """Computes norms of vectors (over one axis) or of matrices (over two axes).
 
     Args:
-      x: an array; integers become the default float.
-      ord: the order. None: the root of the sum of squares. Of vectors: a number p for the p-th root of
-        the sum of p-th powers, inf and -inf for the extremes, 0 for the count of nonzero elements. Of
-        matrices: "fro", "nuc", 2 and -2 (of singular values), 1 and -1 (of sums of columns), inf and
-        -inf (of sums of rows).
-      axis: an axis, two, or None: all of `x`, of rank 1 or 2 unless `ord` is None.
-      keepdims: whether the axes stay, with size 1.
+      x: an array; integers are promoted to the default float.
+      ord: the order. None is the root of the sum of squares. For vectors, p is the p-th root of the
+        sum of p-th powers of absolute values, inf and -inf are the largest and smallest absolute
+        value, and 0 is the count of nonzero elements. For matrices: "fro" (Frobenius), "nuc" (the
+        sum of singular values), 2 and -2 (the largest and smallest singular value), 1 and -1 (the
+        largest and smallest sum of absolute values in a column), inf and -inf (likewise in a row).
+      axis: an axis, a pair of axes, or None for all axes of `x`, which then must have rank 1 or 2
+        unless `ord` is None.
+      keepdims: whether the axes are kept, with size 1.
 
     Returns: an array of a float dtype.
 
     Raises:
-      ValueError: for an unknown order or a number of axes that has no norm.
+      ValueError: if the order is unknown, or there are more than two axes.
 
     Example:
       >>> jnp.linalg.norm(jnp.array([3.0, 4.0]))
@@ -147,18 +149,19 @@ def vector_norm(
     keepdims: bool = False,
     ord: Order = 2,
 ) -> Array:
-    """Computes the norm of vectors.
+    """Computes norms of vectors.
 
     Args:
-      x: an array; integers become the default float.
-      axis: an axis, or several that count as one; None: all elements are one vector.
-      keepdims: whether the axes stay, with size 1.
+      x: an array; integers are promoted to the default float.
+      axis: an axis, or a tuple of axes that are flattened to one; None for all elements as one
+        vector.
+      keepdims: whether the axes are kept, with size 1.
       ord: the order; see `norm`.
 
     Returns: an array of a float dtype.
 
     Raises:
-      ValueError: for an unknown order.
+      ValueError: if the order is unknown.
 
     Example:
       >>> jnp.linalg.vector_norm(jnp.array([[3.0, 4.0], [5.0, 12.0]]), axis=1)
@@ -173,17 +176,17 @@ def vector_norm(
 
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Order = "fro") -> Array:
-    """Computes the norm of matrices in the last two axes.
+    """Computes norms of the matrices in the last two axes.
 
     Args:
-      x: an array (..., m, n); integers become the default float.
-      keepdims: whether the axes stay, with size 1.
+      x: an array (..., m, n); integers are promoted to the default float.
+      keepdims: whether the axes are kept, with size 1.
       ord: the order; see `norm`.
 
     Returns: an array of a float dtype.
 
     Raises:
-      ValueError: for an unknown order.
+      ValueError: if the order is unknown.
 
     Example:
       >>> jnp.linalg.matrix_norm(jnp.array([[1.0, -2.0], [4.0, 2.0]]))

@@ -1,4 +1,4 @@
-"""Operands of linear algebra: checked, of one inexact dtype."""
+"""Validation and promotion of the operands of linear algebra."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def inexact(name: str, first: ArrayLike, second: ArrayLike, /) -> list[Array]: .
 
 
 def inexact(name: str, /, *operands: ArrayLike) -> Any:
-    """Operands checked, of one inexact dtype, as values."""
+    """Checks operands and promotes them to a common inexact dtype."""
     promotion.check_arraylike(f"jnp.linalg.{name}", *operands)
     values = [as_value(x) for x in promotion.promote_dtypes_inexact(*operands)]
     return values[0] if len(values) == 1 else values
 
 
 def check_square(name: str, a: Array) -> None:
-    """Raises ValueError unless `a`, which the function `name` takes, is made of square matrices."""
+    """Raises ValueError unless operand `a` of the function `name` is made of square matrices."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(
             f"{name}: `a` must be square matrices [..., n, n], but its shape is {a.shape}"
@@ -35,5 +35,5 @@ def check_square(name: str, a: Array) -> None:
 
 
 def of_dtype(value: complex, like: Array) -> Any:
-    """Returns a number as a scalar of the dtype of `like`."""
+    """Returns `value` as a scalar of the dtype of `like`."""
     return np.asarray(value, like.dtype)[()]

@@ -1,4 +1,4 @@
-"""Products of matrices as `jax.numpy.linalg` has them, and parts of matrices."""
+"""Matrix products with the signatures of `numpy.linalg`, and diagonals of matrices."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Array:
-    """Multiplies matrices, in the order with the least cost.
+    """Multiplies a chain of matrices in the order of least cost.
 
     Args:
       arrays: matrices; the first and the last may be vectors.
-      precision: of the contractions; see `matmul`.
+      precision: the precision of the contraction; see `matmul`.
 
     Raises:
-      ValueError: if there are none, or if ranks are others.
+      ValueError: if there are no arrays, or if their ranks are not supported.
 
     Example:
       >>> a, b, c = jnp.ones((2, 9)), jnp.ones((9, 9)), jnp.ones((9, 3))
@@ -92,7 +92,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
       axis: the axis of the vectors.
 
     Raises:
-      ValueError: if the size is another.
+      ValueError: if the size of that axis is not 3.
 
     Example:
       >>> jnp.linalg.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
@@ -109,7 +109,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Computes the products of all elements of two vectors.
+    """Computes the outer product of two vectors.
 
     Args:
       x1: a vector (m,).
@@ -118,7 +118,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Returns: a matrix (m, n).
 
     Raises:
-      ValueError: for other ranks.
+      ValueError: if an operand is not a vector.
 
     Example:
       >>> jnp.linalg.outer(jnp.array([1, 2]), jnp.array([3, 4]))
@@ -142,13 +142,13 @@ def matmul(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Multiplies matrices in the last two axes: x1 @ x2.
+    """Multiplies the matrices in the last two axes: x1 @ x2.
 
     Args:
       x1: an array (..., m, k), or a vector (k,).
       x2: an array (..., k, n), or a vector (k,).
-      precision: of the contraction; a CPU computes as exactly as the dtype allows in any case.
-      preferred_element_type: dtype of accumulation and result; the common dtype by default.
+      precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
+      preferred_element_type: the dtype of accumulation and result; the common dtype by default.
 
     Raises:
       TypeError: if the contracted sizes differ.
@@ -172,17 +172,18 @@ def tensordot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Computes the sum of products over several axes.
+    """Contracts several axes of `x1` with axes of `x2`.
 
     Args:
       x1: an array.
       x2: an array.
-      axes: how many of the last axes of `x1` go with the first of `x2`; or two lists of axes.
-      precision: of the contraction; see `matmul`.
-      preferred_element_type: dtype of accumulation and result; the common dtype by default.
-      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
+      axes: the number of last axes of `x1` to contract with the first axes of `x2`, or two lists of
+        axes.
+      precision: the precision of the contraction; see `matmul`.
+      preferred_element_type: the dtype of accumulation and result; the common dtype by default.
+      out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: an array with the other axes of `x1`, then those of `x2`.
+    Returns: an array with the remaining axes of `x1`, then those of `x2`.
 
     Example:
       >>> jnp.linalg.tensordot(jnp.ones((2, 3, 4)), jnp.ones((3, 4, 5)), axes=2).shape
@@ -208,9 +209,9 @@ def vecdot(
     Args:
       x1: an array.
       x2: an array, broadcast against `x1`.
-      axis: the axis that is summed over.
-      precision: of the contraction; see `matmul`.
-      preferred_element_type: dtype of accumulation and result; the common dtype by default.
+      axis: the axis to contract.
+      precision: the precision of the contraction; see `matmul`.
+      preferred_element_type: the dtype of accumulation and result; the common dtype by default.
 
     Example:
       >>> jnp.linalg.vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
@@ -222,12 +223,13 @@ def vecdot(
 
 
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Sums the diagonal of the last two axes.
+    """Computes the sum of the diagonal in the last two axes.
 
     Args:
       x: an array (..., m, n).
-      offset: which diagonal: positive above the main one, negative below.
-      dtype: of the sum; by default that of `x`, but of integers of fewer bits int32 or uint32.
+      offset: the offset of the diagonal: positive above the main diagonal, negative below.
+      dtype: the dtype of the sum; by default that of `x`, or the default integer of the same
+        signedness for narrower integers.
 
     Example:
       >>> jnp.linalg.trace(jnp.array([[1, 2], [3, 4]]))
@@ -239,13 +241,13 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -
 
 
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
-    """Returns the diagonal of the last two axes.
+    """Returns the diagonals of the matrices in the last two axes.
 
     Args:
       x: an array (..., m, n).
-      offset: which diagonal: positive above the main one, negative below.
+      offset: the offset of the diagonal: positive above the main diagonal, negative below.
 
-    Returns: an array whose last axis runs along the diagonal.
+    Returns: an array whose last axis is the diagonal.
 
     Example:
       >>> jnp.linalg.diagonal(jnp.array([[1, 2], [3, 4]]))
@@ -263,7 +265,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
       x: an array of rank 2 or more.
 
     Raises:
-      ValueError: for lower ranks.
+      ValueError: if the rank is less than 2.
 
     Example:
       >>> jnp.linalg.matrix_transpose(jnp.array([[1, 2], [3, 4]]))

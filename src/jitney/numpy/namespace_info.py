@@ -1,7 +1,7 @@
 """Inspection of the namespace as the array API standard requires: version and capabilities.
 
-Libraries that serve arrays of several packages ask `jnp.__array_namespace_info__()` for dtypes and
-devices.
+Libraries that support arrays of several packages query `jnp.__array_namespace_info__()` for dtypes
+and devices.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class ArrayNamespaceInfo:
     def capabilities(self) -> dict[str, Any]:
         """Returns which optional features exist.
 
-        Masks of traced values and shapes that depend on data do not work in `jit`, so they are not
-        promised.
+        Boolean indexing and data-dependent shapes do not work under `jit`, so they are reported as
+        False.
         """
         return {
             "boolean indexing": False,
@@ -58,14 +58,14 @@ class ArrayNamespaceInfo:
         """Returns None: arrays are uncommitted until they are put on a device."""
 
     def devices(self) -> list[Device | None]:
-        """Returns the devices that arrays can be put on; None stands for the default one."""
+        """Returns the devices on which arrays can be put; None stands for the default device."""
         return [None, *devices()]
 
     def default_dtypes(self, *, device: Device | Sharding | None = None) -> dict[str, np.dtype]:
-        """Returns the dtypes of new arrays for which none is given, by kind.
+        """Returns the dtypes of new arrays when none is specified, by kind.
 
         Args:
-          device: without effect; all devices have the same.
+          device: has no effect; all devices have the same defaults.
         """
         return {kind: dtypes.canonicalize_dtype(dtype) for kind, dtype in _DEFAULTS.items()}
 
@@ -75,12 +75,12 @@ class ArrayNamespaceInfo:
         device: Device | Sharding | None = None,
         kind: str | tuple[str, ...] | None = None,
     ) -> dict[str, np.dtype]:
-        """Returns the dtypes of the standard that arrays can have now, by name.
+        """Returns the dtypes of the standard that the current settings allow, by name.
 
         Args:
-          device: without effect; all devices have the same.
-          kind: "bool", "signed integer", "unsigned integer", "integral", "real floating",
-            "complex floating" or "numeric", or several of them; all if None.
+          device: has no effect; all devices support the same dtypes.
+          kind: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex
+            floating" or "numeric", or a tuple of these; all if None.
 
         Raises:
           KeyError: if there is no such kind.
@@ -93,8 +93,8 @@ class ArrayNamespaceInfo:
         return {name: np.dtype(name) for name in allowed}
 
 
-def __array_namespace_info__() -> ArrayNamespaceInfo:  # the standard's name
-    """Returns what arrays of this namespace can do, as the array API standard asks it."""
+def __array_namespace_info__() -> ArrayNamespaceInfo:  # the name that the standard prescribes
+    """Returns the inspection object of this namespace that the array API standard defines."""
     return ArrayNamespaceInfo()
 
 

@@ -1,6 +1,6 @@
-"""Reductions that leave NaN out: `nansum`, `nanmean`, `nanmax` and their kin.
+"""Reductions that ignore NaN: `nansum`, `nanmean`, `nanmax` and the like.
 
-Arguments are those of the reductions without `nan`.
+Arguments are those of the reductions without `nan` in their names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar
 
 
 def _filled(x: Array, value: float) -> Array:
-    """`x` with `value` in place of NaN."""
+    """Returns `x` with NaN replaced by `value`."""
     return choose(isnan(x), convert.scalar_operand(value, x.dtype, False), x)
 
 
@@ -37,9 +37,9 @@ def _without_nan(
     where: ArrayLike | None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Returns the reduction of a row with its neutral value in place of NaN.
+    """Computes the reduction `row` with NaN replaced by its identity element.
 
-    Extremes of nothing but NaN are NaN.
+    The maximum or minimum of nothing but NaN is NaN.
     """
     name = f"nan{row.name}"
     promotion.check_no_out(name, out)
@@ -62,19 +62,19 @@ def nanmax(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Computes the largest element over axes, ignoring NaN; NaN if all are.
+    """Computes the largest element over axes, ignoring NaN; NaN if all elements are NaN.
 
     Args:
-      a: an array of real numbers.
+      a: a real array.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      initial: a scalar to start from.
-      where: truth values, broadcast to `a`; elements where they are false are left out. Needs
+      keepdims: whether reduced axes are kept, with size 1.
+      initial: the scalar from which the reduction starts.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out. Requires
         `initial`.
 
     Raises:
-      ValueError: if `where` is given without `initial`.
+      ValueError: if `where` is passed without `initial`.
 
     Example:
       >>> jnp.nanmax(jnp.array([1.0, jnp.nan, 3.0]))
@@ -92,19 +92,19 @@ def nanmin(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Computes the smallest element over axes, ignoring NaN; NaN if all are.
+    """Computes the smallest element over axes, ignoring NaN; NaN if all elements are NaN.
 
     Args:
-      a: an array of real numbers.
+      a: a real array.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      initial: a scalar to start from.
-      where: truth values, broadcast to `a`; elements where they are false are left out. Needs
+      keepdims: whether reduced axes are kept, with size 1.
+      initial: the scalar from which the reduction starts.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out. Requires
         `initial`.
 
     Raises:
-      ValueError: if `where` is given without `initial`.
+      ValueError: if `where` is passed without `initial`.
 
     Example:
       >>> jnp.nanmin(jnp.array([1.0, jnp.nan, 3.0]))
@@ -128,11 +128,12 @@ def nansum(
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      dtype: of the result; by default that of `a`, or the default integer for smaller ones and bool.
+      dtype: the dtype of the result; by default that of `a`, or the default integer for narrower
+        integers and booleans.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      initial: a scalar to start from.
-      where: truth values, broadcast to `a`; elements where they are false are left out.
+      keepdims: whether reduced axes are kept, with size 1.
+      initial: the scalar from which the reduction starts.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out.
 
     Example:
       >>> jnp.nansum(jnp.array([[1.0, jnp.nan], [2.0, 3.0]]), axis=0)
@@ -156,11 +157,12 @@ def nanprod(
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      dtype: of the result; by default that of `a`, or the default integer for smaller ones and bool.
+      dtype: the dtype of the result; by default that of `a`, or the default integer for narrower
+        integers and booleans.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      initial: a scalar to start from.
-      where: truth values, broadcast to `a`; elements where they are false are left out.
+      keepdims: whether reduced axes are kept, with size 1.
+      initial: the scalar from which the reduction starts.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out.
 
     Example:
       >>> jnp.nanprod(jnp.array([2.0, jnp.nan, 3.0]))
@@ -178,15 +180,15 @@ def nanmean(
     keepdims: bool = False,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Computes the mean over axes, ignoring NaN; NaN if all elements are.
+    """Computes the mean over axes, ignoring NaN; NaN if all elements are NaN.
 
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      dtype: of the result; by default that of `a`, or the default float for integers.
+      dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      where: truth values, broadcast to `a`; elements where they are false are left out.
+      keepdims: whether reduced axes are kept, with size 1.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out.
 
     Example:
       >>> jnp.nanmean(jnp.array([1.0, jnp.nan, 3.0]))
@@ -220,14 +222,14 @@ def nanvar(
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      dtype: of the result; by default that of `a`, or the default float for integers.
+      dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       ddof: subtracted from the number of elements in the divisor.
-      keepdims: whether reduced axes stay, with size 1.
-      where: truth values, broadcast to `a`; elements where they are false are left out.
-      mean: the mean, with reduced axes kept, if it is known.
+      keepdims: whether reduced axes are kept, with size 1.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out.
+      mean: the mean, if it is known, with reduced axes kept.
 
-    Returns: an array of real dtype; NaN where at most `ddof` elements count.
+    Returns: an array of real dtype; NaN where at most `ddof` elements are included.
 
     Example:
       >>> jnp.nanvar(jnp.array([1.0, jnp.nan, 3.0]))
@@ -274,12 +276,12 @@ def nanstd(
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      dtype: of the result; by default that of `a`, or the default float for integers.
+      dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       ddof: subtracted from the number of elements in the divisor.
-      keepdims: whether reduced axes stay, with size 1.
-      where: truth values, broadcast to `a`; elements where they are false are left out.
-      mean: the mean, with reduced axes kept, if it is known.
+      keepdims: whether reduced axes are kept, with size 1.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out.
+      mean: the mean, if it is known, with reduced axes kept.
 
     Example:
       >>> jnp.nanstd(jnp.array([1.0, jnp.nan, 3.0]))

@@ -1,7 +1,7 @@
-"""Positions where something holds: `nonzero`, `argwhere`, `extract`, `compress`, `place`; triangles.
+"""Indices of selected elements: `nonzero`, `argwhere`, `extract`, `compress`, `place`; triangles.
 
-How many there are depends on the values, so under `jit` the number has to be given, as `size`:
-results are cut off or filled up to it.
+The number of selected elements depends on their values, so under `jit` it must be passed as `size`;
+results are truncated or padded to it.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def _integer() -> np.dtype[Any]:
 
 
 def _mask(x: Array) -> Array:
-    """x != 0."""
+    """Returns x != 0."""
     return x if x.dtype == _BOOL else compare.ne(x, convert(0, x.dtype))
 
 
 def _static_size(name: str) -> str:
-    """Returns the message for a value that function `name` needs but that is traced."""
+    """Returns the error message for a traced value that `name` needs to be concrete."""
     of = "jnp.where of one argument, which is jnp.nonzero" if name == "jnp.where" else name
     return (
         f"The number of nonzero elements decides the shape of the result of {of}, so it must be "
@@ -68,18 +68,20 @@ def nonzero(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> tuple[Array, ...]:
-    """Returns the indices of nonzero elements, in row-major order: one array for each axis.
+    """Returns the indices of nonzero elements in row-major order, as one array for each axis.
 
     Args:
       a: an array of rank 1 or more.
-      size: number of indices; needed under `jit`.
-      fill_value: what fills up to `size`: a scalar, or one for each axis; 0 by default.
+      size: the number of indices; required under `jit`.
+      fill_value: the value that pads the result to `size`: a scalar, or a tuple of one scalar for
+        each axis; 0 by default.
 
-    Returns: a tuple of integer arrays of rank 1, as many as `a` has axes: `a[result]` are the elements.
+    Returns: a tuple of integer arrays of rank 1, one for each axis of `a`; `a[result]` are the
+      nonzero elements.
 
     Raises:
-      ValueError: for an array of rank 0.
-      ConcretizationTypeError: if `a` is traced and `size` is not given.
+      ValueError: if `a` is a scalar.
+      ConcretizationTypeError: if `a` is traced and `size` is not passed.
 
     Example:
       >>> jnp.nonzero(jnp.array([0, 5, 0, 7]))
@@ -97,7 +99,7 @@ def nonzero_of(
     size: int | None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None,
 ) -> tuple[Array, ...]:
-    """`nonzero` for the function that messages call `name`."""
+    """Computes `nonzero` for the public function that error messages call `name`."""
     a = as_value(a)
     if a.ndim == 0:
         raise ValueError(
@@ -121,8 +123,8 @@ def _nonzero_of_size(
     if a.size == 0 or size == 0:
         return tuple(full((size,), 0, dtype) for _ in a.shape)
     mask = reshape(_mask(a), (a.size,))
-    # Element number k is where the count of elements so far passes k: the counts, counted and
-    # summed up, are the flat positions.
+    # Element k is at the first position where the running count of selected elements exceeds k: a
+    # histogram of the counts, summed up, gives the flat positions.
     counts = IndexUpdateRef(full((size,), 0, dtype), cumsum(mask)).add(1)
     flat = cumsum(counts)
     strides = [math.prod(a.shape[k + 1 :]) for k in range(a.ndim)]
@@ -152,8 +154,8 @@ def flatnonzero(
 
     Args:
       a: an array.
-      size: number of positions; needed under `jit`.
-      fill_value: what fills up to `size`; 0 by default.
+      size: the number of positions; required under `jit`.
+      fill_value: the value that pads the result to `size`; 0 by default.
 
     Example:
       >>> jnp.flatnonzero(jnp.array([[0, 5], [7, 0]]))
@@ -170,14 +172,15 @@ def argwhere(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> Array:
-    """Returns the indices of nonzero elements, one row for each.
+    """Returns the indices of nonzero elements, one row for each element.
 
     Args:
       a: an array.
-      size: number of rows; needed under `jit`.
-      fill_value: what fills up to `size`: a scalar, or one for each axis; 0 by default.
+      size: the number of rows; required under `jit`.
+      fill_value: the value that pads the result to `size`: a scalar, or a tuple of one scalar for
+        each axis; 0 by default.
 
-    Returns: integers of shape (number of elements, rank of `a`).
+    Returns: an integer array of shape (number of nonzero elements, rank of `a`).
 
     Example:
       >>> jnp.argwhere(jnp.array([[0, 5], [7, 0]]))
@@ -198,13 +201,13 @@ def argwhere(
 def extract(
     condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0
 ) -> Array:
-    """Returns the elements of `arr` where `condition` holds, in row-major order.
+    """Returns the elements of `arr` where `condition` is true, in row-major order.
 
     Args:
-      condition: truth values.
+      condition: an array of booleans.
       arr: an array.
-      size: number of elements; needed under `jit`.
-      fill_value: what fills up to `size`.
+      size: the number of elements; required under `jit`.
+      fill_value: the value that pads the result to `size`.
 
     Returns: an array of rank 1.
 
@@ -230,18 +233,18 @@ def compress(
     fill_value: ArrayLike = 0,
     out: None = None,
 ) -> Array:
-    """Slices of `a` along `axis` where `condition` holds.
+    """Returns the slices of `a` along `axis` where `condition` is true.
 
     Args:
-      condition: truth values, of rank 1; what is missing at the end counts as False.
+      condition: booleans, an array of rank 1; missing elements at the end count as False.
       a: an array.
-      axis: the axis; all elements in order if None.
-      size: number of slices; needed under `jit`.
-      fill_value: what fills up to `size`.
+      axis: the axis; if None, `a` is flattened.
+      size: the number of slices; required under `jit`.
+      fill_value: the value that pads the result to `size`.
       out: unused.
 
     Raises:
-      ValueError: if `condition` is not of rank 1, or holds past the end of the axis.
+      ValueError: if `condition` is not of rank 1, or is true past the end of the axis.
 
     Example:
       >>> jnp.compress(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
@@ -282,16 +285,16 @@ def _scalar(x: ArrayLike) -> ArrayLike:
 
 
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
-    """Returns `arr` with `vals`, repeated, where `mask` holds.
+    """Returns `arr` with the elements where `mask` is true replaced by `vals`, repeated as needed.
 
     Args:
       arr: an array.
-      mask: truth values, as many as `arr` has elements.
-      vals: the first goes where `mask` first holds, and so on.
-      inplace: must be False, unlike NumPy: arrays do not change.
+      mask: booleans, as many as `arr` has elements.
+      vals: the new elements, in the order of the true elements of `mask`.
+      inplace: must be False, unlike in NumPy, since arrays are immutable.
 
     Raises:
-      ValueError: if `inplace`, or `mask` has another size than `arr`, or there are no values.
+      ValueError: if `inplace` is True, the sizes of `mask` and `arr` differ, or `vals` is empty.
 
     Example:
       >>> temperatures = jnp.array([3.5, -1.0, 0.5, -4.0])
@@ -323,13 +326,14 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
 def mask_indices(
     n: int, mask_func: Callable[[Array, int], Array], k: int = 0, *, size: int | None = None
 ) -> tuple[Array, Array]:
-    """Returns the indices of elements of an n by n matrix that `mask_func` selects.
+    """Returns the indices of the elements of an n by n matrix that `mask_func` selects.
 
     Args:
-      n: size of the matrix.
-      mask_func: takes the matrix and `k`, such as `jnp.triu`.
-      k: passed on.
-      size: as for `nonzero`.
+      n: the size of the matrix.
+      mask_func: a function of a matrix and `k`, such as `jnp.triu`, which sets the other elements
+        to zero.
+      k: the second argument of `mask_func`.
+      size: the number of indices; see `nonzero`.
 
     Returns: (rows, columns), integer arrays of rank 1.
 
@@ -344,12 +348,12 @@ def mask_indices(
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """Returns the indices of the triangle on and below a diagonal of a matrix.
+    """Returns the indices of the triangle of a matrix on and below a diagonal.
 
     Args:
-      n: number of rows.
-      k: offset of the diagonal: positive ones lie above the main diagonal.
-      m: number of columns; `n` by default.
+      n: the number of rows.
+      k: the offset of the diagonal; positive offsets are above the main diagonal.
+      m: the number of columns; `n` by default.
 
     Returns: (rows, columns), integer arrays of rank 1.
 
@@ -363,12 +367,12 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """Returns the indices of the triangle on and above a diagonal of a matrix.
+    """Returns the indices of the triangle of a matrix on and above a diagonal.
 
     Args:
-      n: number of rows.
-      k: offset of the diagonal: positive ones lie above the main diagonal.
-      m: number of columns; `n` by default.
+      n: the number of rows.
+      k: the offset of the diagonal; positive offsets are above the main diagonal.
+      m: the number of columns; `n` by default.
 
     Returns: (rows, columns), integer arrays of rank 1.
 
@@ -385,8 +389,8 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """Returns `tril_indices` for a matrix of the shape of `arr`.
 
     Args:
-      arr: a matrix; only its shape counts.
-      k: offset of the diagonal: positive ones lie above the main diagonal.
+      arr: a matrix; only its shape is used.
+      k: the offset of the diagonal; positive offsets are above the main diagonal.
 
     Raises:
       ValueError: if `arr` is not of rank 2.
@@ -403,8 +407,8 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """Returns `triu_indices` for a matrix of the shape of `arr`.
 
     Args:
-      arr: a matrix; only its shape counts.
-      k: offset of the diagonal: positive ones lie above the main diagonal.
+      arr: a matrix; only its shape is used.
+      k: the offset of the diagonal; positive offsets are above the main diagonal.
 
     Raises:
       ValueError: if `arr` is not of rank 2.
@@ -427,6 +431,10 @@ def _matrix_shape(name: str, arr: ArrayLike) -> tuple[int, int]:
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """Returns the indices of the main diagonal of an array with `ndim` axes of size `n`.
 
+    Args:
+      n: the size of each axis.
+      ndim: the number of axes.
+
     Returns: a tuple of `ndim` integer arrays of rank 1.
 
     Example:
@@ -444,8 +452,11 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """Returns `diag_indices` for an array of the shape of `arr`.
 
+    Args:
+      arr: an array of rank 2 or more with axes of equal size; only its shape is used.
+
     Raises:
-      ValueError: if `arr` has less than two axes, or axes of different sizes.
+      ValueError: if `arr` has fewer than two axes, or axes of different sizes.
 
     Example:
       >>> jnp.diag_indices_from(jnp.zeros((2, 2)))
@@ -475,15 +486,16 @@ def ravel_multi_index(
     *,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Computes flat positions from indices in an array of shape `dims`.
+    """Converts indices into an array of shape `dims` to flat positions.
 
     Args:
       multi_index: integers, one array for each axis.
-      dims: a shape.
-      mode: for indices out of range: "raise" raises ValueError and needs concrete values, "clip"
-        takes the nearest, "wrap" is modulo the size, "ignore" computes with them.
+      dims: the shape of the array.
+      mode: how indices out of range are handled: "raise" raises ValueError and requires concrete
+        indices, "clip" uses the nearest index, "wrap" reduces indices modulo the size, "ignore"
+        does not check them.
       order: "C" for row-major positions, "F" for column-major ones.
-      dtype: of the result; that of the indices by default.
+      dtype: the dtype of the result; that of the indices by default.
 
     Example:
       >>> jnp.ravel_multi_index((jnp.array([0, 1]), jnp.array([2, 0])), (2, 3))
@@ -525,7 +537,7 @@ def ravel_multi_index(
 
 
 def _bring_within(indices: list[Array], dims: tuple[int, ...], mode: str) -> list[Array]:
-    """Apply a `mode` of `ravel_multi_index` to indices out of range, one array for each axis."""
+    """Applies a `mode` of `ravel_multi_index` to indices out of range, one array for each axis."""
     match mode:
         case "raise":
             for k, n in zip(indices, dims, strict=True):
@@ -545,7 +557,7 @@ def _bring_within(indices: list[Array], dims: tuple[int, ...], mode: str) -> lis
 
 
 def _check_within(k: Array, n: int) -> None:
-    """Raise ValueError unless all indices `k`, whose values must be known, are in range(n)."""
+    """Raises ValueError unless all indices `k`, which must be concrete, are in range(n)."""
     known = concrete_or_error(
         np.asarray,
         k,
@@ -561,13 +573,13 @@ def _check_within(k: Array, n: int) -> None:
 
 
 def unravel_index(indices: ArrayLike, shape: ShapeLike | Array | np.ndarray) -> tuple[Array, ...]:
-    """Computes indices, one array for each axis, from flat positions in an array of `shape`.
+    """Converts flat positions in an array of `shape` to indices, one array for each axis.
 
-    Negative positions count from the end; positions out of range give the nearest element.
+    Negative positions count from the end; positions out of range are clipped.
 
     Args:
-      indices: integers.
-      shape: sizes.
+      indices: an integer array of flat positions.
+      shape: the shape of the array.
 
     Returns: a tuple of integer arrays of the shape of `indices`, one for each axis of `shape`.
 

@@ -1,8 +1,8 @@
 """Operators of arrays: `x + y`, `x[i] < 1`, `abs(x)`.
 
 The other operand may be an array, a NumPy array, a scalar, or an object with `__jax_array__`.
-Containers are refused with an error rather than converted, and of other objects we know nothing:
-Python then asks them.
+Containers raise an error rather than being converted. For other objects the result is
+NotImplemented, so that Python tries their reflected method.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jitney.runtime.array import ArrayImpl
 
 _KNOWN_TYPES = (Array, np.ndarray, np.generic, bool, int, float, complex)
 _REFUSED_TYPES = (list, tuple, set, dict)
-# By exact type, to save the look through base classes.
+# By exact type, which saves the search through base classes.
 _PLAIN_TYPES = frozenset((ArrayImpl, int, float, bool, complex, np.ndarray))
 
 
@@ -30,13 +30,14 @@ def binary_operator(
     reflected: bool = False,
     refuse: bool = True,
 ) -> Callable[[Any, Any], Any]:
-    """Returns the method for `symbol`.
+    """Returns the method for the operator `symbol`.
 
     Args:
-      symbol: what users write, for messages.
-      function: takes the operands in the order in which they stand.
+      symbol: the operator as written in source code, for error messages.
+      function: a function of the left and the right operand.
       reflected: whether the array is the right operand.
-      refuse: whether containers raise TypeError here; else Python says it.
+      refuse: whether to raise TypeError for containers; otherwise NotImplemented is returned for
+        them.
     """
 
     def operator(self: Any, other: object) -> Array:
@@ -45,7 +46,7 @@ def binary_operator(
             if convert is not None and not isinstance(other, Array):
                 other = convert()
             if not isinstance(other, _KNOWN_TYPES):
-                # Named tuples may have operators of their own.
+                # Named tuples may define operators.
                 named = hasattr(type(other), "_fields")
                 if refuse and isinstance(other, _REFUSED_TYPES) and not named:
                     left, right = (other, self) if reflected else (self, other)
@@ -61,7 +62,7 @@ def binary_operator(
 
 
 def unary_operator(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Returns the method of an operator with one operand."""
+    """Returns the method of a unary operator."""
 
     def operator(self: Any) -> Array:
         return function(self)
@@ -105,7 +106,7 @@ _UNARY: tuple[tuple[str, Callable[[Any], Any]], ...] = (
 
 
 def operators() -> dict[str, Callable[..., Any]]:
-    """All operator methods by name."""
+    """Returns all operator methods by name."""
     table: dict[str, Callable[..., Any]] = {}
     for name, symbol, function in _ARITHMETIC:
         table[f"__{name}__"] = binary_operator(symbol, function)

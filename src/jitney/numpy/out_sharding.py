@@ -1,4 +1,4 @@
-"""The option `out_sharding` of functions whose operations have no parameter for it."""
+"""The argument `out_sharding` of functions whose primitives have no such parameter."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ def call_with_sharding(
     *args: Value,
     is_sum: bool = False,
 ) -> Any:
-    """Returns `function(*args)` with sharding `place`; inside, the axes of the mesh are Auto.
+    """Returns `function(*args)` with sharding `place`; in `function`, mesh axes are Auto.
 
     Args:
-      place: the option; None leaves the sharding to `function`.
-      name: of the function that has the option, for messages.
-      function: takes arrays; those that it closes over are not on a mesh.
-      *args: its arguments.
-      is_sum: whether the result is the sum of the results of `function` for blocks of rows. If it is
-        to be unreduced, each device then applies `function` to its own rows.
+      place: the sharding of the result; None leaves it to `function`.
+      name: the name of the public function, for error messages.
+      function: a function of arrays; arrays that it closes over are not on a mesh.
+      *args: the arguments of `function`.
+      is_sum: whether the result is the sum of the results of `function` for blocks of rows. If
+        `place` is unreduced, each device then applies `function` to its rows only.
 
     Raises:
-      ValueError: if `place` is a PartitionSpec and no mesh is in force, or it names axes that are not
-        Explicit.
-      TypeError: if it is neither a NamedSharding nor a PartitionSpec.
+      ValueError: if `place` is a PartitionSpec and there is no context mesh, or it names axes that
+        are not Explicit.
+      TypeError: if `place` is neither a NamedSharding nor a PartitionSpec.
     """
     if place is None:
         return function(*args)
-    from jitney.api.placement import auto_axes  # imported late: needed for several devices only
+    from jitney.api.placement import auto_axes  # imported late: needed with several devices only
     from jitney.core.sharding.mesh import get_abstract_mesh
     from jitney.primitives.array.resharding import as_named
 
@@ -49,12 +49,12 @@ def call_with_sharding(
             return shard_map(function, mesh=sharding.mesh, in_specs=specs, out_specs=sharding.spec)(
                 *args
             )
-    axes = get_abstract_mesh().explicit_axes  # within `shard_map` others may be Manual
+    axes = get_abstract_mesh().explicit_axes  # within `shard_map` other axes may be Manual
     return auto_axes(function, axes=axes or None, out_sharding=sharding)(*args)
 
 
 def _specs_of_rows(place: NamedSharding, args: Sequence[Value]) -> tuple[PartitionSpec, ...] | None:
-    """Returns specs that divide arguments by rows among devices; None if the sum is not over rows."""
+    """Returns specs that shard arguments by rows; None unless rows are along the unreduced axes."""
     from jitney.core import explicit
     from jitney.core.avals import get_aval
     from jitney.core.sharding.partition_spec import PartitionSpec, names_of

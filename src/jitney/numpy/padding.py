@@ -1,7 +1,7 @@
-"""`pad`, in all its modes.
+"""The function `pad`, in all its modes.
 
-Axes are padded one after the other; where a mode looks at values, later axes see what earlier ones
-put there.
+Axes are padded in sequence. In modes that read elements, later axes read the padding of earlier
+ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from jitney.primitives.indexing.slice import slice_in_dim
 __all__ = ["pad"]
 
 _STATISTICS = ("maximum", "mean", "median", "minimum")
-# Modes and the options each takes.
+# The modes and the options of each.
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "constant": ("constant_values",),
     "edge": (),
@@ -46,7 +46,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 }
 
 Widths = tuple[tuple[int, int], ...]
-# One number for all, or (before, after), or such a pair for each axis.
+# One width for all, or (before, after), or such a pair for each axis.
 PadWidth = int | Sequence[int] | Sequence[Sequence[int]] | np.ndarray
 
 
@@ -60,16 +60,18 @@ def pad(
 
     Args:
       array: an array.
-      pad_width: how many: a number, (before, after), or such a pair for each axis.
+      pad_width: how many elements to add: an integer, a pair (before, after), or such a pair for
+        each axis.
       mode: "constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect",
-        "symmetric", "wrap" or "empty"; or a function of (vector, widths, axis, options) that gives
-        a padded vector.
-      **kwargs: of "constant": `constant_values`; of "linear_ramp": `end_values`; of statistics:
-        `stat_length`, how many elements at the edge count; of "reflect" and "symmetric":
-        `reflect_type`, "even" or "odd". Values are given as `pad_width` is.
+        "symmetric", "wrap" or "empty"; or a function of (vector, widths, axis, options) that
+        returns a padded vector.
+      **kwargs: for "constant": `constant_values`; for "linear_ramp": `end_values`; for "maximum",
+        "mean", "median" and "minimum": `stat_length`, the number of elements at the edge to
+        include; for "reflect" and "symmetric": `reflect_type`, "even" or "odd". Values and lengths
+        have the same forms as `pad_width`.
 
     Raises:
-      ValueError: if an option does not go with the mode, or a width is negative.
+      ValueError: if an option does not apply to the mode, or a width is negative.
 
     Example:
       >>> jnp.pad(jnp.array([1, 2, 3]), (1, 2))
@@ -165,8 +167,9 @@ def _pad(
 
 
 def _each(x: Array, widths: Widths, function: Callable[..., Any], name: str) -> Array:
-    """`x` padded by `function(x, axis, low, high)` along each axis; `name`: of a mode that needs
-    elements there.
+    """Pads `x` by `function(x, axis, low, high)` along each axis.
+
+    `name` is that of a mode that requires elements along the padded axes, or "".
     """
     for axis, (low, high) in enumerate(widths):
         if not low and not high:
@@ -180,7 +183,7 @@ def _each(x: Array, widths: Widths, function: Callable[..., Any], name: str) -> 
 
 
 def _values(value: ArrayLike | list[Any] | tuple[Any, ...], x: Array) -> Callable[[int, int], Any]:
-    """Returns (axis, side) -> the value of the dtype of `x` that was given for it."""
+    """Returns a function (axis, side) -> the padding value there, of the dtype of `x`."""
     if isinstance(value, list | tuple):
         value = array(value)
     if not shape_of(value):
@@ -239,7 +242,7 @@ def _wrapped(x: Array, axis: int, low: int, high: int) -> Array:
 
 
 def _mirrored(x: Array, axis: int, low: int, high: int, *, mode: str, kind: str) -> Array:
-    # "reflect" leaves the element at the edge out of its mirror image, "symmetric" repeats it.
+    # "reflect" omits the edge element from its mirror image, "symmetric" repeats it.
     offset = 1 if mode == "reflect" else 0
     if kind not in ("even", "odd"):
         raise ValueError(f"jnp.pad: `reflect_type` must be 'even' or 'odd', but it is {kind!r}")

@@ -40,12 +40,12 @@ __all__ = [
 
 @partial(jit_when_traced, static_argnames=("unroll",))
 def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
-    """Evaluates polynomial `p` at `x`, by Horner's rule.
+    """Evaluates the polynomial `p` at `x` by Horner's method.
 
     Args:
-      p: coefficients along the first axis, the highest first.
-      x: where to evaluate.
-      unroll: how many coefficients an iteration of the loop takes; 16 by default.
+      p: coefficients along the first axis, highest degree first.
+      x: the points at which to evaluate.
+      unroll: the number of coefficients per iteration of the compiled loop; 16 by default.
 
     Example:
       >>> jnp.polyval(jnp.array([1.0, 0.0, -2.0]), 3.0)
@@ -63,11 +63,11 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
         return add(multiply(out, x), coefficient), None
 
     if p.shape[0] and explicit.is_explicit([get_aval(p), get_aval(x)]):
-        # Coefficients are whole; the first says how the result is divided.
+        # The axis of coefficients is gathered; the first one determines the sharding of the result.
         whole: Array = whole_along(p, 0)
         out, _ = horner(out, whole[0])
         p = whole[1:]
-    if state.trace is state.eval_trace and p.shape[0] <= unroll:  # nothing is worth compiling
+    if state.trace is state.eval_trace and p.shape[0] <= unroll:  # too small to be worth compiling
         for k in range(p.shape[0]):
             out, _ = horner(out, p[k])
         return out
@@ -82,8 +82,8 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Adds two polynomials.
 
     Args:
-      a1: coefficients, the highest degree first.
-      a2: coefficients, likewise; the two may differ in number.
+      a1: coefficients, highest degree first.
+      a2: coefficients, likewise; the degrees may differ.
 
     Example:
       >>> jnp.polyadd(jnp.array([1, 2]), jnp.array([3, 0, 1]))
@@ -103,8 +103,8 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Subtracts two polynomials.
 
     Args:
-      a1: coefficients, the highest degree first.
-      a2: coefficients, likewise; the two may differ in number.
+      a1: coefficients, highest degree first.
+      a2: coefficients, likewise; the degrees may differ.
 
     Example:
       >>> jnp.polysub(jnp.array([3, 0, 1]), jnp.array([1, 2]))
@@ -116,13 +116,13 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 
 def _trimmed(p: Array) -> Array:
-    """`p` without zeros in front; at least one coefficient stays."""
+    """Returns `p` without leading zeros; at least one coefficient is kept."""
     out = trim_zeros(p, "f")
     return out if out.shape[0] else zeros((1,), p.dtype)
 
 
 def _check_coefficients(name: str, *polynomials: Array) -> None:
-    """Raises TypeError for numbers where coefficients are needed."""
+    """Raises TypeError for scalars where arrays of coefficients are required."""
     if any(p.ndim == 0 for p in polynomials):
         shapes = ", ".join(str(p.shape) for p in polynomials)
         raise TypeError(
@@ -135,9 +135,9 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     """Multiplies two polynomials.
 
     Args:
-      a1: coefficients.
-      a2: coefficients.
-      trim_leading_zeros: whether zeros in front are dropped first; values must be known then.
+      a1: coefficients, highest degree first.
+      a2: coefficients, likewise.
+      trim_leading_zeros: whether to remove leading zeros first, which requires concrete arrays.
 
     Example:
       >>> square = jnp.array([2.0, 0.0, 1.0])  # 2 x**2 + 1
@@ -155,13 +155,13 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
 
 
 def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
-    """Divides polynomials: returns (quotient, remainder).
+    """Divides two polynomials and returns (quotient, remainder).
 
     Args:
-      u: the dividend.
-      v: the divisor.
-      trim_leading_zeros: whether zeros in front of the remainder are dropped; values must be known
-        then.
+      u: the coefficients of the dividend, highest degree first.
+      v: the coefficients of the divisor, likewise.
+      trim_leading_zeros: whether to remove leading zeros of the remainder, which requires concrete
+        arrays.
 
     Example:
       >>> cubic = jnp.array([1.0, 0.0, 0.0, 5.0])  # x**3 + 5
@@ -199,8 +199,8 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     """Differentiates a polynomial.
 
     Args:
-      p: coefficients, the highest degree first.
-      m: order of the derivative.
+      p: coefficients, highest degree first.
+      m: the order of the derivative.
 
     Example:
       >>> jnp.polyder(jnp.array([1.0, 2.0, 3.0]))
@@ -222,9 +222,9 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     """Integrates a polynomial.
 
     Args:
-      p: coefficients, the highest degree first.
-      m: how often to integrate.
-      k: constants of integration, the first one's first; 0 by default.
+      p: coefficients, highest degree first.
+      m: how many times to integrate.
+      k: the constants of integration, in the order of integrations; 0 by default.
 
     Example:
       >>> jnp.polyint(jnp.array([2.0, 2.0]), k=1.0)
@@ -262,19 +262,19 @@ def _at_least_one(x: Array) -> Array:
 
 @jit_when_traced
 def poly(seq_of_zeros: ArrayLike) -> Array:
-    """Computes the polynomial with given roots, or the characteristic polynomial of a matrix.
+    """Returns the polynomial with given roots, or the characteristic polynomial of a matrix.
 
     Args:
-      seq_of_zeros: roots, an array of rank 1; or a square matrix.
+      seq_of_zeros: an array of roots, of rank 1, or a square matrix.
 
-    Returns: coefficients, the highest degree first, of inexact dtype.
+    Returns: coefficients of inexact dtype, highest degree first.
 
     Example:
       >>> jnp.poly(jnp.array([1.0, -1.0]))
       Array([ 1.,  0., -1.], dtype=float32)
     """
     (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("poly", seq_of_zeros))
-    if x.ndim == 0:  # one root
+    if x.ndim == 0:  # a scalar is a single root
         x = expand_dims(x, (0,))
     shape = x.shape
     if len(shape) == 2 and shape[0] == shape[1] and shape[0] != 0:
@@ -295,14 +295,14 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
 
 
 def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
-    """Computes the roots of a polynomial: eigenvalues of its companion matrix.
+    """Computes the roots of a polynomial as the eigenvalues of its companion matrix.
 
     Args:
-      p: coefficients.
-      strip_zeros: whether zeros at both ends are dropped first; values must be known then.
+      p: coefficients, highest degree first.
+      strip_zeros: whether to remove zeros at both ends first, which requires a concrete array.
 
-    Returns: an array of rank 1 of complex dtype; without `strip_zeros`, NaN for each coefficient 0 in
-    front.
+    Returns: an array of rank 1 and complex dtype. Without `strip_zeros`, its last elements are NaN,
+      one for each leading zero of `p`.
 
     Example:
       >>> jnp.sort(jnp.roots(jnp.array([1.0, 0.0, -1.0])).real).round(2)
@@ -330,7 +330,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
 
 
 def _roots(p: Array, dtype: np.dtype[Any]) -> Array:
-    """Returns the roots if neither the first nor the last coefficient is 0."""
+    """Returns the roots of a polynomial whose first and last coefficients are not 0."""
     n = p.shape[0]
     if n < 2:
         return zeros((0,), dtype)
@@ -342,14 +342,14 @@ def _roots(p: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _roots_with_zeros(p: Array, dtype: np.dtype[Any]) -> Array:
-    """Returns the roots, NaN for each coefficient 0 in front."""
+    """Returns the roots, with NaN for each leading zero of `p`."""
     n = p.shape[0]
     if n < 2:
         return zeros((0,), dtype)
     from jitney.numpy.flips import roll
 
     all_zero = all_true(p == 0)
-    # Zeros in front go to the end: they add roots 0, of which as many are taken back.
+    # Leading zeros are moved to the end, where each adds a root 0; as many zero roots are removed.
     leading = sum_of(_leading_zeros(p))
     rolled = roll(where(all_zero, 1, p), -leading)
     all_roots = _roots(rolled, dtype)
@@ -404,19 +404,21 @@ def polyfit(
     w: ArrayLike | None = None,
     cov: bool | str = False,
 ) -> Array | tuple[Array, ...]:
-    """Fits a polynomial of degree `deg` to points, by least squares.
+    """Fits a polynomial of degree `deg` to points by least squares.
 
     Args:
-      x: coordinates.
-      y: values, of rank 1, or 2: a column for each fit.
-      deg: the degree.
-      rcond: singular values smaller by this factor than the largest count as 0.
-      full: whether to return (p, residuals, rank, singular values, rcond).
-      w: weights of the points.
-      cov: whether to return (p, covariances); "unscaled": not scaled by the residuals.
+      x: the coordinates of the points, an array of rank 1.
+      y: the values at the points, of rank 1, or of rank 2 with one column per fit.
+      deg: the degree of the polynomial.
+      rcond: singular values below `rcond` times the largest count as 0; by default the number of
+        points times eps.
+      full: whether to return a tuple (p, residuals, rank, singular values, rcond).
+      w: the weights of the points; they multiply the residuals before squaring.
+      cov: whether to return a tuple (p, covariance matrix of p); "unscaled" does not scale the
+        matrix by the residuals.
 
-    Returns: coefficients, the highest degree first, with a column for each fit if `y` is a matrix; or
-    one of the tuples above.
+    Returns: the coefficients p, highest degree first, with a column for each fit if `y` is a
+      matrix; or one of the tuples above.
 
     Example:
       >>> jnp.polyfit(jnp.array([0.0, 1.0, 2.0]), jnp.array([1.0, 3.0, 5.0]), 1).round(2)
@@ -455,13 +457,13 @@ def polyfit(
     factor: Any = 1 if cov == "unscaled" else _variance(residuals, x.shape[0], deg)
     if y.ndim == 1:
         return c, base * (factor[0] if shape_of(factor) else factor)
-    # One factor for each fit, if they are several.
+    # One factor for each fit if there are several.
     factor = expand_dims(factor, (0, 1)) if shape_of(factor) else factor
     return c, expand_dims(base, (2,)) * factor
 
 
 def _check_points(deg: int, x: Array, y: Array) -> None:
-    """Raise an error unless points (x, y) can be fitted by a polynomial of degree `deg`."""
+    """Raises an error unless the points (x, y) can be fitted by a polynomial of degree `deg`."""
     if deg < 0:
         raise ValueError(f"jnp.polyfit: `deg` must be 0 or more, but it is {deg}")
     if x.ndim != 1 or x.size == 0:
@@ -476,10 +478,10 @@ def _check_points(deg: int, x: Array, y: Array) -> None:
 
 
 def _unscaled_covariance(left: Array, scale: Array) -> Array:
-    """Compute the covariance of coefficients for residuals of variance 1.
+    """Computes the covariance of the coefficients for residuals of variance 1.
 
     Args:
-      left: [points, coefficients], the matrix of the fit, its columns divided by `scale`.
+      left: [points, coefficients], the matrix of the fit with columns divided by `scale`.
       scale: [coefficients].
 
     Returns: [coefficients, coefficients].
@@ -490,7 +492,7 @@ def _unscaled_covariance(left: Array, scale: Array) -> Array:
 
 
 def _variance(residuals: Array, n: int, deg: int) -> Array:
-    """Estimate the variance of `n` points about the polynomials of degree `deg`, one for each fit.
+    """Estimates the variance of `n` points about each fitted polynomial of degree `deg`.
 
     Raises:
       ValueError: if there are no more points than coefficients.
@@ -509,8 +511,8 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
 
     Args:
       x: an array of rank 1.
-      N: number of columns; as many as rows by default.
-      increasing: whether the power 0 comes first.
+      N: the number of columns; by default that of the rows.
+      increasing: whether powers increase from left to right.
 
     Example:
       >>> jnp.vander(jnp.array([1, 2, 3]))

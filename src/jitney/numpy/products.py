@@ -1,7 +1,7 @@
-"""Products of vectors, matrices and tensors: `dot`, `matmul`, `tensordot`, `kron` and their kind.
+"""Products of vectors, matrices and tensors: `dot`, `matmul`, `tensordot`, `kron` and the like.
 
-Operands are promoted to one dtype; sums of float16 and bfloat16 are carried in float32. `precision` is
-accepted for compatibility; `preferred_element_type` is the dtype of accumulation and result.
+Operands are promoted to a common dtype; sums of float16 and bfloat16 are accumulated in float32.
+`preferred_element_type` is the dtype of accumulation and result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def _operands(
     name: str, a: ArrayLike, b: ArrayLike, preferred: DTypeLike | None
 ) -> tuple[Array, Array, np.dtype[Any], bool]:
-    """Returns (a, b, dtype of the result, whether it is weak)."""
+    """Returns both operands as arrays, the dtype of the result, and whether it is weakly typed."""
     promotion.check_arraylike(name, a, b)
     if preferred is not None:
         dtype, weak = convert.user_dtype(preferred, name), False
@@ -58,7 +58,7 @@ def _operands(
 
 
 def _not_wider(x: Array, dtype: np.dtype[Any]) -> Array:
-    """`x`, converted if it is a complex number of Python that is wider than the result's `dtype`."""
+    """Converts `x` if it is a Python complex number that is wider than the result's `dtype`."""
     is_wider = dtype == np.complex64 and promotion.dtype_of(x) == np.complex128
     return convert.convert(x, dtype) if is_wider else x
 
@@ -87,18 +87,19 @@ def dot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Sums products over the last axis of `a` and the last but one of `b`; multiplies scalars.
+    """Contracts the last axis of `a` with the second-to-last of `b`; multiplies by scalars.
 
-    Of two vectors it is the inner product, of two matrices the matrix product.
+    For two vectors this is the inner product, for two matrices the matrix product.
 
     Args:
       a: an array of shape (*batch, n).
       b: an array of shape (n,) or (*other, n, m).
-      precision: of matrix units; has no effect on results of a CPU, presets aside.
-      preferred_element_type: dtype of accumulation and result.
-      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
+      precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
+      preferred_element_type: the dtype of accumulation and result.
+      out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: an array of shape (*batch, *other, m), of the common dtype; (*batch,) if `b` is a vector.
+    Returns: an array of the common dtype and of shape (*batch, *other, m), or (*batch,) if `b` is a
+      vector.
 
     Example:
       >>> jnp.dot(jnp.array([1, 2, 3]), jnp.array([4, 5, 6]))
@@ -123,16 +124,17 @@ def matmul(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Multiplies matrices in the last two axes; leading axes are broadcast.
+    """Multiplies the matrices in the last two axes; leading axes are broadcast.
 
     Args:
       a: an array of shape (*batch, n, k), or a vector of shape (k,).
       b: an array of shape (*batch, k, m), or a vector of shape (k,).
-      precision: of matrix units; has no effect on results of a CPU, presets aside.
-      preferred_element_type: dtype of accumulation and result.
-      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
+      precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
+      preferred_element_type: the dtype of accumulation and result.
+      out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: an array of shape (*batch, n, m), without the axis that a vector does not have.
+    Returns: an array of shape (*batch, n, m), without n if `a` is a vector and without m if `b` is
+      one.
 
     Raises:
       ValueError: if an operand is a scalar.
@@ -166,14 +168,14 @@ def _batched(
     preferred: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Sum of products over the last axis of `a` and the last (last but one if `column`) of `b`.
+    """Contracts the last axis of `a` with the last of `b` (the second-to-last if `column`).
 
     Args:
-      name: of the function, for errors.
-      a: has shape (*batch, row, n), or (*batch, n) unless `row`.
-      b: has shape (*batch, n, column), or (*batch, n) unless `column`.
+      name: the name of the function, for error messages.
+      a: an array of shape (*batch, row, n), or (*batch, n) unless `row`.
+      b: an array of shape (*batch, n, column), or (*batch, n) unless `column`.
 
-    Returns: an array of shape (*batch, row, column), without those that are not there.
+    Returns: an array of shape (*batch, row, column), without axes that the operands do not have.
     """
     x, y, dtype, weak = _operands(name, a, b, preferred)
     try:
@@ -199,7 +201,7 @@ def _batched(
 
 
 def _before(plan: Contraction, out_sharding: ShardingLike, name: str) -> NamedSharding:
-    """Returns the sharding of the contraction of `plan` for a result of sharding `out_sharding`."""
+    """Returns the sharding of the contraction of `plan` for a result sharded as `out_sharding`."""
     place = resharding.as_named(out_sharding, name)
     entries = [entry for k, entry in enumerate(place.spec) if k not in plan.ones]
     if plan.perm is not None:
@@ -217,13 +219,13 @@ def vdot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sums conj(a) * b over all elements.
+    """Computes the inner product of the flattened arrays: the sum of conj(a) * b.
 
     Args:
       a: an array; flattened.
       b: an array of as many elements; flattened.
-      precision: of matrix units; has no effect on results of a CPU, presets aside.
-      preferred_element_type: dtype of accumulation and result.
+      precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
+      preferred_element_type: the dtype of accumulation and result.
 
     Returns: a scalar of the common dtype.
 
@@ -252,9 +254,9 @@ def vecdot(
     Args:
       x1: an array of rank 1 or more.
       x2: an array with the same size along `axis`.
-      axis: of both arrays, counted in each.
-      precision: of matrix units; has no effect on results of a CPU, presets aside.
-      preferred_element_type: dtype of accumulation and result.
+      axis: the axis to contract, counted in each array.
+      precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
+      preferred_element_type: the dtype of accumulation and result.
 
     Raises:
       IndexError: if an operand is a scalar.
@@ -295,7 +297,7 @@ def _check_rank(name: str, position: int, x: ArrayLike, rank: int) -> None:
 
 @jit_when_traced
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Multiplies matrices and vectors; leading axes are broadcast.
+    """Multiplies matrices by vectors; leading axes are broadcast.
 
     Args:
       x1: an array of shape (*batch, n, k).
@@ -318,7 +320,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Multiplies conjugated vectors and matrices; leading axes are broadcast.
+    """Multiplies conjugated vectors by matrices; leading axes are broadcast.
 
     Args:
       x1: an array of shape (*batch, k).
@@ -345,13 +347,13 @@ def inner(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sums products over the last axes of `a` and `b`, without conjugation.
+    """Contracts the last axes of `a` and `b`, without conjugation.
 
     Args:
       a: an array of shape (*left, k), or a scalar.
       b: an array of shape (*right, k), or a scalar.
-      precision: of matrix units; has no effect on results of a CPU, presets aside.
-      preferred_element_type: dtype of accumulation and result.
+      precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
+      preferred_element_type: the dtype of accumulation and result.
 
     Returns: an array of shape (*left, *right).
 
@@ -371,7 +373,7 @@ def inner(
 
 
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
-    """Computes the products of all elements of `a` and `b`, both flattened.
+    """Computes the outer product of `a` and `b`, which are flattened.
 
     Args:
       a: an array of n elements.
@@ -403,21 +405,21 @@ def tensordot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Computes the sum of products over pairs of axes.
+    """Contracts pairs of axes of `a` and `b`.
 
     Args:
       a: an array.
       b: an array.
-      axes: a number n: the last n axes of `a` and the first n of `b`; or two lists of axes, which are
-        paired in order.
-      precision: of matrix units; has no effect on results of a CPU, presets aside.
-      preferred_element_type: dtype of accumulation and result.
-      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
+      axes: an integer n, to contract the last n axes of `a` with the first n of `b`; or two lists
+        of axes, which are paired in order.
+      precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
+      preferred_element_type: the dtype of accumulation and result.
+      out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Returns: an array with the remaining axes of `a`, then those of `b`.
 
     Raises:
-      TypeError: if `axes` is of another form, or does not fit the ranks or the sizes.
+      TypeError: if `axes` has another form, or does not match the ranks or the sizes.
 
     Example:
       >>> jnp.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1)
@@ -474,7 +476,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
 
     Args:
       a: an array.
-      b: an array; the one of lower rank gets leading axes of size 1.
+      b: an array; leading axes of size 1 are prepended to the operand of lower rank.
 
     Returns: an array whose sizes are products of the operands' sizes.
 
@@ -502,7 +504,7 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> Array:
-    """Cross product of vectors of 2 or 3 components along an axis.
+    """Computes the cross product of vectors of 3 components along an axis.
 
     Args:
       a: an array; other axes are broadcast.
@@ -510,12 +512,12 @@ def cross(
       axisa: the axis of the components in `a`.
       axisb: the axis of the components in `b`.
       axisc: the axis of the components in the result.
-      axis: all three of these, if given.
+      axis: overrides `axisa`, `axisb` and `axisc` if it is passed.
 
-    Returns: vectors of 3 components.
+    Returns: an array of vectors of 3 components, along `axisc`.
 
     Raises:
-      ValueError: if there are not 3 components.
+      ValueError: if an operand does not have 3 components; NumPy also allows 2.
 
     Example:
       >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))

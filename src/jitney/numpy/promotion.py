@@ -1,8 +1,8 @@
-"""Checking and promoting the operands of the functions of `jax.numpy`.
+"""Checks and promotion of the operands of the functions of `jax.numpy`.
 
-NumPy's rules meet JAX's types here: dtypes go up a lattice in which Python scalars are weak, lower
-ranks get leading axes. Operands that need nothing pass through untouched; scalars of Python and
-NumPy stay scalars (they become literals of the program), converted to the common dtype.
+Dtypes are promoted in JAX's lattice, in which Python scalars are weakly typed, and leading axes are
+prepended to operands of lower rank, as in NumPy. Operands that need no change are returned as they
+are. Python and NumPy scalars remain scalars of the common dtype, which become literals of jaxprs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value, convert_element_type_p, scalar_operand
 from jitney.primitives.elementwise.families import unlike_shapes
 
-# What is a scalar operand, by exact type.
+# The exact types of scalar operands.
 SCALARS: frozenset[type] = frozenset((bool, int, float, complex, *dtypes.numpy_scalar_types))
 
 
@@ -38,7 +38,7 @@ def check_arraylike(name: str, *operands: object) -> None:
 
 
 def check_no_out(name: str, out: object) -> None:
-    """Raises NotImplementedError if an `out` argument was given."""
+    """Raises NotImplementedError if an `out` argument was passed."""
     if out is not None:
         raise NotImplementedError(
             f"jnp.{name}: `out` must be None, as arrays are immutable; the result is a new array"
@@ -46,24 +46,24 @@ def check_no_out(name: str, out: object) -> None:
 
 
 def type_of(x: ArrayLike) -> tuple[np.dtype[Any], bool]:
-    """Returns (dtype, weak_type) of an operand."""
+    """Returns the dtype and the weak type of an operand."""
     aval = x.aval if isinstance(x, Array) else get_aval(x)
     return aval.dtype, aval.weak_type
 
 
 def strong_scalar_like(x: ArrayLike, value: ArrayLike) -> Any:
-    """`value` as a scalar of the dtype of `x`, not weakly typed."""
+    """Returns `value` as a strongly typed scalar of the dtype of `x`."""
     return scalar_operand(value, dtype_of(x), False)
 
 
 def scalar_like(x: ArrayLike, value: ArrayLike) -> Any:
-    """`value` as a scalar of the dtype of `x`; weakly typed if `x` is a weakly typed scalar."""
+    """Returns `value` as a scalar of the dtype of `x`, weakly typed if `x` is a weak scalar."""
     dtype, weak = type_of(x)
     return scalar_operand(value, dtype, weak and shape_of(x) == ())
 
 
 def as_type(x: ArrayLike, dtype: np.dtype[Any], weak_type: bool) -> Any:
-    """Operand `x` as one of `dtype` and weakness; scalars stay scalars."""
+    """Converts operand `x` to a dtype and weak type; scalars remain scalars."""
     if type(x) in SCALARS:
         return scalar_operand(x, dtype, weak_type)
     aval = x.aval if isinstance(x, Array) else get_aval(x)
@@ -72,18 +72,18 @@ def as_type(x: ArrayLike, dtype: np.dtype[Any], weak_type: bool) -> Any:
     if aval.dtype == dtype and aval.weak_type and isinstance(x, np.ndarray):
         return x
     atom = getattr(x, "atom", None)
-    if type(atom) is Literal:  # a constant of the program is converted here and now
+    if type(atom) is Literal:  # a constant of the jaxpr is converted while tracing
         return scalar_operand(atom.val[()], dtype, weak_type)
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
 
 
 # --- dtypes -----------------------------------------------------------------------------------
 
-_WEAK_BOOL = (np.dtype(bool), True)  # what comparisons of Python numbers give; see `common_type`
+_WEAK_BOOL = (np.dtype(bool), True)  # the type of comparisons of Python scalars; see `common_type`
 
 
 def promote_dtypes(*operands: ArrayLike) -> list[Any]:
-    """Operands converted to their common dtype."""
+    """Converts operands to their common dtype."""
     types = tuple([type_of(x) for x in operands])
     first = types[0]
     if types.count(first) == len(types) and (first != _WEAK_BOOL or len(types) == 1):
@@ -93,19 +93,19 @@ def promote_dtypes(*operands: ArrayLike) -> list[Any]:
 
 
 def to_inexact(dtype: DTypeLike) -> np.dtype[Any]:
-    """Returns a float or complex dtype for values of `dtype`: see `dtypes.to_inexact_dtype`."""
+    """Returns the float or complex dtype for elements of `dtype`; see `dtypes.to_inexact_dtype`."""
     return dtypes.to_inexact_dtype(dtype)
 
 
 def promote_dtypes_inexact(*operands: ArrayLike) -> list[Any]:
-    """Operands converted to their common dtype, or to a float if that is not inexact."""
+    """Converts operands to their common dtype, or to a float dtype if that is not inexact."""
     dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
     dtype = to_inexact(dtype)
     return [as_type(x, dtype, weak) for x in operands]
 
 
 def promote_dtypes_numeric(*operands: ArrayLike) -> list[Any]:
-    """Operands converted to their common dtype, booleans to int32."""
+    """Converts operands to their common dtype, or booleans to int32."""
     dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
     if dtype == np.bool_:
         dtype = np.dtype(np.int32)
@@ -116,9 +116,10 @@ def promote_dtypes_numeric(*operands: ArrayLike) -> list[Any]:
 
 
 def promote_shapes(name: str, *operands: ArrayLike) -> list[Any]:
-    """Operands with leading axes of size 1 up to the highest rank; scalars are left alone.
+    """Prepends axes of size 1 to operands of lower rank; scalars are unchanged.
 
-    Warns, or raises ValueError, as `jax_numpy_rank_promotion` says: for operands that users give.
+    For operands that users pass: it warns, or raises ValueError, as `jax_numpy_rank_promotion`
+    demands.
     """
     shapes = [shape_of(x) for x in operands]
     if len({len(s) for s in shapes if s}) <= 1:
@@ -129,7 +130,7 @@ def promote_shapes(name: str, *operands: ArrayLike) -> list[Any]:
 
 
 def align_ranks(name: str, *operands: ArrayLike) -> list[Any]:
-    """`promote_shapes` for operands that functions make themselves: ranks may differ in any case."""
+    """Does the same as `promote_shapes` for internal operands: without warning or error."""
     shapes = [shape_of(x) for x in operands]
     ranks = {len(s) for s in shapes if s}
     if len(ranks) <= 1:
@@ -145,7 +146,7 @@ def align_ranks(name: str, *operands: ArrayLike) -> list[Any]:
 
 
 def _check_broadcast(name: str, operands: Sequence[Any], shapes: Sequence[Any]) -> None:
-    """Raises ValueError, which names the operation, unless operands of `shapes` broadcast."""
+    """Raises ValueError, with the name of the operation, unless operands of `shapes` broadcast."""
     try:
         broadcast_shapes(*shapes)
     except ValueError:
@@ -154,7 +155,7 @@ def _check_broadcast(name: str, operands: Sequence[Any], shapes: Sequence[Any]) 
 
 
 def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
-    """Warns or raises, as `jax_numpy_rank_promotion` says, that ranks differ."""
+    """Warns or raises ValueError about different ranks, as `jax_numpy_rank_promotion` demands."""
     listed = " ".join(str(s) for s in shapes)
     about = "The rules are at https://docs.jax.dev/en/latest/rank_promotion_warning.html."
     if config.numpy_rank_promotion_mode() == "raise":
@@ -173,7 +174,7 @@ def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
 
 
 def _promoted(promote: Callable[..., list[Any]], name: str, operands: Sequence[Any]) -> list[Any]:
-    """Operands checked and promoted by one of the functions above, of one rank (scalars aside)."""
+    """Checks operands, promotes them by `promote`, and aligns the ranks of all but scalars."""
     check_arraylike(name, *operands)
     try:
         promoted = promote(*operands)
@@ -188,17 +189,17 @@ def _promoted(promote: Callable[..., list[Any]], name: str, operands: Sequence[A
 
 
 def promote_args(name: str, *operands: ArrayLike) -> list[Any]:
-    """Operands checked, of one dtype, of one rank (scalars aside)."""
+    """Checks operands and promotes them to a common dtype and (except scalars) a common rank."""
     return _promoted(promote_dtypes, name, operands)
 
 
 def promote_args_inexact(name: str, *operands: ArrayLike) -> list[Any]:
-    """`promote_args` with a float or complex common dtype."""
+    """Does the same as `promote_args`, with a float or complex common dtype."""
     return _promoted(promote_dtypes_inexact, name, operands)
 
 
 def promote_args_numeric(name: str, *operands: ArrayLike) -> list[Any]:
-    """`promote_args` with booleans turned into integers."""
+    """Does the same as `promote_args`, with booleans converted to integers."""
     return _promoted(promote_dtypes_numeric, name, operands)
 
 
@@ -213,24 +214,24 @@ def ensure_arraylike(
 
 
 def ensure_arraylike(name: str, *operands: ArrayLike) -> Array | list[Array]:
-    """Operands checked, as arrays or tracers; one if one is given."""
+    """Checks operands and returns them as arrays or tracers: one, or a list of several."""
     check_arraylike(name, *operands)
     values = [as_value(x) for x in operands]
     return values[0] if len(values) == 1 else values
 
 
 def broadcast_arrays(*operands: ArrayLike) -> tuple[Array, ...]:
-    """Operands broadcast to their common shape."""
+    """Broadcasts operands to their common shape."""
     shape = broadcast_shapes(*[shape_of(x) for x in operands]) if operands else ()
     return tuple([broadcast_to(x, shape) for x in operands])
 
 
 def stretched(name: str, *operands: ArrayLike) -> tuple[Array, ...]:
-    """Operands of an elementwise function broadcast to their common shape.
+    """Broadcasts the operands of an elementwise function to their common shape.
 
     Raises:
-      ValueError: if ranks differ and shapes do not go together.
-      TypeError: if ranks are equal and shapes do not go together.
+      ValueError: if the ranks differ and the shapes do not broadcast.
+      TypeError: if the ranks are equal and the shapes do not broadcast.
     """
     aligned = promote_shapes(name, *operands)
     try:

@@ -1,6 +1,7 @@
-"""Quantiles: `quantile`, `percentile`, `median`, and their forms that leave NaN out.
+"""Quantiles: `quantile`, `percentile`, `median`, and variants that ignore NaN.
 
-Elements are sorted along one axis (several are joined first); a quantile lies between two of them.
+Elements are sorted along one axis (several are merged first); a quantile is interpolated between
+two adjacent elements.
 """
 
 from __future__ import annotations
@@ -71,24 +72,27 @@ def quantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Computes the quantile over axes: the value that a share `q` of the elements do not exceed.
+    """Computes quantiles over axes: the values that a fraction `q` of the elements do not exceed.
 
     Args:
-      a: real numbers; where one is NaN the result is NaN.
-      q: shares in [0, 1]; a scalar, or an array of rank 1 whose axis comes first in the result.
+      a: a real array; if an element is NaN, the result is NaN.
+      q: probabilities in [0, 1]; a scalar, or an array of rank 1 whose axis comes first in the
+        result.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      method: which number between two elements: "linear", "lower", "higher", "midpoint", "nearest";
-        "inverted_cdf" takes the first element up to which the weights add up to that share.
-      keepdims: whether reduced axes stay, with size 1.
-      weights: with "inverted_cdf", the weights of elements.
+      method: how to interpolate between two adjacent elements: "linear", "lower", "higher",
+        "midpoint" or "nearest"; "inverted_cdf" selects the first element at which the cumulative
+        weight reaches `q` times the total.
+      keepdims: whether reduced axes are kept, with size 1.
+      weights: the weights of the elements; they require method "inverted_cdf".
 
-    Returns: an array of inexact dtype, of the shape of `q`, then the axes of `a` that stay.
+    Returns: an array of inexact dtype, with the axes of `q`, then the remaining axes of `a`.
 
     Raises:
-      ValueError: if `method` is unknown, `a` is complex, or `q` has a rank above 1.
-      NotImplementedError: if there are weights for another method.
+      ValueError: if `method` is unknown, `a` is complex, or the rank of `q` is greater than 1.
+      NotImplementedError: if weights are passed with another method.
+      TypeError: if there are no elements along `axis`.
 
     Example:
       >>> jnp.quantile(jnp.arange(5.0), jnp.array([0.0, 0.5]))
@@ -113,17 +117,18 @@ def nanquantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Computes `quantile`, ignoring NaN; NaN if all elements are.
+    """Computes quantiles over axes, ignoring NaN; NaN if all elements are NaN.
 
     Args:
-      a: real numbers.
-      q: shares in [0, 1]; a scalar, or an array of rank 1 whose axis comes first in the result.
+      a: a real array.
+      q: probabilities in [0, 1]; a scalar, or an array of rank 1 whose axis comes first in the
+        result.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      method: one of those of `quantile`, "linear" by default.
-      keepdims: whether reduced axes stay, with size 1.
-      weights: with "inverted_cdf", the weights of elements.
+      method: how to interpolate; see `quantile`.
+      keepdims: whether reduced axes are kept, with size 1.
+      weights: the weights of the elements; they require method "inverted_cdf".
 
     Example:
       >>> jnp.nanquantile(jnp.array([0.0, jnp.nan, 2.0]), 0.5)
@@ -154,18 +159,19 @@ def percentile(
     weights: ArrayLike | None = None,
     out_sharding: Sharding | None = None,
 ) -> Array:
-    """Computes `quantile` with `q` in percent.
+    """Computes percentiles over axes: `quantile` with `q` in percent.
 
     Args:
-      a: real numbers; where one is NaN the result is NaN.
-      q: percentages in [0, 100]; a scalar, or an array of rank 1 whose axis comes first in the result.
+      a: a real array; if an element is NaN, the result is NaN.
+      q: percentages in [0, 100]: a scalar, or an array of rank 1, whose axis comes first in the
+        result.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      method: one of those of `quantile`, "linear" by default.
-      keepdims: whether reduced axes stay, with size 1.
-      weights: with "inverted_cdf", the weights of elements.
-      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
+      method: how to interpolate; see `quantile`.
+      keepdims: whether reduced axes are kept, with size 1.
+      weights: the weights of the elements; they require method "inverted_cdf".
+      out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Example:
       >>> jnp.percentile(jnp.arange(5.0), 75)
@@ -191,17 +197,18 @@ def nanpercentile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Computes `nanquantile` with `q` in percent.
+    """Computes percentiles over axes, ignoring NaN: `nanquantile` with `q` in percent.
 
     Args:
-      a: real numbers.
-      q: percentages in [0, 100]; a scalar, or an array of rank 1 whose axis comes first in the result.
+      a: a real array.
+      q: percentages in [0, 100]: a scalar, or an array of rank 1, whose axis comes first in the
+        result.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      method: one of those of `quantile`, "linear" by default.
-      keepdims: whether reduced axes stay, with size 1.
-      weights: with "inverted_cdf", the weights of elements.
+      method: how to interpolate; see `quantile`.
+      keepdims: whether reduced axes are kept, with size 1.
+      weights: the weights of the elements; they require method "inverted_cdf".
 
     Example:
       >>> jnp.nanpercentile(jnp.array([0.0, jnp.nan, 2.0]), 50)
@@ -219,14 +226,14 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Array:
-    """Computes the median over axes: the middle element, or the mean of the two in the middle.
+    """Computes the median over axes: the middle element, or the mean of the two middle elements.
 
     Args:
-      a: real numbers; where one is NaN the result is NaN.
+      a: a real array; if an element is NaN, the result is NaN.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      keepdims: whether reduced axes stay, with size 1.
+      keepdims: whether reduced axes are kept, with size 1.
 
     Returns: an array of inexact dtype.
 
@@ -250,14 +257,14 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Array:
-    """Computes `median`, ignoring NaN; NaN if all elements are.
+    """Computes the median over axes, ignoring NaN; NaN if all elements are NaN.
 
     Args:
-      a: real numbers.
+      a: a real array.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      keepdims: whether reduced axes stay, with size 1.
+      keepdims: whether reduced axes are kept, with size 1.
 
     Example:
       >>> jnp.nanmedian(jnp.array([4.0, jnp.nan, 2.0]))
@@ -271,9 +278,9 @@ def nanmedian(
 
 
 def _one_axis(x: Array, axis: Axis, keepdims: bool) -> tuple[Array, int, tuple[int, ...] | None]:
-    """`x` with the axes to reduce joined into one; that axis; the final shape if that differs.
+    """Merges the axes to reduce into one; returns the array, that axis and the final shape.
 
-    A scalar is a vector of one element.
+    The final shape is None if it needs no reshape. A scalar is treated as a vector of one element.
     """
     rank = x.ndim
     if axis is None:
@@ -351,7 +358,7 @@ def _quantile(
 
 
 def _weights_like(name: str, x: Array, axis: Axis, weights: ArrayLike | None) -> Array | None:
-    """Weights of the shape of `x`, as floats of its dtype."""
+    """Broadcasts weights to the shape of `x` and converts them to its dtype."""
     if weights is None:
         return None
     w = convert(weights, x.dtype)
@@ -372,7 +379,7 @@ def _weights_like(name: str, x: Array, axis: Axis, weights: ArrayLike | None) ->
 
 
 def _pick(method: str, low: Array, high: Array, low_weight: Array, high_weight: Array) -> Array:
-    """The number between elements `low` and `high` that `method` says; their weights may be wider."""
+    """Interpolates between `low` and `high` by `method`; the dtype of the weights may be wider."""
     if method == "linear":
         dtype = promotion.dtype_of(low_weight)
         low, high = convert(low, dtype), convert(high, dtype)
@@ -396,7 +403,7 @@ def _pick(method: str, low: Array, high: Array, low_weight: Array, high_weight: 
 
 
 def _between(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bool) -> Array:
-    """Returns the quantile of sorted elements, by two gathers."""
+    """Returns quantiles of sorted elements, which takes two gathers."""
     dtype = promotion.dtype_of(q)
     n = scalar_operand(x.shape[dim], dtype, False)
     one, zero = scalar_operand(1, dtype, False), scalar_operand(0, dtype, False)
@@ -429,7 +436,7 @@ def _between(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bool) -> A
 
 
 def _between_defined(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bool) -> Array:
-    """Returns the quantile of sorted elements with NaN at the end, which are left out."""
+    """Returns quantiles of sorted elements, ignoring NaN, which is sorted to the end."""
     from jitney.numpy.indexing import get
     from jitney.primitives.array.creation import iota
 
@@ -472,7 +479,7 @@ def _between_defined(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bo
 def _by_weight(
     x: Array, weights: Array | None, q: ArrayLike, dim: int, keepdims: bool, ignore_nan: bool
 ) -> Array:
-    """Returns the first of the sorted elements up to which weights add up to the share `q`."""
+    """Returns the first of the sorted elements where the cumulative weight reaches a share `q`."""
     from jitney.numpy.creation import ones_like, zeros_like
     from jitney.numpy.cumulative import cumsum
     from jitney.numpy.take_put import take_along_axis

@@ -1,4 +1,4 @@
-"""Evenly spaced numbers: `arange`, `linspace`, `logspace`, `geomspace`."""
+"""Evenly spaced values: `arange`, `linspace`, `logspace`, `geomspace`."""
 
 from __future__ import annotations
 
@@ -46,21 +46,23 @@ def arange(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | None = None,
 ) -> Array:
-    """Returns start, start + step, ... below `stop`; with one argument, 0, 1, ... below it.
+    """Returns evenly spaced values: start, start + step, ..., up to but not including `stop`.
 
     Args:
-      start: the first number, or, alone, where to stop.
-      stop: the end.
-      step: the distance, 1 by default.
-      dtype: the common dtype of the arguments by default.
-      device: where to put it: a Device or a Sharding; nowhere in particular by default.
-      out_sharding: a Sharding, likewise.
+      start: the first value. If `stop` is omitted, this is the end of the range instead, which
+        starts at 0.
+      stop: the end of the range, which is excluded.
+      step: the distance between values; 1 by default.
+      dtype: the dtype of the result; the common dtype of the arguments by default.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      out_sharding: the sharding of the result.
 
-    Returns: an array of rank 1. Unlike NumPy's, small integers do not become 64-bit ones, unless x64 is
-    on.
+    Returns: an array of rank 1. Narrow integer dtypes of arguments are kept; NumPy widens them to
+      int64.
 
     Raises:
-      ConcretizationTypeError: if an argument is traced: the size must be known.
+      ConcretizationTypeError: if an argument is traced, since the size of the result must be
+        static.
 
     Example:
       >>> jnp.arange(4)
@@ -109,14 +111,14 @@ def _ceil(x: Any) -> Any:
 
 
 def _steps(distance: Any, step: Any) -> Any:
-    """Returns the number of steps up to `distance`, itself not among them."""
+    """Returns how many multiples of `step`, from 0, are less than `distance`."""
     if type(distance) is DimExpr or type(step) is DimExpr:
         return max_dim(0, -(-distance // step))
     return max(0, math.ceil(distance / step))
 
 
 def _scalar_of(name: str, x: ArrayLike) -> Any:
-    """Argument `name` as a Python or NumPy scalar, or a symbolic size."""
+    """Returns argument `name` as a Python or NumPy scalar, or as a symbolic size."""
     if type(x) is DimExpr:
         return x
     x = concrete_or_error(
@@ -137,7 +139,7 @@ def _plain(x: object) -> Any:
 
 
 def _wrapped(x: ArrayLike, dtype: np.dtype[Any]) -> Any:
-    """`x` as a scalar operand of `dtype`; integers wrap."""
+    """Returns `x` as a scalar operand of `dtype`; integers wrap around."""
     if type(x) is DimExpr:
         return scalar_operand(x, dtype, False)
     with float_errors.ignored():
@@ -200,19 +202,21 @@ def linspace(
     *,
     device: Device | Sharding | None = None,
 ) -> Array | tuple[Array, Array]:
-    """Returns `num` evenly spaced numbers from `start` to `stop`.
+    """Returns `num` evenly spaced values from `start` to `stop`.
 
     Args:
-      start: the first; may be an array.
-      stop: the last; may be an array.
-      num: how many.
-      endpoint: whether `stop` is among them.
-      retstep: whether the distance is returned too.
-      dtype: the default float or the common inexact dtype if None; integers are rounded down.
-      axis: where the new axis goes.
-      device: where to put it: a Device or a Sharding; nowhere in particular by default.
+      start: the first value; may be an array.
+      stop: the last value; may be an array, broadcast against `start`.
+      num: the number of values.
+      endpoint: whether `stop` is included.
+      retstep: whether to return the distance between values as well.
+      dtype: the dtype of the result; the common inexact dtype of the arguments by default. For
+        integer dtypes, values are rounded down.
+      axis: the position of the new axis in the result.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
 
-    Returns: an array with a new axis of size `num`; with `retstep`, the pair of it and the distance.
+    Returns: an array with a new axis of size `num`; with `retstep`, a pair of this array and the
+      distance.
 
     Example:
       >>> jnp.linspace(0.0, 1.0, 5)
@@ -294,7 +298,7 @@ def _lerp(
     axis: int,
     column: tuple[int, ...],
 ) -> Array:
-    """start (1 - k / n) + (stop / n) k for k = 0, 1, ..., n - 1, where n = intervals."""
+    """Computes start (1 - k / n) + (stop / n) k for k = 0, 1, ..., n - 1, where n = intervals."""
     real = np.finfo(dtype).dtype if promotion.is_complex(dtype) else dtype
     real = np.dtype(real)
     row = (1,) * axis + (intervals,) + (1,) * (rank - axis - 1)
@@ -314,16 +318,16 @@ def logspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Array:
-    """Computes `base` to the power of the numbers that `linspace` returns.
+    """Computes `base` raised to the power of the values that `linspace` returns.
 
     Args:
       start: the first exponent; may be an array.
       stop: the last exponent; may be an array.
-      num: how many.
-      endpoint: whether `stop` is among the exponents.
-      base: of the powers; may be an array.
-      dtype: the common inexact dtype by default.
-      axis: where the new axis goes.
+      num: the number of values.
+      endpoint: whether `stop` is included in the exponents.
+      base: the base of the powers; may be an array.
+      dtype: the dtype of the result; the common inexact dtype by default.
+      axis: the position of the new axis in the result.
 
     Example:
       >>> jnp.logspace(0.0, 3.0, 4, base=2.0)
@@ -366,15 +370,15 @@ def geomspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Array:
-    """Returns `num` numbers from `start` to `stop` in geometric progression.
+    """Returns `num` values from `start` to `stop` in geometric progression.
 
     Args:
-      start: the first; may be an array.
-      stop: the last; may be an array.
-      num: how many.
-      endpoint: whether `stop` is among them.
-      dtype: the common inexact dtype by default.
-      axis: where the new axis goes.
+      start: the first value; may be an array.
+      stop: the last value; may be an array, broadcast against `start`.
+      num: the number of values.
+      endpoint: whether `stop` is included.
+      dtype: the dtype of the result; the common inexact dtype by default.
+      axis: the position of the new axis in the result.
 
     Example:
       >>> jnp.geomspace(1.0, 1000.0, 4).round(1)

@@ -1,6 +1,7 @@
 """Methods of arrays that reduce or accumulate along axes: `x.sum()`, `x.argmax()`, `x.cumsum()`.
 
-A part of `jitney.numpy.array_methods`; each calls the function of the same name in `jax.numpy`.
+They belong to `jitney.numpy.array_methods`; each calls the function of the same name in
+`jax.numpy`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from jitney.core.array import Array
 from jitney.core.typing import ArrayLike, Axis, DTypeLike
 from jitney.primitives.linalg.precision import PrecisionLike
 
-# Checkers know what else an array has; at run time, methods are taken from here one by one.
+# Type checkers see the other attributes of arrays; at run time, methods are copied from here.
 if TYPE_CHECKING:
     _Base = Array
 else:
@@ -19,7 +20,7 @@ else:
 
 
 class ReductionMethods(_Base):
-    """Reductions and products as methods; see the functions for their arguments."""
+    """Reductions and products as methods; see the functions of `jax.numpy` for their arguments."""
 
     def all(
         self,
@@ -29,7 +30,7 @@ class ReductionMethods(_Base):
         *,
         where: ArrayLike | None = None,
     ) -> Array:
-        """True where all elements are."""
+        """Returns whether all elements along `axis` are true."""
         from jitney import numpy as jnp
 
         return jnp.all(self, axis, out, keepdims, where=where)
@@ -42,7 +43,7 @@ class ReductionMethods(_Base):
         *,
         where: ArrayLike | None = None,
     ) -> Array:
-        """True where one element is."""
+        """Returns whether any element along `axis` is true."""
         from jitney import numpy as jnp
 
         return jnp.any(self, axis, out, keepdims, where=where)
@@ -50,7 +51,7 @@ class ReductionMethods(_Base):
     def argmax(
         self, axis: int | None = None, out: None = None, keepdims: bool | None = None
     ) -> Array:
-        """Index of the largest element."""
+        """Returns the index of the first largest element."""
         from jitney import numpy as jnp
 
         return jnp.argmax(self, axis, out, keepdims)
@@ -58,7 +59,7 @@ class ReductionMethods(_Base):
     def argmin(
         self, axis: int | None = None, out: None = None, keepdims: bool | None = None
     ) -> Array:
-        """Index of the smallest element."""
+        """Returns the index of the first smallest element."""
         from jitney import numpy as jnp
 
         return jnp.argmin(self, axis, out, keepdims)
@@ -98,7 +99,7 @@ class ReductionMethods(_Base):
         *,
         where: ArrayLike | None = None,
     ) -> Array:
-        """The mean."""
+        """Returns the mean."""
         from jitney import numpy as jnp
 
         return jnp.mean(self, axis, dtype, out, keepdims, where=where)
@@ -134,7 +135,7 @@ class ReductionMethods(_Base):
         return jnp.prod(self, axis, dtype, out, keepdims, initial, where, promote_integers)
 
     def ptp(self, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
-        """Returns the largest element less the smallest."""
+        """Returns the difference between the largest and the smallest element."""
         from jitney import numpy as jnp
 
         return jnp.ptp(self, axis, out, keepdims)
@@ -174,7 +175,7 @@ class ReductionMethods(_Base):
     def cumsum(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
-        """Sums of the elements up to each."""
+        """Returns the running sum along `axis`, or that of the flattened array."""
         from jitney import numpy as jnp
 
         return jnp.cumsum(self, axis, dtype, out)
@@ -182,7 +183,7 @@ class ReductionMethods(_Base):
     def cumprod(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
-        """Products of the elements up to each."""
+        """Returns the running product along `axis`, or that of the flattened array."""
         from jitney import numpy as jnp
 
         return jnp.cumprod(self, axis, dtype, out)
@@ -194,7 +195,7 @@ class ReductionMethods(_Base):
         precision: PrecisionLike = None,
         preferred_element_type: DTypeLike | None = None,
     ) -> Array:
-        """Sum of products over the last axis and the last but one axis of `b`."""
+        """Contracts the last axis with the second-to-last axis of `b`."""
         from jitney import numpy as jnp
 
         return jnp.dot(self, b, precision=precision, preferred_element_type=preferred_element_type)
@@ -207,7 +208,7 @@ class ReductionMethods(_Base):
         dtype: DTypeLike | None = None,
         out: None = None,
     ) -> Array:
-        """Sum along a diagonal."""
+        """Returns the sum of a diagonal."""
         from jitney import numpy as jnp
 
         return jnp.trace(self, offset, axis1, axis2, dtype, out)

@@ -1,7 +1,7 @@
-"""The table of reductions, and the steps that all of them share.
+"""The table of reductions, and the steps that all reductions share.
 
-A row says once what sums, products, extremes and truth over axes are; the functions of `jax.numpy`,
-with and without NaN, give it to `reduced` or `reduced_truth`.
+A row defines a sum, product, extreme or logical reduction over axes once. The functions of
+`jax.numpy`, with and without NaN, pass it to `reduced` or `reduced_truth`.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _F32 = np.dtype(np.float32)
 
 
 def least(dtype: np.dtype[Any]) -> float:
-    """Returns the least value of a dtype."""
+    """Returns the smallest value of a dtype."""
     if dtype == _BOOL:
         return False
     return int(dtypes.iinfo(dtype).min) if promotion.is_integer(dtype) else -np.inf
 
 
 def greatest(dtype: np.dtype[Any]) -> float:
-    """Returns the greatest value of a dtype."""
+    """Returns the largest value of a dtype."""
     if dtype == _BOOL:
         return True
     return int(dtypes.iinfo(dtype).max) if promotion.is_integer(dtype) else np.inf
@@ -48,15 +48,16 @@ def greatest(dtype: np.dtype[Any]) -> float:
 
 @record(frozen=True)
 class Reduction:
-    """The description of a reduction.
+    """A row of the table: the definition of a reduction.
 
     Attributes:
-      name: of the function.
-      fold: (array, axes) -> the reduced array, by lax.
-      combine: (x, y) -> of two results; how `initial` goes with them.
-      neutral: dtype -> the value that changes no result, which stands for elements that are left out.
-      of_booleans: of sums and products: the row for booleans. They are carried in wider dtypes, and
-        have a result over nothing; rows without it have one only from an `initial`.
+      name: the name of the function.
+      fold: a lax function (array, axes) -> the reduced array.
+      combine: the elementwise function that combines a result with `initial`.
+      neutral: a function dtype -> the identity element, which replaces elements that are left out.
+      of_booleans: for sums and products, the row for booleans. These rows accumulate in wider
+        dtypes and are defined for empty axes; rows without it are defined for empty axes only with
+        `initial`.
     """
 
     name: str
@@ -78,7 +79,7 @@ MIN = Reduction("min", reduce.reduce_min, binary.min, greatest)
 
 
 def static_axis(axis: Axis | Array) -> int | tuple[int, ...] | None:
-    """Returns an `axis` argument as ints: None, one, or a tuple of them."""
+    """Returns an `axis` argument as None, an int or a tuple of ints."""
     if axis is None or type(axis) is int or type(axis) is tuple:
         return axis
     known: Any = concrete_or_error(None, axis, "`axis` of a reduction must be static")
@@ -93,7 +94,7 @@ def static_axis(axis: Axis | Array) -> int | tuple[int, ...] | None:
 
 
 def reduced_axes(axis: Axis, rank: int) -> tuple[int, ...]:
-    """Returns the axes to reduce over, counted from the front."""
+    """Returns the axes to reduce as nonnegative integers, in ascending order."""
     if axis is None:
         return tuple(range(rank))
     axes = canonical_axes(axis, rank)
@@ -103,12 +104,12 @@ def reduced_axes(axis: Axis, rank: int) -> tuple[int, ...]:
 
 
 def carrier(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Returns the dtype in which sums of `dtype` are carried."""
+    """Returns the dtype in which sums of `dtype` are accumulated."""
     return _F32 if dtype.itemsize == 2 and promotion.is_floating(dtype) else dtype
 
 
 def sum_dtype(dtype: np.dtype[Any], promote: bool = True) -> np.dtype[Any]:
-    """dtype of the sum of values of `dtype`."""
+    """Returns the dtype of the sum of elements of `dtype`."""
     if not (dtype == _BOOL or (promote and promotion.is_integer(dtype))):
         return dtype
     unsigned = dtypes.issubdtype(dtype, np.unsignedinteger)
@@ -117,18 +118,18 @@ def sum_dtype(dtype: np.dtype[Any], promote: bool = True) -> np.dtype[Any]:
 
 
 def keep(result: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """`result` with the reduced axes put back if `keepdims`."""
+    """Inserts the reduced axes into `result` with size 1 if `keepdims`."""
     return expand_dims(result, axes) if keepdims and axes else result
 
 
 def truth_mask(name: str, where: ArrayLike) -> ArrayLike:
-    """`where`, which must be boolean."""
+    """Returns `where`; raises ValueError unless it is boolean."""
     check_mask(name, where)
     return where
 
 
 def check_mask(name: str, where: ArrayLike | None) -> None:
-    """Raises unless `where` is a boolean array, or not given."""
+    """Raises ValueError unless `where` is a boolean array or None."""
     if where is None:
         return
     promotion.check_arraylike(name, where)
@@ -149,7 +150,7 @@ def reduced(
     dtype: DTypeLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
-    """Returns the reduction of a row of numbers; for the arguments see `numpy.reductions`."""
+    """Computes the reduction `row`; for the arguments see `jitney.numpy.reductions`."""
     name = row.name
     promotion.check_no_out(name, out)
     if isinstance(a, Array):
@@ -168,7 +169,7 @@ def reduced(
         else:
             result = sum_dtype(old, promote_integers)
             carried = carrier(result)
-        if result == _BOOL:  # whether there is a nonzero one; whether all are
+        if result == _BOOL:  # whether any element is nonzero; whether all are
             x, row = convert.convert(x, _BOOL), row.of_booleans
         elif old == _BOOL:
             x = convert.convert(x, dtypes.canonicalize_dtype(np.int64))
@@ -202,12 +203,12 @@ def reduced(
 def reduced_truth(
     row: Reduction, a: ArrayLike, axis: Axis, out: None, keepdims: bool, where: ArrayLike | None
 ) -> Array:
-    """Returns the reduction of a row of truth values: of whether elements are not zero."""
+    """Computes the logical reduction `row` of whether elements are nonzero."""
     name = row.name
     promotion.check_no_out(name, out)
     x = promotion.ensure_arraylike(name, a)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
-        x = unary.real(x)  # as in JAX, the imaginary part does not count
+        x = unary.real(x)  # as in JAX, the imaginary part is ignored
     x = convert.convert(x, _BOOL)
     axes = reduced_axes(static_axis(axis), x.ndim)
     if where is not None:

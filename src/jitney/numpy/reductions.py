@@ -2,12 +2,12 @@
 
 Common arguments:
   axis: an axis, a tuple of axes, or None for all.
-  dtype: of the result, in which sums are carried; by default small integers are summed as the
-    default integer, and half precision is carried in float32.
+  dtype: the dtype of the result, in which sums are accumulated; by default small integers are
+    summed as the default integer, and half precision is accumulated in float32.
   out: must be None.
-  keepdims: whether reduced axes stay, with size 1.
-  initial: a scalar to start from.
-  where: truth values; elements where they are false are left out.
+  keepdims: whether reduced axes are kept, with size 1.
+  initial: the scalar from which the reduction starts.
+  where: a boolean mask; elements where it is False are left out.
 """
 
 from __future__ import annotations
@@ -50,19 +50,20 @@ def sum(
     where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
-    """Computes the sum over axes; integers wrap.
+    """Computes the sum over axes; integers wrap around on overflow.
 
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      dtype: of the result; by default that of `a`, or the default integer for smaller ones and bool.
+      dtype: the dtype of the result; by default that of `a`, or the default integer for narrower
+        integers and booleans.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      initial: a scalar to start from.
-      where: truth values, broadcast to `a`; elements where they are false are left out.
-      promote_integers: whether small integers are summed as the default integer.
+      keepdims: whether reduced axes are kept, with size 1.
+      initial: the scalar from which the reduction starts.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out.
+      promote_integers: whether narrower integers are summed as the default integer.
 
-    Returns: an array without the reduced axes. Sums of no elements are `initial`, or 0.
+    Returns: an array without the reduced axes. The sum of no elements is `initial`, or 0.
 
     Example:
       >>> jnp.sum(jnp.array([[1, 2], [3, 4]]))
@@ -86,19 +87,20 @@ def prod(
     where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
-    """Computes the product over axes; integers wrap.
+    """Computes the product over axes; integers wrap around on overflow.
 
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      dtype: of the result; by default that of `a`, or the default integer for smaller ones and bool.
+      dtype: the dtype of the result; by default that of `a`, or the default integer for narrower
+        integers and booleans.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      initial: a scalar to start from.
-      where: truth values, broadcast to `a`; elements where they are false are left out.
-      promote_integers: whether small integers are multiplied as the default integer.
+      keepdims: whether reduced axes are kept, with size 1.
+      initial: the scalar from which the reduction starts.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out.
+      promote_integers: whether narrower integers are multiplied as the default integer.
 
-    Returns: an array without the reduced axes. Products of no elements are `initial`, or 1.
+    Returns: an array without the reduced axes. The product of no elements is `initial`, or 1.
 
     Example:
       >>> jnp.prod(jnp.array([[1, 2], [3, 4]]), axis=1)
@@ -118,21 +120,21 @@ def max(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Computes the largest element over axes; NaN if there is one.
+    """Computes the largest element over axes; NaN if any element is NaN.
 
     Args:
       a: an array; complex numbers are compared by real part, then imaginary part.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      initial: a scalar to start from.
-      where: truth values, broadcast to `a`; elements where they are false are left out. Needs
+      keepdims: whether reduced axes are kept, with size 1.
+      initial: the scalar from which the reduction starts.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out. Requires
         `initial`.
 
     Returns: an array of the dtype of `a`, without the reduced axes.
 
     Raises:
-      ValueError: if there are no elements, or `where` is given, and no `initial`.
+      ValueError: if there are no elements, or `where` is passed, without `initial`.
 
     Example:
       >>> jnp.max(jnp.array([[1, 4], [3, 2]]), axis=0)
@@ -149,21 +151,21 @@ def min(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Computes the smallest element over axes; NaN if there is one.
+    """Computes the smallest element over axes; NaN if any element is NaN.
 
     Args:
       a: an array; complex numbers are compared by real part, then imaginary part.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      initial: a scalar to start from.
-      where: truth values, broadcast to `a`; elements where they are false are left out. Needs
+      keepdims: whether reduced axes are kept, with size 1.
+      initial: the scalar from which the reduction starts.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out. Requires
         `initial`.
 
     Returns: an array of the dtype of `a`, without the reduced axes.
 
     Raises:
-      ValueError: if there are no elements, or `where` is given, and no `initial`.
+      ValueError: if there are no elements, or `where` is passed, without `initial`.
 
     Example:
       >>> jnp.min(jnp.array([[1, 4], [3, 2]]), axis=0)
@@ -180,23 +182,23 @@ def minmax(
     initial: ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None = None,
     where: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
-    """Computes the smallest and the largest element over axes; NaN if there is one.
+    """Computes the smallest and the largest element over axes; NaN if any element is NaN.
 
     Args:
       a: an array; complex numbers are compared by real part, then imaginary part.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      initial: a scalar to start both from, or a tuple of one for each.
-      where: truth values, broadcast to `a`; elements where they are false are left out. Needs
+      keepdims: whether reduced axes are kept, with size 1.
+      initial: the scalar from which both reductions start, or a tuple of one for each.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out. Requires
         `initial`.
 
-    Returns: (smallest, largest), of the dtype of `a`, without the reduced axes. In a compiled program
-      they take one pass over `a`.
+    Returns: (smallest, largest), of the dtype of `a`, without the reduced axes. Under `jit` both
+      are computed in one pass over `a`.
 
     Raises:
-      ValueError: if there are no elements, or `where` is given, and no `initial`; if `initial` is a
-        tuple of other than two.
+      ValueError: if there are no elements, or `where` is passed, without `initial`; or if `initial`
+        is a tuple whose length is not 2.
 
     Example:
       >>> smallest, largest = jnp.minmax(jnp.array([[1, 4], [3, 2]]), axis=0)
@@ -226,7 +228,7 @@ def amax(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Another name of `max`.
+    """Computes the largest element over axes; an alias of `max`.
 
     Example:
       >>> jnp.amax(jnp.array([1, 3, 2]))
@@ -243,7 +245,7 @@ def amin(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Another name of `min`.
+    """Computes the smallest element over axes; an alias of `min`.
 
     Example:
       >>> jnp.amin(jnp.array([1, 3, 2]))
@@ -260,14 +262,14 @@ def all(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Tests whether all elements over axes are true (not zero).
+    """Tests whether all elements over axes are true (nonzero).
 
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      where: truth values, broadcast to `a`; elements where they are false are left out.
+      keepdims: whether reduced axes are kept, with size 1.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out.
 
     Returns: an array of booleans without the reduced axes; True where there are no elements.
 
@@ -286,14 +288,14 @@ def any(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Tests whether any element over axes is true (not zero).
+    """Tests whether any element over axes is true (nonzero).
 
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
-      where: truth values, broadcast to `a`; elements where they are false are left out.
+      keepdims: whether reduced axes are kept, with size 1.
+      where: a boolean mask, broadcast to `a`; elements where it is False are left out.
 
     Returns: an array of booleans without the reduced axes; False where there are no elements.
 
@@ -305,13 +307,13 @@ def any(
 
 
 def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
-    """Computes the difference of the largest and the smallest element over axes.
+    """Computes the difference between the largest and the smallest element over axes.
 
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with size 1.
+      keepdims: whether reduced axes are kept, with size 1.
 
     Example:
       >>> jnp.ptp(jnp.array([3, 1, 7]))
@@ -334,9 +336,9 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Ar
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      keepdims: whether reduced axes stay, with size 1.
+      keepdims: whether reduced axes are kept, with size 1.
 
-    Returns: an array of the default integer.
+    Returns: an array of the default integer dtype.
 
     Example:
       >>> jnp.count_nonzero(jnp.array([[1, 0], [2, 3]]), axis=0)

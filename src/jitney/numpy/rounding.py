@@ -20,16 +20,18 @@ __all__ = ["around", "round"]
 
 @partial(jit_when_traced, static_argnames=("decimals",))
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
-    """Rounds `a` to `decimals` decimal places, ties to even.
+    """Rounds `a` to `decimals` decimal places, with ties to even.
 
     Args:
-      a: numbers; integers are left alone, complex numbers are rounded part by part.
-      decimals: how many places to keep; negative ones stand before the point.
+      a: a numeric array; integers are returned unchanged, real and imaginary parts are rounded
+        separately.
+      decimals: the number of decimal places to keep; negative numbers count places before the
+        decimal point.
       out: must be None.
 
     Raises:
-      NotImplementedError: for integers and negative `decimals`.
-      ValueError: for booleans.
+      NotImplementedError: if `a` is an integer array and `decimals` is negative.
+      ValueError: if `a` is boolean.
 
     Example:
       >>> jnp.round(jnp.array([0.5, 1.5, 2.5]))
@@ -62,7 +64,7 @@ def _round(x: Array, decimals: int) -> Array:
     narrow = old.itemsize < 4
     working = np.dtype(np.float32) if narrow else old
     if decimals > 0 and decimals > np.log10(float(dtypes.finfo(working).max)):
-        return x  # no number has so many decimals, and scaling would overflow
+        return x  # no float has so many decimals, and scaling would overflow
     x = convert(x, working) if narrow else x
     factor = promotion.scalar_like(x, 10.0**decimals)
     scaled = select.round(binary.mul(x, factor), select.RoundingMethod.TO_NEAREST_EVEN)
@@ -71,7 +73,7 @@ def _round(x: Array, decimals: int) -> Array:
 
 
 def around(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
-    """Another name of `round`.
+    """Rounds to a number of decimal places; an alias of `round`.
 
     Example:
       >>> jnp.around(jnp.array([1.26, 1.5]), 1)

@@ -1,7 +1,7 @@
 """Scalar types: `jnp.float32`, `jnp.int8`, `jnp.bfloat16`, ....
 
-They stand for a dtype wherever one is wanted, are equal to NumPy's type of that name, and called
-they make an array: `jnp.float32(3)`.
+They can be passed wherever a dtype is expected, compare equal to NumPy's types of the same name,
+and create arrays when called: `jnp.float32(3)`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jitney.core.array import Array
 
 
 class ScalarMeta(type):
-    """The type of scalar types."""
+    """The metaclass of scalar types."""
 
     dtype: np.dtype
 
@@ -29,7 +29,7 @@ class ScalarMeta(type):
         return not cls == other
 
     def __call__(cls, x: Any) -> Array:
-        """`x` as an array of this dtype."""
+        """Converts `x` to an array of this dtype."""
         from jitney.numpy.creation import asarray
 
         return asarray(x, cls.dtype)
@@ -39,7 +39,7 @@ class ScalarMeta(type):
 
 
 def scalar_type(name: str, kind: type) -> ScalarMeta:
-    """Returns the scalar type `name` of NumPy's scalar type `kind`."""
+    """Returns the scalar type `name` for NumPy's scalar type `kind`."""
     dtype = np.dtype(kind)
     doc = f"Dtype {name}; called, makes an array of it."
     new = ScalarMeta(name, (), {"dtype": dtype, "__doc__": doc})
@@ -84,7 +84,7 @@ float_, double, single = float64, float64, float32
 complex_, cdouble, csingle = complex128, complex128, complex64
 int_, uint = int64, uint64
 
-# NumPy's categories, for `issubdtype`, and its dtype class.
+# NumPy's type categories, for `issubdtype`, and its dtype class.
 character = np.character
 complexfloating = np.complexfloating
 dtype = np.dtype

@@ -1,4 +1,4 @@
-"""Choice between two arrays, and limits: what much of this package is written with."""
+"""Selection between two arrays, and clipping, on which much of this package is built."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jitney.primitives.elementwise import binary, compare, convert, select as la
 
 
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """`x` where `condition` holds, else `y`; see `conditions.where`, which is `jax.numpy`'s."""
+    """Selects `x` where `condition` is true, else `y`; the public one is `conditions.where`."""
     promotion.check_arraylike("where", condition, x, y)
     return _where(condition, x, y)
 
@@ -38,12 +38,12 @@ def _where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
 def clip(
     arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None
 ) -> Array:
-    """Limits `arr` to [`min`, `max`]; a bound that is None does not limit.
+    """Clips `arr` to [`min`, `max`]; a bound that is None has no effect.
 
     Args:
-      arr: real numbers.
-      min: lower bounds, broadcast with `arr`.
-      max: upper bounds, likewise; where they are below the lower ones, they win.
+      arr: a real array.
+      min: lower bounds, broadcast against `arr`.
+      max: upper bounds, likewise; they take precedence where they are below the lower bounds.
 
     Returns: an array of the common dtype.
 

@@ -1,7 +1,7 @@
-"""Arrays as sets: `unique` and its kin, `union1d`, `intersect1d`, `setdiff1d`, `setxor1d`, `isin`.
+"""Arrays as sets: `unique` and variants, `union1d`, `intersect1d`, `setdiff1d`, `setxor1d`, `isin`.
 
-The size of a result depends on values: under `jit` it must be given as `size`; what is missing is
-then filled with `fill_value`.
+The size of a result depends on the elements, so under `jit` it must be passed as `size`; missing
+elements are then filled with `fill_value`.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ _BOOL = np.dtype(bool)
 def union1d(
     ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """Returns the distinct elements of both arrays, in ascending order.
+    """Returns the distinct elements of both arrays in ascending order.
 
     Args:
       ar1: an array; flattened.
       ar2: an array; flattened.
-      size: how many values are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least value by default.
+      size: the number of elements to return, for use under `jit`.
+      fill_value: the value that pads the result to `size`; the smallest element by default.
 
     Example:
       >>> jnp.union1d(jnp.array([3, 1]), jnp.array([2, 3]))
@@ -74,7 +74,7 @@ def union1d(
 
 
 def _picked(x: Array, mask: Array, size: int | None, fill_value: ArrayLike | None) -> Array:
-    """Returns the elements of `x` where `mask` holds, filled up to `size`."""
+    """Returns the elements of `x` where `mask` is true, padded to `size`."""
     if size is None:
         return x[mask]
     (places,) = nonzero(mask, size=size)
@@ -82,7 +82,7 @@ def _picked(x: Array, mask: Array, size: int | None, fill_value: ArrayLike | Non
 
 
 def _filled(values: Array, count: Array, size: int, fill_value: Any) -> Array:
-    """`values` with `fill_value` from number `count` on, of the type that both promote to."""
+    """Replaces elements from position `count` on by `fill_value`, in the common dtype."""
     present = compare.lt(iota(count.dtype, size), spread(count, size))
     return where(present, values, fill_value)
 
@@ -95,14 +95,15 @@ def setdiff1d(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """Returns the distinct elements of `ar1` that are not in `ar2`.
+    """Returns the distinct elements of `ar1` that are not in `ar2`, in ascending order.
 
     Args:
       ar1: an array.
       ar2: an array.
-      assume_unique: that elements of each differ already; `ar1` is then not sorted.
-      size: how many are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; 0 by default.
+      assume_unique: a promise that the elements of each array are distinct; the result is then in
+        the order of `ar1`.
+      size: the number of elements to return, for use under `jit`.
+      fill_value: the value that pads the result to `size`; 0 by default.
 
     Example:
       >>> jnp.setdiff1d(jnp.array([3, 1, 2]), jnp.array([2]))
@@ -136,9 +137,10 @@ def setxor1d(
     Args:
       ar1: an array; flattened.
       ar2: an array; flattened.
-      assume_unique: that elements of each differ already.
-      size: how many are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least of these elements by default.
+      assume_unique: a promise that the elements of each array are distinct.
+      size: the number of elements to return, for use under `jit`.
+      fill_value: the value that pads the result to `size`; the smallest of these elements by
+        default.
 
     Example:
       >>> jnp.setxor1d(jnp.array([3, 1]), jnp.array([2, 3]))
@@ -159,7 +161,7 @@ def setxor1d(
     both, first, order = unique_sorted_mask(concatenate([x, y]), axis=0)
     if both.size == 0:
         return full((size,), 0 if fill_value is None else fill_value, both.dtype)
-    # Of each run of equal elements: whether one, and not the other, of the arrays has it.
+    # For each run of equal elements: whether exactly one of the arrays contains it.
     run = cumsum(first) - 1
     from_y = compare.ge(order, spread(as_value(np.asarray(x.size, order.dtype)), order.shape[0]))
     n = both.shape[0]
@@ -172,12 +174,12 @@ def setxor1d(
 
 
 def _least(x: Array, mask: Array) -> Array:
-    """Returns the least element of `x` where `mask` holds; 0 if it holds nowhere."""
+    """Returns the smallest element of `x` where `mask` is true; 0 if it is true nowhere."""
     return where(any_true(mask), min_of(where(mask, x, max_of(x))), np.zeros((), x.dtype))
 
 
 def _alone(x: Array) -> Array:
-    """Returns a mask of the elements of sorted `x` that have no equal neighbour."""
+    """Returns a mask of the elements of sorted `x` that differ from both neighbours."""
     edge = full((1,), True, _BOOL)
     differ = concatenate([edge, compare.ne(x[1:], x[:-1]), edge])
     return binary.bitwise_and(differ[1:], differ[:-1])
@@ -262,17 +264,20 @@ def intersect1d(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array | tuple[Array, Array, Array]:
-    """Returns the elements that both arrays contain, in ascending order.
+    """Returns the distinct elements that both arrays contain, in ascending order.
 
     Args:
       ar1: an array.
       ar2: an array.
-      assume_unique: that elements of each differ already.
-      return_indices: whether to give where each comes first in the arrays, too.
-      size: how many are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least common element, or 0, by default.
+      assume_unique: a promise that the elements of each array are distinct.
+      return_indices: whether to return the index of the first occurrence of each in both arrays as
+        well.
+      size: the number of elements to return, for use under `jit`.
+      fill_value: the value that pads the result to `size`; the smallest common element by default,
+        or 0 if there is none.
 
-    Returns: the values; with `return_indices`, a tuple of them and their positions in each array.
+    Returns: the common elements; with `return_indices`, a tuple of these and their indices in each
+      array.
 
     Example:
       >>> jnp.intersect1d(jnp.array([3, 1, 2]), jnp.array([2, 3]))
@@ -312,13 +317,13 @@ def isin(
     *,
     method: str = "auto",
 ) -> Array:
-    """Returns True where an element is among `test_elements`; where it is not if `invert`.
+    """Returns True where an element is in `test_elements`, or where it is not if `invert`.
 
     Args:
       element: an array.
       test_elements: an array.
       assume_unique: has no effect.
-      invert: whether to negate.
+      invert: whether to negate the result.
       method: "auto", "compare_all", "binary_search" or "sort"; the result is the same.
 
     Returns: an array of booleans of the shape of `element`.
@@ -333,7 +338,7 @@ def isin(
     return reshape(is_member, x.shape)
 
 
-# Pairs beyond which elements are searched for rather than compared.
+# The number of pairs above which elements are searched for instead of compared.
 _MANY = threshold(100_000, small=16)
 
 

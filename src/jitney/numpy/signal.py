@@ -1,4 +1,4 @@
-"""Signals: `convolve`, `correlate`; and windows: `hanning`, `kaiser` and their kin."""
+"""Convolution and correlation (`convolve`, `correlate`), and windows: `hanning`, `kaiser`, ...."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 def _check(
     name: str, a: ArrayLike, v: ArrayLike, mode: str, preferred: DTypeLike | None
 ) -> tuple[Array, Array, np.dtype[Any] | None]:
-    """Operands of one inexact dtype, and that of the sums, if it is asked for."""
+    """Checks and promotes the operands; returns them and the requested dtype of sums, or None."""
     promotion.check_arraylike(name, a, v)
     if len(np.shape(a)) != 1 or len(np.shape(v)) != 1:
         raise ValueError(
@@ -102,10 +102,10 @@ def convolve(
     Args:
       a: an array.
       v: an array.
-      mode: "full": wherever they overlap; "same": as many as the longer one has elements, from the
-        middle; "valid": where they overlap wholly.
-      precision: handed to `conv_general_dilated`.
-      preferred_element_type: dtype of accumulation and result.
+      mode: "full": all positions at which they overlap; "same": the middle ones, as many as the
+        longer array has elements; "valid": those at which they overlap completely.
+      precision: the precision of `conv_general_dilated`.
+      preferred_element_type: the dtype of accumulation and result.
 
     Returns: an array of rank 1 of inexact dtype, unless `preferred_element_type` says otherwise.
 
@@ -132,14 +132,14 @@ def correlate(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Computes the correlation of two arrays of rank 1; the second is conjugated.
+    """Computes the cross-correlation of two arrays of rank 1; the second one is conjugated.
 
     Args:
       a: an array.
       v: an array.
       mode: "valid", "same" or "full"; see `convolve`.
-      precision: handed to `conv_general_dilated`.
-      preferred_element_type: dtype of accumulation and result.
+      precision: the precision of `conv_general_dilated`.
+      preferred_element_type: the dtype of accumulation and result.
 
     Returns: an array of rank 1 of inexact dtype, unless `preferred_element_type` says otherwise.
 
@@ -152,7 +152,7 @@ def correlate(
     y = unary.conj(y) if promotion.is_complex(y.dtype) else y
     if x.shape[0] >= y.shape[0]:
         return _slide(x, y, mode=mode, flipped=False, precision=precision, dtype=dtype)
-    # The shorter one moves; the result is reversed then.
+    # The shorter operand slides over the longer one, so the result is reversed.
     out = _slide(y, x, mode=mode, flipped=False, precision=precision, dtype=dtype)
     return flip(out)
 
@@ -167,7 +167,7 @@ def _slide(
     precision: PrecisionLike,
     dtype: np.dtype[Any] | None,
 ) -> Array:
-    """Products of `v` (reversed if `flipped`) with each window of the longer `a`."""
+    """Computes inner products of `v` (reversed if `flipped`) with each window of the longer `a`."""
     if flipped:
         v = flip(v)
     m = v.shape[0]
@@ -177,7 +177,7 @@ def _slide(
         low, high = m // 2, m - m // 2 - 1
     else:
         low = high = 0
-    # The batch and the features are one each.
+    # The batch and feature dimensions have size 1.
     x, w = (broadcast_in_dim(y, (1, 1, y.shape[0]), (2,)) for y in (a, v))
     out = conv_general_dilated(
         x, w, (1,), ((low, high),), precision=precision, preferred_element_type=dtype
@@ -189,7 +189,7 @@ def _slide(
 
 
 def _window(name: str, size: int) -> tuple[int, Array]:
-    """Returns (size, 0, 1, ..., size - 1 as floats)."""
+    """Returns the size of a window as an int, and its points 0, 1, ..., size - 1 as floats."""
     size = concrete_or_error(int, size, f"`M` of jnp.{name} must be static")
     dtype = dtypes.canonicalize_dtype(np.float64)
     return size, iota(dtype, max(size, 0))
@@ -202,9 +202,9 @@ def _ones(n: Array) -> Array:
 
 
 def bartlett(M: int) -> Array:
-    """Returns the triangle window of `M` points, zero at the ends.
+    """Returns the triangular (Bartlett) window of `M` points, which is zero at the ends.
 
-    Returns: an array of rank 1 of the default float.
+    Returns: an array of rank 1 and the default float dtype.
 
     Example:
       >>> jnp.bartlett(5)
@@ -219,7 +219,7 @@ def bartlett(M: int) -> Array:
 def blackman(M: int) -> Array:
     """Returns the Blackman window of `M` points, a sum of three cosines.
 
-    Returns: an array of rank 1 of the default float.
+    Returns: an array of rank 1 and the default float dtype.
 
     Example:
       >>> jnp.blackman(5).round(2) + 0
@@ -236,7 +236,7 @@ def blackman(M: int) -> Array:
 def hamming(M: int) -> Array:
     """Returns the Hamming window of `M` points, a raised cosine that is 0.08 at the ends.
 
-    Returns: an array of rank 1 of the default float.
+    Returns: an array of rank 1 and the default float dtype.
 
     Example:
       >>> jnp.hamming(5).round(2)
@@ -249,7 +249,7 @@ def hamming(M: int) -> Array:
 def hanning(M: int) -> Array:
     """Returns the Hann window of `M` points, a raised cosine that is zero at the ends.
 
-    Returns: an array of rank 1 of the default float.
+    Returns: an array of rank 1 and the default float dtype.
 
     Example:
       >>> jnp.hanning(5).round(2)
@@ -263,10 +263,11 @@ def kaiser(M: int, beta: ArrayLike) -> Array:
     """Returns the Kaiser window of `M` points.
 
     Args:
-      M: number of points.
-      beta: shape parameter: 0 gives a rectangle, larger values narrower windows.
+      M: the number of points.
+      beta: the shape parameter: 0 yields a rectangular window, larger values yield narrower
+        windows.
 
-    Returns: an array of rank 1 of the default float.
+    Returns: an array of rank 1 and the default float dtype.
 
     Example:
       >>> jnp.kaiser(5, 2.0).round(2)

@@ -1,4 +1,4 @@
-"""Order: `sort`, `argsort`, `lexsort`, `partition`; and search in sorted arrays: `searchsorted`."""
+"""Sorting (`sort`, `argsort`, `lexsort`, `partition`) and binary search (`searchsorted`)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _check_options(name: str, kind: object, order: object) -> None:
 
 
 def _along(x: Array, axis: int | None) -> tuple[Array, int]:
-    """`x`, flattened if `axis` is None, and the axis."""
+    """Returns `x`, flattened if `axis` is None, and the axis."""
     if axis is None:
         return reshape(x, (x.size,)), 0
     return x, canonical_axis(axis, x.ndim)
@@ -70,7 +70,7 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Array:
-    """Sorts along `axis` in ascending order, NaN last.
+    """Sorts elements along `axis` in ascending order, NaN last.
 
     Args:
       a: an array.
@@ -78,7 +78,7 @@ def sort(
       kind: must be None.
       order: must be None.
       stable: whether equal elements keep their order.
-      descending: whether the order is reversed.
+      descending: whether to sort in descending order.
 
     Example:
       >>> jnp.sort(jnp.array([3.0, jnp.nan, 1.0]))
@@ -107,7 +107,7 @@ def argsort(
     descending: bool = False,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Returns the indices that sort along an axis.
+    """Returns the indices that sort an array along an axis.
 
     Args:
       a: an array.
@@ -115,8 +115,9 @@ def argsort(
       kind: must be None.
       order: must be None.
       stable: whether equal elements keep their order.
-      descending: whether the order is reversed; equal elements keep theirs then, too.
-      dtype: of the indices; the default integer by default.
+      descending: whether to sort in descending order; a stable sort keeps the order of equal
+        elements then as well.
+      dtype: the dtype of the indices; the default integer by default.
 
     Returns: an integer array of the shape of `a`.
 
@@ -128,7 +129,7 @@ def argsort(
     _check_options("argsort", kind, order)
     x, axis = _along(x, axis)
     indices = broadcasted_iota(dtypes.canonicalize_dtype(int), x.shape, axis)
-    # Reversed before as well as after, equal elements keep their order.
+    # Reversal before and after the sort keeps the order of equal elements.
     if descending:
         x, indices = rev(x, (axis,)), rev(indices, (axis,))
     _, out = lax_sort.sort((x, indices), dimension=axis, is_stable=stable, num_keys=1)
@@ -145,18 +146,18 @@ def _index_dtype(extent: int) -> np.dtype[Any]:
 def lexsort(
     keys: Array | np.ndarray | Sequence[ArrayLike], axis: int = -1, *, batch_size: int = 16
 ) -> Array:
-    """Returns indices that sort by several keys; the last key takes precedence.
+    """Returns the indices that sort by several keys; the last key takes precedence.
 
     Args:
-      keys: arrays of one shape, or an array whose first axis is over them.
-      axis: along which they are sorted.
-      batch_size: how many keys of one dtype are compared in one sort. More of them are sorted by in
-        turns, from those that count least on.
+      keys: arrays of the same shape, or one array whose slices along the first axis are the keys.
+      axis: the axis along which to sort.
+      batch_size: the maximum number of keys of the same dtype per sort. More keys take several
+        stable sorts, from the least significant keys to the most significant.
 
     Returns: an integer array of the shape of one key.
 
     Raises:
-      ValueError: if the keys are of several shapes, or `batch_size` is less than 1.
+      ValueError: if the shapes of the keys differ, or `batch_size` is less than 1.
 
     Example:
       >>> jnp.lexsort((jnp.array([2, 1, 0]), jnp.array([1, 0, 1])))
@@ -201,7 +202,7 @@ def _rows(x: Array | np.ndarray) -> list[Array]:
 
 @jit_when_traced
 def sort_complex(a: ArrayLike) -> Array:
-    """Sorts along the last axis in ascending order, as complex numbers.
+    """Sorts elements along the last axis in ascending order and converts them to a complex dtype.
 
     Example:
       >>> jnp.sort_complex(jnp.array([2, 1]))
@@ -224,15 +225,15 @@ def _kth(name: str, kth: int, extent: int) -> int:
 
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """Partitions along an axis: element `kth` is as if sorted, with smaller ones before it.
+    """Partitions along an axis: element `kth` is that of the sorted array, after all smaller ones.
 
     Args:
-      a: an array of real numbers.
+      a: a real array.
       kth: a position along the axis; static.
       axis: the axis.
 
     Raises:
-      NotImplementedError: for complex numbers.
+      NotImplementedError: if `a` is complex.
 
     Example:
       >>> jnp.partition(jnp.array([4, 1, 3, 2]), 1)[1]
@@ -250,17 +251,17 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """Returns indices that partition along an axis: `kth` as if sorted, the smaller ones before.
+    """Returns the indices that partition an array along an axis; see `partition`.
 
     Args:
-      a: an array of real numbers.
+      a: a real array.
       kth: a position along the axis; static.
       axis: the axis.
 
     Returns: an integer array of the shape of `a`.
 
     Raises:
-      NotImplementedError: for complex numbers.
+      NotImplementedError: if `a` is complex.
 
     Example:
       >>> jnp.argpartition(jnp.array([4, 1, 3, 2]), 0)[0]
@@ -286,18 +287,18 @@ def top_k(
     """Computes the k largest or smallest elements along an axis, and their indices.
 
     Args:
-      a: an array of real numbers.
-      k: how many, from 0 to the size of the axis; static.
+      a: a real array.
+      k: the number of elements, from 0 to the size of the axis; static.
       axis: the axis.
       mode: "largest" or "smallest".
-      sorted: whether they have to be in order, the first one the largest or smallest. They always are.
+      sorted: whether the result must be ordered, with the largest or smallest first; it always is.
 
     Returns: values and int32 indices, with size k along `axis`: as a list for "largest", as a tuple
-      for "smallest". Among equal elements those with lower indices come first. NaN counts as larger
-      than infinity, with its sign set as smaller than -infinity.
+      for "smallest". Among equal elements, those with lower indices come first. NaN counts as
+      larger than infinity, and NaN with the sign bit set as smaller than -infinity.
 
     Raises:
-      ValueError: if k is out of range, or `mode` is another string, or for complex numbers.
+      ValueError: if `k` is out of range, `mode` is another string, or `a` is complex.
 
     Example:
       >>> jnp.top_k(jnp.array([4, 1, 3, 2]), 2)
@@ -316,8 +317,8 @@ def top_k(
 
 
 def _reversal(dtype: np.dtype[Any]) -> Callable[[Array], Array]:
-    """Returns a function that reverses the order of values, its own inverse."""
-    # Negation would leave the least integer where it is.
+    """Returns a function that reverses the order of elements and is its own inverse."""
+    # Negation would leave the smallest integer unchanged.
     is_of_bits = dtype == np.bool_ or promotion.is_integer(dtype)
     return unary.bitwise_not if is_of_bits else unary.neg
 
@@ -346,9 +347,9 @@ def searchsorted(
     """Returns the positions at which to insert elements into a sorted array to keep it sorted.
 
     Args:
-      a: of rank 1, in ascending order.
-      v: what would be put in.
-      side: whether that goes before ("left") or after ("right") equal elements.
+      a: an array of rank 1, in ascending order.
+      v: the elements to insert.
+      side: whether to insert before ("left") or after ("right") equal elements.
       sorter: indices that sort `a`, if it is not sorted.
       method: "scan" (or "scan_unrolled"), "sort" or "compare_all"; the result is the same.
 
@@ -377,7 +378,7 @@ def searchsorted(
     dtype = _index_dtype(a.shape[0])
     if a.shape[0] == 0:
         return full_like(v, 0, dtype)
-    if a.dtype.kind in "biuf" and a.dtype.itemsize > 2:  # NumPy's order of them is ours
+    if a.dtype.kind in "biuf" and a.dtype.itemsize > 2:  # NumPy orders these dtypes in the same way
         ordered, values = host_path.host_data(a), host_path.host_data(v)
         if ordered is not None and values is not None:
             positions = np.searchsorted(ordered, values, side)
@@ -389,7 +390,7 @@ def searchsorted(
 
 
 def _ordered(x: Array) -> Array:
-    """`x` such that the total order on it is that of sorting: one zero, one NaN."""
+    """Canonicalizes zeros and NaNs of `x`, so that the total order on it is that of sorting."""
     if promotion.is_complex(x.dtype):
         return binary.complex(_ordered(unary.real(x)), _ordered(unary.imag(x)))
     if not promotion.is_floating(x.dtype):
@@ -422,9 +423,9 @@ def _count_below(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
 
 
 def _bisect(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
-    """Searches by bisecting the interval of positions, and its size where the halves are not equal.
+    """Searches by bisection of an interval of positions, whose halves may differ in size by one.
 
-    The middles are JAX's, so results are the same where `a` is not sorted.
+    The midpoints are those of JAX, so results agree even if `a` is not sorted.
     """
     from jitney.numpy.take_put import take
 
@@ -442,7 +443,7 @@ def _bisect(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
 
 
 def _as_words(x: Array) -> Array:
-    """Returns integers that sort as `x`, which is `_ordered`, does; `x` itself for other dtypes."""
+    """Returns integers that sort like the floats `x` after `_ordered`; `x` for other dtypes."""
     if not promotion.is_floating(x.dtype) or x.dtype.itemsize < 2:
         return x
     width = 8 * x.dtype.itemsize
@@ -461,8 +462,8 @@ def digitize(
 
     Args:
       x: an array.
-      bins: of rank 1, ascending or descending.
-      right: whether intervals hold their right ends.
+      bins: an array of rank 1, in ascending or descending order.
+      right: whether intervals include their right ends instead of their left ones.
       method: see `searchsorted`.
 
     Example:

@@ -1,4 +1,4 @@
-"""Covariances and counts: `cov`, `corrcoef`, `bincount`, `histogram` and its kin."""
+"""Covariances and counts: `cov`, `corrcoef`, `bincount`, `histogram` and the like."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ def cov(
     aweights: ArrayLike | None = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Computes the covariances of variables.
+    """Computes the covariance matrix of variables.
 
     Args:
-      m: observations: a row for each variable.
-      y: more variables.
-      rowvar: False if there is a column for each variable.
+      m: the observations, with a row for each variable.
+      y: the observations of further variables.
+      rowvar: whether rows are variables; if False, columns are.
       bias: whether to divide by n instead of n - 1.
-      ddof: what is taken from n, if neither 1 nor 0.
-      fweights: how often each observation counts.
-      aweights: weights of the observations.
-      dtype: of the result.
+      ddof: subtracted from n in the divisor; by default 0 with `bias`, else 1.
+      fweights: how many times each observation counts; integers.
+      aweights: the weights of the observations.
+      dtype: the dtype of the result.
 
     Returns: a matrix with a row and a column for each variable; a scalar for one variable.
 
@@ -110,10 +110,10 @@ def cov(
 
 
 def _observations(m: ArrayLike, y: ArrayLike | None, dtype: DTypeLike | None) -> list[Array]:
-    """`m`, and `y` if it is given, as vectors or matrices of one inexact dtype: `dtype` if it is given.
+    """Returns `m`, and `y` if it is passed, promoted to one inexact dtype: `dtype` if it is passed.
 
     Raises:
-      ValueError: if they have more axes, or `dtype` is not inexact.
+      ValueError: if their rank is greater than 2, or `dtype` is not inexact.
     """
     if y is None:
         parts = [*promotion.promote_dtypes_inexact(promotion.ensure_arraylike("cov", m))]
@@ -133,7 +133,7 @@ def _observations(m: ArrayLike, y: ArrayLike | None, dtype: DTypeLike | None) ->
 
 
 def _weighted_count(total: Array, ddof: int, weights: Array, aweights: ArrayLike | None) -> Array:
-    """Returns what sums of products are divided by, if observations have `weights`, of sum `total`."""
+    """Returns the divisor of sums of products for observations with `weights` of sum `total`."""
     if ddof == 0:
         return total
     if aweights is None:
@@ -183,13 +183,13 @@ def _observation_weights(
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None
 ) -> Array:
-    """Computes correlations of variables: covariances divided by standard deviations, in [-1, 1].
+    """Computes correlation coefficients of variables, in [-1, 1].
 
     Args:
-      x: observations: a row for each variable.
-      y: more variables.
-      rowvar: False if there is a column for each variable.
-      dtype: of the result, an inexact one.
+      x: the observations, with a row for each variable.
+      y: the observations of further variables.
+      rowvar: whether rows are variables; if False, columns are.
+      dtype: the dtype of the result, an inexact one.
 
     Raises:
       ValueError: if `dtype` is not inexact.
@@ -227,20 +227,20 @@ def bincount(
     length: int | None = None,
     out_sharding: Sharding | None = None,
 ) -> Array:
-    """Counts the occurrences of each of the integers from 0 on.
+    """Counts the occurrences of each nonnegative integer.
 
     Args:
-      x: integers, of rank 1; negative ones count as 0.
-      weights: what each adds.
-      minlength: the least size of the result.
-      length: the size, for use under `jit`; greater integers are left out.
-      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
+      x: an integer array of rank 1; negative elements count as 0.
+      weights: the weight of each element; 1 by default.
+      minlength: the minimum size of the result.
+      length: the size of the result, for use under `jit`; elements beyond it are ignored.
+      out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: an array of rank 1: integers, or numbers of the dtype of `weights`.
+    Returns: an array of rank 1, of the default integer dtype or of the dtype of `weights`.
 
     Raises:
-      TypeError: if `x` does not hold integers.
-      ValueError: if `x` is not of rank 1, or `weights` has another shape.
+      TypeError: if the dtype of `x` is neither integer nor boolean.
+      ValueError: if `x` is not of rank 1, or the shape of `weights` differs.
 
     Example:
       >>> jnp.bincount(jnp.array([0, 1, 1, 3]))
@@ -279,7 +279,7 @@ def bincount(
 
 
 def _number_of_counts(x: Array, minlength: int, length: int | None) -> int:
-    """Returns the size of the result of `bincount`: `length` if it is given."""
+    """Returns the size of the result of `bincount`, which is `length` unless it is None."""
     minlength = operator.index(
         concrete_or_error(None, minlength, "`minlength` of jnp.bincount must be static")
     )
@@ -305,9 +305,9 @@ def histogram_bin_edges(
     """Returns the edges of the intervals of a histogram.
 
     Args:
-      a: values.
-      bins: how many intervals, or their edges.
-      range: (lowest, highest) edge; those of the values by default.
+      a: an array of values.
+      bins: the number of intervals, or their edges.
+      range: the pair (lowest edge, highest edge); by default the smallest and largest value.
       weights: has no effect.
 
     Returns: an array of rank 1 of inexact dtype, with one element more than there are intervals.
@@ -353,15 +353,15 @@ def histogram(
     density: bool | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> tuple[Array, Array]:
-    """Returns (number of values in each interval, the edges of the intervals).
+    """Computes a histogram: the counts of values in intervals, and the edges of the intervals.
 
     Args:
-      a: values.
-      bins: how many intervals, or their edges.
-      range: (lowest, highest) edge; those of the values by default.
-      weights: what each value adds.
-      density: whether to divide such that the integral is 1.
-      out_sharding: where the counts are put; a PartitionSpec is on the mesh in force.
+      a: an array of values.
+      bins: the number of intervals, or their edges.
+      range: the pair (lowest edge, highest edge); by default the smallest and largest value.
+      weights: the weight of each value; 1 by default.
+      density: whether to normalize the result such that its integral is 1.
+      out_sharding: the sharding of the counts; a PartitionSpec refers to the context mesh.
 
     Example:
       >>> jnp.histogram(jnp.array([0.0, 1.0, 1.5, 4.0]), bins=2)
@@ -389,9 +389,9 @@ def histogram(
 
 @jit_when_traced(inline=True, compiled_from=LARGE)
 def _counts(x: Array, edges: Array, weights: Array) -> Array:
-    """Returns the contributions of the values `x` to each interval."""
+    """Returns the sum of the weights of the values `x` in each interval."""
     index = searchsorted(edges, x, side="right")
-    # The last interval holds its right end.
+    # The last interval includes its right end.
     index = where(x == edges[-1], edges.shape[0] - 1, index)
     return zeros((edges.shape[0],), weights.dtype).at[index].add(weights)[1:]
 
@@ -404,15 +404,17 @@ def histogram2d(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array, Array]:
-    """Counts of points in rectangles of the plane.
+    """Counts points in rectangles of the plane.
 
     Args:
-      x: first coordinates, of rank 1.
-      y: second coordinates, as many.
-      bins: how many intervals, or their edges, for both axes; or a pair of such.
-      range: ((lowest, highest) edge along x, the same along y); those of the values by default.
-      weights: what each point adds.
-      density: whether to divide such that the integral is 1.
+      x: the first coordinates, an array of rank 1.
+      y: the second coordinates, an array of the same size.
+      bins: the number of intervals, or their edges, for both axes; or a pair of one of these for
+        each axis.
+      range: a pair (lowest edge, highest edge) for each axis; by default the smallest and largest
+        coordinate.
+      weights: the weight of each point; 1 by default.
+      density: whether to normalize the result such that its integral is 1.
 
     Returns: (counts, edges along x, edges along y).
 
@@ -436,7 +438,7 @@ def histogram2d(
 
 
 def _is_edges(bins: ArrayLike | Sequence[ArrayLike]) -> bool:
-    """Returns whether `bins` are edges for both axes."""
+    """Returns whether `bins` contains edges that both axes share."""
     if isinstance(bins, Array | np.ndarray):
         return bins.ndim == 1 and bins.shape[0] not in (1, 2)
     return isinstance(bins, list | tuple) and len(bins) not in (1, 2)
@@ -449,14 +451,14 @@ def histogramdd(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, list[Array]]:
-    """Returns (counts of points in boxes, a list of the edges along each axis).
+    """Counts points in boxes; returns the counts and a list of the edges along each axis.
 
     Args:
-      sample: a row for each point.
-      bins: how many intervals, for all axes or for each; or a list of edges for each.
-      range: a list of (lowest, highest) for each axis.
-      weights: what each point adds.
-      density: whether to divide such that the integral is 1.
+      sample: the coordinates, with a row for each point.
+      bins: the number of intervals, for all axes or for each; or a list of the edges for each axis.
+      range: a list with a pair (lowest edge, highest edge) for each axis.
+      weights: the weight of each point; 1 by default.
+      density: whether to normalize the result such that its integral is 1.
 
     Example:
       >>> counts, edges = jnp.histogramdd(jnp.array([[0.0, 0.0], [1.0, 2.0]]), bins=2)
@@ -502,7 +504,7 @@ def histogramdd(
 
 
 def _densities(counts: Array, edges: list[Array]) -> Array:
-    """`counts` in boxes, divided such that the integral is 1."""
+    """Normalizes `counts` in boxes such that their integral is 1."""
     counts = counts / sum_of(counts)
     for k, e in enumerate(edges):
         widths = e[1:] - e[:-1]
@@ -511,7 +513,7 @@ def _densities(counts: Array, edges: list[Array]) -> Array:
 
 
 def shape_of_bins(bins: ArrayLike | Sequence[ArrayLike]) -> bool:
-    """Returns whether `bins` are given for each axis."""
+    """Returns whether `bins` are specified for each axis separately."""
     return isinstance(bins, list | tuple) or bool(shape_of(bins))
 
 

@@ -1,7 +1,7 @@
-"""Elements by arrays of indices: `take`, `take_along_axis`, `put`, `choose`, `fill_diagonal`.
+"""Access by arrays of indices: `take`, `take_along_axis`, `put`, `choose`, `fill_diagonal`.
 
-Unlike `x[indices]`, `take` and `take_along_axis` give NaN (or the largest or least integer) for
-positions out of range, unless `mode` says otherwise.
+Unlike `x[indices]`, `take` and `take_along_axis` return NaN (or the smallest signed or the largest
+unsigned integer) for positions out of range, unless `mode` says otherwise.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _INDICES = "jnp.take: `indices` must be of an integer type, but are {}"
 
 
 def check_not_inplace(name: str, inplace: bool) -> None:
-    """Raises ValueError if arrays were to be changed in place."""
+    """Raises ValueError if an in-place update is requested."""
     if inplace:
         raise ValueError(
             f"jax.numpy.{name}: `inplace` must be False, which gives an updated array, as arrays "
@@ -78,22 +78,24 @@ def take(
     indices_are_sorted: bool = False,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """Slices of `a` at `indices` along `axis`.
+    """Returns the elements or slices of `a` at `indices` along `axis`.
 
     Args:
       a: an array.
-      indices: integers of any shape; their axes come in place of `axis`.
-      axis: the axis; all elements in order if None.
+      indices: an integer array of any shape; its axes replace `axis`.
+      axis: the axis; if None, `a` is flattened.
       out: unused.
-      mode: "fill" (the default) gives `fill_value` for positions out of range, "clip" takes the
-        nearest, "wrap" is modulo the size. Negative positions count from the end, but not with "clip".
-      unique_indices: a promise that no position comes twice.
-      indices_are_sorted: a promise that positions ascend.
-      fill_value: NaN, or the least or greatest integer, by default.
+      mode: how positions out of range are handled: "fill" (the default) returns `fill_value`,
+        "clip" uses the nearest position, "wrap" reduces positions modulo the size. Negative
+        positions count from the end, except with "clip".
+      unique_indices: a promise that no position occurs twice.
+      indices_are_sorted: a promise that positions are in ascending order.
+      fill_value: the value for positions out of range; by default NaN, the smallest signed or the
+        largest unsigned integer.
 
     Raises:
-      ValueError: if indices are not integers, or `mode` is none of the above.
-      IndexError: if the axis is empty and indices are not.
+      ValueError: if the indices are not integers, or `mode` is another string.
+      IndexError: if the axis is empty and the indices are not.
 
     Example:
       >>> jnp.take(jnp.array([10, 20, 30]), jnp.array([2, 0]))
@@ -121,14 +123,14 @@ def take(
 def _at_once(
     function: Callable[..., np.ndarray], a: ArrayImpl, indices: ArrayImpl, axis: int | None
 ) -> Array | None:
-    """Applies a NumPy function that takes elements, eagerly; None if positions are out of range."""
+    """Applies a NumPy indexing function eagerly; returns None if positions are out of range."""
     value, positions = host_path.eager_data(a), host_path.eager_data(indices)
     if value is None or positions is None or positions.dtype.kind not in "iu":
         return None
     try:
         out = np.asarray(function(value, positions, axis))
     except (IndexError, ValueError, TypeError):
-        return None  # out of range, or an error to explain
+        return None  # out of range, or an error for the general path to report
     return host_path.array_from_numpy(out, shaped_array(out.shape, a.aval.dtype, a.aval.weak_type))
 
 
@@ -157,7 +159,7 @@ def _take_body(
         if mode == "clip":
             raise ValueError(_INDICES.format(index.dtype))
         index = convert(index, _INT32)
-        if mode == "wrap":  # counted modulo a size that is a boolean, too: True
+        if mode == "wrap":  # the size as a boolean is True, so positions count modulo 1
             extent = min(extent, 1)
     index, gather_mode = _treat_outside(index, extent, mode)
     rank = index.ndim
@@ -190,7 +192,7 @@ _take = jit_when_traced(
 
 
 def _treat_outside(index: Array, extent: int, mode: str | None) -> tuple[Array, GatherScatterMode]:
-    """Return what `gather` takes, and its mode, so that indices out of range are treated by `mode`."""
+    """Returns the indices and the mode of a gather that handles indices out of range by `mode`."""
     match mode:
         case None | "fill":
             wrapped = _wrapped(index, extent) if index.size else index
@@ -234,14 +236,15 @@ def take_along_axis(
 ) -> Array:
     """Selects one element along `axis` for each entry of `indices`.
 
-    out[i, k, j] = arr[i, indices[i, k, j], j], where k is the place along `axis`.
+    out[i, k, j] = arr[i, indices[i, k, j], j], where k is the position along `axis`.
 
     Args:
       arr: an array.
-      indices: integers, of the rank of `arr`; other axes are broadcast against those of `arr`.
-      axis: the axis; all elements in order if None.
-      mode: as for `x.at[...].get`; "fill" by default.
-      fill_value: for positions out of range, with "fill".
+      indices: an integer array of the rank of `arr`; its other axes are broadcast against those of
+        `arr`.
+      axis: the axis; if None, `arr` is flattened.
+      mode: how positions out of range are handled; see `x.at[...].get`. "fill" by default.
+      fill_value: the value for positions out of range with mode "fill".
       wrap_negative_indices: whether negative positions count from the end.
 
     Example:
@@ -306,7 +309,7 @@ def _take_along_axis_body(
     if mode == "one_hot":
         mode, fill_value = "fill", 0
     gather_mode = GatherScatterMode.FILL_OR_DROP if mode is None else mode_of(mode)
-    if 0 in shape or not x.size:  # of an empty array come zeros, strongly typed, as in JAX
+    if 0 in shape or not x.size:  # for empty arrays: zeros, strongly typed, as in JAX
         nothing = empty_of_type(x, shape)
         return nothing if dtypes.is_extended(x.dtype) else convert(nothing, x.dtype)
     return _gather_along(x, index, axis, gather_mode, fill_value)
@@ -315,9 +318,9 @@ def _take_along_axis_body(
 def _gather_along(
     x: Array, index: Array, axis: int, mode: GatherScatterMode, fill_value: ArrayLike | None
 ) -> Array:
-    """Gathers from `x` at `index` along `axis`; other axes are batch axes or windows of the gather."""
+    """Gathers from `x` along `axis`; other axes are batch dimensions or windows of the gather."""
     rank = x.ndim
-    # Axes of `arr` that only repeat for the indices are left out.
+    # Axes of `arr` that are broadcast against the indices are omitted.
     repeating = [k for k in range(rank) if k != axis and x.shape[k] == 1 != index.shape[k]]
     offset, batching, index_batching, sizes = [], [], [], []
     index_shape: list[int] = []
@@ -363,18 +366,18 @@ _take_along_axis = jit_when_traced(
 def put(
     a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
 ) -> Array:
-    """Returns `a` with `v`, repeated, at the flat positions `ind`.
+    """Returns `a` with the elements at the flat positions `ind` replaced by `v`.
 
     Args:
       a: an array.
-      ind: integers.
-      v: values.
-      mode: for positions out of range: None ignores those above, "clip" takes the nearest, "wrap"
-        is modulo the size.
-      inplace: must be False.
+      ind: an integer array of positions in the flattened array.
+      v: the new elements, repeated as needed.
+      mode: how positions out of range are handled: None ignores those past the end, "clip" uses the
+        nearest position, "wrap" reduces positions modulo the size.
+      inplace: must be False, unlike in NumPy, since arrays are immutable.
 
     Raises:
-      ValueError: if `inplace`, or `mode` is unknown.
+      ValueError: if `inplace` is True, or `mode` is unknown.
 
     Example:
       >>> jnp.put(jnp.zeros(4), jnp.array([0, 2]), 5.0, inplace=False)
@@ -398,7 +401,7 @@ def put(
         raise ValueError(f"jnp.put: `mode` must be None, 'wrap' or 'clip', but it is {mode!r}")
     values = repeated(new, places.shape[0])
     if dtypes.issubdtype(places.dtype, np.signedinteger):
-        # What lies before the first element counts as the first.
+        # Positions before the first element count as the first.
         places = binary.max(places, places.dtype.type(-x.size))
     scatter_mode = "drop" if mode is None else "promise_in_bounds"
     flat = IndexUpdateRef(_flat(x), (places,)).set(values, mode=scatter_mode)
@@ -406,7 +409,7 @@ def put(
 
 
 def repeated(v: Array, size: int) -> Array:
-    """Returns the first `size` elements of `v`, of rank 1, repeated for ever."""
+    """Returns `size` elements: those of `v`, of rank 1, repeated cyclically."""
     n = v.shape[0]
     v = tile(v, (-(-size // n),)) if n < size else v
     return lax_slice(v, (0,), (size,)) if v.shape[0] > size else v
@@ -421,21 +424,23 @@ def put_along_axis(
     *,
     mode: str | None = None,
 ) -> Array:
-    """Returns `arr` with `values` at one position along `axis` for each entry of `indices`.
+    """Returns `arr` with one element along `axis` replaced for each entry of `indices`.
 
-    out[i, indices[i, k, j], j] = values[i, k, j], where k is the place along `axis`.
+    out[i, indices[i, k, j], j] = values[i, k, j], where k is the position along `axis`.
 
     Args:
       arr: an array.
-      indices: integers, of the rank of `arr`; other axes are broadcast against those of `arr`.
-      values: broadcast to the shape of the indices.
-      axis: the axis; all elements in order if None.
-      inplace: must be False.
-      mode: for positions out of range, as for `x.at[...].set`; they are left out by default.
+      indices: an integer array of the rank of `arr`; its other axes are broadcast against those of
+        `arr`.
+      values: the new elements, broadcast to the shape of the indices.
+      axis: the axis; if None, `arr` is flattened.
+      inplace: must be False, unlike in NumPy, since arrays are immutable.
+      mode: how positions out of range are handled; see `x.at[...].set`. By default they are
+        ignored.
 
     Raises:
-      ValueError: if `inplace`, or the ranks differ.
-      IndexError: if `indices` are not integers.
+      ValueError: if `inplace` is True, or the ranks differ.
+      IndexError: if the indices are not integers.
 
     Example:
       >>> x = jnp.zeros((2, 2))
@@ -478,14 +483,15 @@ def choose(
     out: None = None,
     mode: str = "raise",
 ) -> Array:
-    """Selects elements: choices[a[i]].
+    """Selects elements from several arrays by index: choices[a[i]][i].
 
     Args:
-      a: integers.
-      choices: arrays, or one array whose first axis is that of the choices; broadcast with `a`.
+      a: an integer array of indices of choices.
+      choices: a sequence of arrays, or one array whose slices along the first axis are the choices;
+        they are broadcast against `a`.
       out: unused.
-      mode: for entries of `a` that are not a choice: "raise" raises ValueError and needs concrete
-        values, "clip" takes the nearest, "wrap" is modulo the size.
+      mode: how indices out of range are handled: "raise" raises ValueError and requires a concrete
+        `a`, "clip" uses the nearest choice, "wrap" reduces indices modulo the number of choices.
 
     Returns: an array of the common dtype of the choices.
 
@@ -539,17 +545,17 @@ def choose(
 def fill_diagonal(
     a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
 ) -> Array:
-    """Returns `a` with `val`, repeated, on its main diagonal.
+    """Returns `a` with `val`, repeated as needed, on its main diagonal.
 
     Args:
       a: an array of rank 2 or more.
-      val: a scalar, or values in order.
+      val: a scalar, or an array of elements.
       wrap: must be False.
-      inplace: must be False, unlike NumPy: arrays do not change.
+      inplace: must be False, unlike in NumPy, since arrays are immutable.
 
     Raises:
-      NotImplementedError: if `inplace` or `wrap`.
-      ValueError: if there are less than two axes, or more than two of different sizes.
+      NotImplementedError: if `inplace` or `wrap` is True.
+      ValueError: if there are fewer than two axes, or more than two axes of different sizes.
 
     Example:
       >>> jnp.fill_diagonal(jnp.zeros((2, 2)), 1.0, inplace=False)
@@ -585,11 +591,16 @@ def fill_diagonal(
 
 
 def ix_(*args: ArrayLike) -> tuple[Array, ...]:
-    """Returns indices of rank 1 as an open grid: index k is along axis k.
+    """Returns index arrays that select the grid of all combinations of the given indices.
+
+    Args:
+      *args: integer arrays of rank 1, one for each axis.
+
+    Returns: a tuple of arrays; the elements of array k are along axis k.
 
     Raises:
-      ValueError: if one is not of rank 1.
-      NotImplementedError: if one is boolean.
+      ValueError: if an argument is not of rank 1.
+      NotImplementedError: if an argument is boolean.
 
     Example:
       >>> jnp.arange(6).reshape(2, 3)[jnp.ix_(jnp.array([0, 1]), jnp.array([0, 2]))]

@@ -1,4 +1,4 @@
-"""Matrices by their pattern: `eye`, `tri`, `tril`, `diag`, `diagonal`; and grids of coordinates."""
+"""Structured matrices: `eye`, `tri`, `tril`, `diag`, `diagonal`; and grids of coordinates."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _dtype_or_float(dtype: DTypeLike | None, name: str) -> np.dtype[Any]:
 
 
 def _offset(k: Any) -> Any:
-    """Returns a diagonal's offset as a scalar operand of type int32.
+    """Returns the offset of a diagonal as a scalar operand of type int32.
 
     Raises:
       TypeError: if it is not an integer.
@@ -59,7 +59,7 @@ def _offset(k: Any) -> Any:
 
 
 def _known_offset(k: Any) -> int:
-    """Return a diagonal's offset, an integer or an array of one, as a Python integer."""
+    """Returns the offset of a diagonal, an integer or a concrete array, as a Python integer."""
     try:
         return int(operator.index(k))
     except TypeError:
@@ -81,14 +81,14 @@ def eye(
     *,
     device: Device | Sharding | None = None,
 ) -> Array:
-    """Ones on the diagonal at offset `k`, zeros elsewhere.
+    """Returns a matrix with ones on the diagonal at offset `k` and zeros elsewhere.
 
     Args:
-      N: rows.
-      M: columns; as many as rows by default.
-      k: how far the diagonal lies above the main one.
-      dtype: the default float if None.
-      device: where to put it: a Device or a Sharding; nowhere in particular by default.
+      N: the number of rows.
+      M: the number of columns; `N` by default.
+      k: the offset of the diagonal; positive offsets are above the main diagonal.
+      dtype: the dtype of the result; the default float if None.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
 
     Example:
       >>> jnp.eye(2)
@@ -101,7 +101,7 @@ def eye(
     if n < 0 or m < 0:
         raise ValueError(f"jnp.eye: `N` and `M` must be 0 or more, but they are {N} and {M}")
     if isinstance(k, int):
-        k = max(-n, min(int(k), m))  # farther away there is nothing either
+        k = max(-n, min(int(k), m))  # diagonals farther out are empty as well
     if shape_of(k) or not promotion.is_integer(promotion.dtype_of(k)):
         raise ValueError(
             f"jnp.eye: `k` must be an integer, the offset of a diagonal, but it is {k}"
@@ -111,7 +111,7 @@ def eye(
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
-    """Returns the identity matrix of `n` rows; the default dtype is the default float.
+    """Returns the `n` by `n` identity matrix, of the default float unless `dtype` is passed.
 
     Example:
       >>> jnp.identity(3, dtype=jnp.complex64)[1]
@@ -121,13 +121,13 @@ def identity(n: int, dtype: DTypeLike | None = None) -> Array:
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Ones on and below a diagonal, zeros above.
+    """Returns a matrix with ones on and below a diagonal and zeros above.
 
     Args:
-      N: number of rows.
-      M: number of columns; as many as rows by default.
-      k: offset of the diagonal: positive ones lie above the main diagonal.
-      dtype: the default float by default.
+      N: the number of rows.
+      M: the number of columns; `N` by default.
+      k: the offset of the diagonal; positive offsets are above the main diagonal.
+      dtype: the dtype of the result; the default float if None.
 
     Example:
       >>> jnp.tri(3, dtype=int)
@@ -147,14 +147,14 @@ def _tri(n: int, m: int, k: int, dtype: np.dtype[Any]) -> Array:
 
 @partial(jit_when_traced, static_argnames=("k",))
 def tril(m: ArrayLike, k: int = 0) -> Array:
-    """Returns the lower triangle of matrices, with zeros above a diagonal.
+    """Returns the lower triangles of matrices, with zeros above a diagonal.
 
     Args:
       m: an array of shape (*batch, rows, columns).
-      k: offset of the diagonal: positive ones lie above the main diagonal.
+      k: the offset of the diagonal; positive offsets are above the main diagonal.
 
     Raises:
-      ValueError: if `m` has a rank below 2.
+      ValueError: if the rank of `m` is less than 2.
 
     Example:
       >>> jnp.tril(jnp.array([[1, 2], [3, 4]]))
@@ -169,14 +169,14 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
 
 @partial(jit_when_traced, static_argnames=("k",))
 def triu(m: ArrayLike, k: int = 0) -> Array:
-    """Returns the upper triangle of matrices, with zeros below a diagonal.
+    """Returns the upper triangles of matrices, with zeros below a diagonal.
 
     Args:
       m: an array of shape (*batch, rows, columns).
-      k: offset of the diagonal: positive ones lie above the main diagonal.
+      k: the offset of the diagonal; positive offsets are above the main diagonal.
 
     Raises:
-      ValueError: if `m` has a rank below 2.
+      ValueError: if the rank of `m` is less than 2.
 
     Example:
       >>> jnp.triu(jnp.array([[1, 2], [3, 4]]))
@@ -206,16 +206,16 @@ def _zeros_like(x: Array) -> Array:
 
 
 def diag(v: ArrayLike, k: int = 0) -> Array:
-    """Returns the matrix with a given diagonal, or a diagonal of a matrix.
+    """Returns the matrix with a given diagonal, or the diagonal of a matrix.
 
     Args:
       v: an array of rank 1 or 2.
-      k: offset of the diagonal: positive ones lie above the main diagonal.
+      k: the offset of the diagonal; positive offsets are above the main diagonal.
 
     Returns: a square matrix of len(v) + |k| rows, or the diagonal as an array of rank 1.
 
     Raises:
-      ValueError: if `v` is of another rank.
+      ValueError: if the rank of `v` is neither 1 nor 2.
 
     Example:
       >>> superdiagonal = jnp.diag(jnp.array([0.5, 0.25]), k=1)
@@ -247,15 +247,15 @@ def _diag(v: ArrayLike, k: int) -> Array:
 
 @partial(jit_when_traced, static_argnames=("offset", "axis1", "axis2"))
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """Returns the diagonals of matrices formed by two axes, as the last axis.
+    """Returns the diagonals of the matrices formed by two axes, as the last axis.
 
     Args:
       a: an array of rank 2 or more.
-      offset: above the main diagonal if positive.
-      axis1: axis of the rows.
-      axis2: axis of the columns.
+      offset: the offset of the diagonal: positive above the main diagonal, negative below.
+      axis1: the axis of the rows.
+      axis2: the axis of the columns.
 
-    Returns: an array of the remaining axes of `a`, then that of the diagonal.
+    Returns: an array with the remaining axes of `a`, then that of the diagonal.
 
     Example:
       >>> jnp.diagonal(jnp.array([[1, 2], [3, 4]]))
@@ -272,7 +272,8 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     is_square = x.ndim == 2 and x.shape[0] == x.shape[1]
     if offset or not is_square or x.dtype == np.bool_ or state.trace is state.eval_trace:
         return gathered(x)
-    # As in JAX, one platform gets another program; what it alone needs is dropped by the compiler.
+    # As in JAX, the program for one platform differs; the compiler removes what other platforms do
+    # not need.
     rows, columns = _rows_and_columns(*x.shape)
     unit = convert(compare.eq(binary.add(rows, _offset(0)), columns), x.dtype)
     return chosen_by_platform(
@@ -306,14 +307,16 @@ def trace(
     dtype: DTypeLike | None = None,
     out: None = None,
 ) -> Array:
-    """Sums the diagonal at `offset` of matrices formed by two axes.
+    """Computes the sum of the diagonal of the matrices formed by two axes.
 
     Args:
       a: an array of rank 2 or more.
-      offset: above the main diagonal if positive; may be traced.
-      axis1: axis of the rows.
-      axis2: axis of the columns.
-      dtype: of the result; small integers are summed in the default integer by default.
+      offset: the offset of the diagonal: positive above the main diagonal, negative below; may be
+        traced.
+      axis1: the axis of the rows.
+      axis2: the axis of the columns.
+      dtype: the dtype of the result; by default, narrower integers are summed as the default
+        integer.
       out: unused.
 
     Example:
@@ -337,11 +340,11 @@ def trace(
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
-    """Returns the matrix with all elements of `v` on a diagonal.
+    """Returns the square matrix with the elements of `v` on a diagonal.
 
     Args:
       v: an array; flattened.
-      k: offset of the diagonal: positive ones lie above the main diagonal.
+      k: the offset of the diagonal; positive offsets are above the main diagonal.
 
     Example:
       >>> below = jnp.ones((2, 1))
@@ -369,13 +372,14 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
 def meshgrid(
     *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Array, ...]:
-    """Coordinates of the points of a grid, from the coordinates along its axes.
+    """Returns the coordinates of the points of a grid, from the coordinates along its axes.
 
     Args:
-      *xi: coordinates along each axis, of rank 1.
+      *xi: the coordinates along each axis, arrays of rank 1.
       copy: must be True.
-      sparse: whether sizes stay 1 except along the own axis.
-      indexing: "ij", or "xy", with the first two axes of the results exchanged.
+      sparse: whether to return arrays that have size 1 along all axes but one.
+      indexing: "ij" if argument k is along axis k of the results, or "xy" if the first two axes are
+        exchanged.
 
     Returns: a tuple of arrays, one for each of `xi`.
 
@@ -430,15 +434,15 @@ def indices(
 def indices(
     dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
 ) -> Array | tuple[Array, ...]:
-    """Returns the indices of all elements of an array.
+    """Returns the indices of all elements of an array of shape `dimensions`.
 
     Args:
-      dimensions: sizes of the array.
-      dtype: of the result; the default integer by default.
-      sparse: whether sizes stay 1 except along the own axis.
+      dimensions: the shape of the array.
+      dtype: the dtype of the result; the default integer by default.
+      sparse: whether to return arrays that have size 1 along all axes but one.
 
-    Returns: an array whose first axis is over the axes; with `sparse`, a tuple of arrays that can
-    be broadcast together.
+    Returns: an array whose slices along the first axis are the indices along each axis; with
+      `sparse`, a tuple of arrays that broadcast to them.
 
     Example:
       >>> rows, columns = jnp.indices((2, 2))
@@ -465,13 +469,13 @@ def indices(
 def fromfunction(
     function: Callable[..., Any], shape: ShapeLike, *, dtype: DTypeLike = float, **kwargs: Any
 ) -> PyTree:
-    """Calls `function` with the indices of all elements.
+    """Calls `function` with the indices of each element of an array of shape `shape`.
 
     Args:
-      function: takes the indices as scalars, one argument per axis; it is mapped by `vmap`.
-      shape: sizes of the result's leading axes.
-      dtype: of the indices.
-      **kwargs: handed to `function`.
+      function: a function of the indices as scalars, one argument per axis; it is mapped by `vmap`.
+      shape: the sizes of the leading axes of the result.
+      dtype: the dtype of the indices.
+      **kwargs: keyword arguments of `function`.
 
     Example:
       >>> jnp.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)

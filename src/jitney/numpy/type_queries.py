@@ -1,4 +1,4 @@
-"""Questions about types and shapes: `result_type`, `issubdtype`, `finfo`, `shape`, `isscalar`."""
+"""Queries about types and shapes: `result_type`, `issubdtype`, `finfo`, `shape`, `isscalar`."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ iterable = np.iterable
 
 @one_operation
 def result_type(*args: ArrayLike | DTypeLike) -> np.dtype[Any]:
-    """Returns the dtype that results from an operation on arrays, scalars or dtypes `args`.
+    """Returns the dtype to which arrays, scalars and dtypes promote together.
 
-    Unlike NumPy's, Python scalars and weakly typed arrays do not widen other dtypes of their kind.
+    Python scalars and weakly typed arrays do not widen other dtypes of their kind.
 
     Example:
       >>> jnp.result_type(jnp.int8, jnp.float16)
@@ -45,7 +45,7 @@ def result_type(*args: ArrayLike | DTypeLike) -> np.dtype[Any]:
 
 @one_operation
 def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
-    """Returns the common dtype of two dtypes.
+    """Returns the dtype to which two dtypes promote together.
 
     Example:
       >>> jnp.promote_types("int32", "float16")
@@ -56,7 +56,7 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
 
 @one_operation
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
-    """Returns True if dtype `arg1` is `arg2` or belongs to the category `arg2`.
+    """Returns whether dtype `arg1` is `arg2` or belongs to the category `arg2`.
 
     Example:
       >>> [d for d in ("uint8", "float16", "bfloat16", "bool") if jnp.issubdtype(d, jnp.inexact)]
@@ -78,7 +78,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 @one_operation
 def isdtype(dtype: DTypeLike | Array, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
-    """Returns True if `dtype` is of `kind`: a name of a category, a dtype, or a tuple of such.
+    """Returns whether `dtype` is of `kind`: a category name, a dtype, or a tuple of these.
 
     Raises:
       ValueError: if a kind is neither a dtype nor one of the names "bool", "signed integer",
@@ -113,7 +113,7 @@ def isdtype(dtype: DTypeLike | Array, kind: DTypeLike | tuple[DTypeLike, ...]) -
 
 @one_operation
 def iscomplexobj(x: object) -> bool:
-    """Returns True if the dtype of `x` is complex.
+    """Returns whether the dtype of `x` is complex.
 
     Example:
       >>> jnp.iscomplexobj(jnp.array([1j]))
@@ -124,7 +124,7 @@ def iscomplexobj(x: object) -> bool:
         if is_valid_operand(x):
             kind = dtypes.dtype(x)
         else:
-            # Lists may hold tracers.
+            # Lists may contain tracers.
             kinds = [dtypes.dtype(leaf) for leaf in pytrees.tree_leaves(x)]
             kind = dtypes.result_type(*kinds) if kinds else np.asarray(x).dtype
     return dtypes.issubdtype(kind, np.complexfloating)
@@ -132,7 +132,7 @@ def iscomplexobj(x: object) -> bool:
 
 @one_operation
 def isrealobj(x: object) -> bool:
-    """Returns True if the dtype of `x` is not complex.
+    """Returns whether the dtype of `x` is not complex.
 
     Example:
       >>> jnp.isrealobj(jnp.array([1.0]))
@@ -196,14 +196,14 @@ def ndim(a: ArrayLike) -> int:
 
 @one_operation
 def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
-    """Returns the number of elements of an array.
+    """Returns the number of elements of an array, or its size along axes.
 
     Args:
       a: an array or a scalar.
-      axis: if given, elements along this axis alone are counted; of several, the product.
+      axis: an axis, or several, whose sizes are multiplied; all by default.
 
     Raises:
-      ValueError: if an axis comes twice.
+      ValueError: if an axis is repeated.
 
     Example:
       >>> jnp.size(jnp.zeros((2, 3)))

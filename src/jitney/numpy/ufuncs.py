@@ -1,7 +1,8 @@
 """Universal functions as objects: `add.reduce`, `multiply.outer`, `frompyfunc`.
 
-Calling one is calling its function; `reduce` and `accumulate` use the reduction that belongs to it
-if there is one, and else are a loop over the elements: its size does not grow with theirs.
+Calling a ufunc calls its function. `reduce` and `accumulate` use the corresponding reduction if
+there is one; otherwise they are a loop over the elements, so the size of the program does not
+depend on the number of elements.
 """
 
 from __future__ import annotations
@@ -50,20 +51,20 @@ __all__ = [
 
 
 class ufunc:
-    """A function of elements that can also reduce, accumulate and update.
+    """An elementwise function with methods for reduction, accumulation and updates.
 
     Args:
-      func: takes `nin` scalars and gives `nout`.
-      nin: number of operands.
-      nout: number of results.
-      name: its name.
-      nargs: number of arguments of `func`.
-      identity: the value that changes nothing, or None.
-      call: the function of arrays; `func`, vectorized, by default.
-      reduce: a reduction (array, axis, keepdims, initial, where) that does what `func` does.
-      accumulate: a running one (array, axis, dtype) likewise.
-      at: the name of an update by index that does what `func` does.
-      reduceat: a reduction of slices (array, indices, axis, dtype) likewise.
+      func: a function of `nin` scalars that returns `nout` scalars.
+      nin: the number of operands.
+      nout: the number of results.
+      name: the name of the ufunc; that of `func` by default.
+      nargs: the number of arguments of `func`.
+      identity: the identity element of the function, or None.
+      call: the function of arrays; by default `func`, vectorized.
+      reduce: the reduction (array, axis, keepdims, initial, where) that corresponds to `func`.
+      accumulate: the corresponding running reduction (array, axis, dtype).
+      at: the name of the corresponding method of `x.at[index]`.
+      reduceat: the corresponding reduction of slices (array, indices, axis, dtype).
 
     Example:
       >>> jnp.add(jnp.array([1, 2]), 10)
@@ -106,27 +107,27 @@ class ufunc:
 
     @property
     def _func(self) -> Callable[..., Any]:
-        """The function of scalars, as JAX calls it."""
+        """The function of scalars, under the name that JAX gives it."""
         return self._function
 
     @property
     def nin(self) -> int:
-        """Number of operands."""
+        """The number of operands."""
         return self._nin
 
     @property
     def nout(self) -> int:
-        """Number of results."""
+        """The number of results."""
         return self._nout
 
     @property
     def nargs(self) -> int:
-        """Number of arguments of the function of scalars."""
+        """The number of arguments of the function of scalars."""
         return self._nargs
 
     @property
     def identity(self) -> ArrayLike | None:
-        """The value that changes nothing, or None."""
+        """The identity element of the function, or None."""
         return self._identity
 
     def _key(self) -> tuple[Any, ...]:
@@ -167,7 +168,7 @@ class ufunc:
             )
 
     def _result_dtype(self, x: Array, dtype: DTypeLike | None) -> np.dtype[Any]:
-        """`dtype`, or that of the function of two elements of `x`."""
+        """Returns `dtype`, or the dtype of the function of two elements of `x` if it is None."""
         if dtype is not None:
             return promotion.dtype_of(np.empty(0, dtype))
         element = ShapeDtypeStruct((), x.dtype)
@@ -186,20 +187,22 @@ class ufunc:
         initial: ArrayLike | None = None,
         where: ArrayLike | None = None,
     ) -> Array:
-        """Reduces `a` along `axis` with the function; along all axes if it is None.
+        """Reduces `a` along `axis` with this ufunc; along all axes if `axis` is None.
 
         Args:
           a: an array.
-          axis: the axis.
-          dtype: of the result.
+          axis: an axis, or None for all. Ufuncs with a built-in reduction, such as `add`, also
+            accept a tuple of axes.
+          dtype: the dtype of the result.
           out: must be None.
-          keepdims: whether the axis stays, with size 1.
-          initial: what to start from.
-          where: elements where it is false are left out; needs `initial` or an identity.
+          keepdims: whether reduced axes are kept, with size 1.
+          initial: the scalar from which the reduction starts.
+          where: a boolean mask; elements where it is False are left out. Requires `initial` or an
+            identity element.
 
         Raises:
-          ValueError: if the function does not take two operands and give one result, or there is
-            nothing to start from.
+          ValueError: if the ufunc does not have two operands and one result, or if the reduction is
+            empty and has no initial value.
 
         Example:
           >>> jnp.subtract.reduce(jnp.array([10, 1, 2]))
@@ -288,12 +291,12 @@ class ufunc:
     def accumulate(
         self, a: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
-        """Returns the results so far of `reduce` along `axis`.
+        """Returns the running results of `reduce` along `axis`.
 
         Args:
           a: an array.
-          axis: the axis.
-          dtype: of the result.
+          axis: the axis along which to accumulate.
+          dtype: the dtype of the result.
           out: must be None.
 
         Returns: an array of the shape of `a`.
@@ -331,15 +334,16 @@ class ufunc:
         dtype: DTypeLike | None = None,
         out: None = None,
     ) -> Array:
-        """`reduce` of the slices between `indices` along `axis`.
+        """Reduces the slices of `a` between `indices` along `axis` with this ufunc.
 
-        Slice k goes from `indices[k]` up to `indices[k + 1]`, or is one element if that is less.
+        Slice k is from `indices[k]` to `indices[k + 1]`, exclusive; if the latter is not greater,
+        it is the one element at `indices[k]`.
 
         Args:
           a: an array.
-          indices: integers of rank 1.
-          axis: the axis.
-          dtype: of the result.
+          indices: an integer array of rank 1.
+          axis: the axis along which to reduce.
+          dtype: the dtype of the result.
           out: must be None.
 
         Returns: an array with an entry for each index along `axis`.
@@ -382,9 +386,9 @@ class ufunc:
 
     @partial(jit_when_traced, static_argnums=(0,))
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
-        """Returns the function of all pairs of an element of `A` and one of `B`.
+        """Applies this ufunc to all pairs of an element of `A` and an element of `B`.
 
-        Returns: an array of the axes of `A`, then those of `B`.
+        Returns: an array with the axes of `A`, then those of `B`.
 
         Example:
           >>> jnp.add.outer(jnp.array([0, 10]), jnp.array([1, 2, 3]))
@@ -394,7 +398,8 @@ class ufunc:
         self._check_binary("outer")
         promotion.check_arraylike(f"{self.__name__}.outer", A, B)
         x, y = as_value(A), as_value(B)
-        # Scalars are left alone: an operand that is weakly typed may yield to the other one.
+        # Scalars are not expanded, so that a weakly typed operand adopts the dtype of the other
+        # one.
         left = expand_dims(x, tuple(range(x.ndim, x.ndim + y.ndim)))
         right = expand_dims(y, tuple(range(x.ndim))) if y.ndim else y
         return self(left, right)
@@ -402,13 +407,13 @@ class ufunc:
     def at(
         self, a: ArrayLike, indices: Index, b: ArrayLike | None = None, /, *, inplace: bool = True
     ) -> Array:
-        """`a` with the function applied to the elements at `indices`, repeated ones repeatedly.
+        """Returns `a` with this ufunc applied at `indices`, once for each occurrence of a position.
 
         Args:
           a: an array.
-          indices: an index.
-          b: the second operand, if there is one.
-          inplace: must be False: arrays do not change.
+          indices: an index as in `a[indices]`.
+          b: the second operand of a ufunc of two operands.
+          inplace: must be False, unlike in NumPy, since arrays are immutable.
 
         Returns: an array of the shape and dtype of `a`.
 
@@ -447,7 +452,7 @@ class ufunc:
 ufunc.__module__ = "jax.numpy"
 
 
-if TYPE_CHECKING:  # at run time, these are plain ones
+if TYPE_CHECKING:  # at run time, these are instances of `ufunc`
 
     class UnaryUfunc(ufunc):
         """A `ufunc` of one operand."""
@@ -472,13 +477,13 @@ def reshape_like(x: Array) -> Array:
 def frompyfunc(
     func: Callable[..., Any], /, nin: int, nout: int, *, identity: ArrayLike | None = None
 ) -> ufunc:
-    """Makes a `ufunc` from a function of scalars.
+    """Creates a `ufunc` from a function of scalars.
 
     Args:
-      func: takes `nin` scalars and gives `nout`.
-      nin: number of operands.
-      nout: number of results.
-      identity: the value that changes nothing, if there is one.
+      func: a function of `nin` scalars that returns `nout` scalars.
+      nin: the number of operands.
+      nout: the number of results.
+      identity: the identity element of the function, if there is one.
 
     Example:
       >>> add = jnp.frompyfunc(lambda x, y: x + y, nin=2, nout=1, identity=0)
@@ -513,7 +518,7 @@ def _logical_fold(reduction: Callable[..., Any]) -> Callable[..., Any]:
 def _bit_fold(
     monoid: Callable[..., Any], op: Callable[..., Any], neutral: int
 ) -> Callable[..., Any]:
-    """A fold of whole numbers by `monoid`, a function of an array and axes; `op` takes two values."""
+    """Returns a reduction of integers by `monoid` over axes; `op` is its binary function."""
 
     def fold(
         x: Array, *, axis: Axis, keepdims: bool, initial: ArrayLike | None, where: ArrayLike | None
@@ -530,7 +535,7 @@ def _bit_fold(
 
 
 def _log_fold(scale: float) -> Callable[..., Any]:
-    """log(sum(exp(x))) in units of `scale`: of 1, or of the logarithm of 2."""
+    """Returns the reduction log(sum(exp(x))) in units of `scale`, which is 1 or log(2)."""
 
     def fold(
         x: Array, *, axis: Axis, keepdims: bool, initial: ArrayLike | None, where: ArrayLike | None

@@ -1,6 +1,6 @@
-"""Elementwise functions of one operand: `sin`, `floor`, `sign`, `degrees` and their kind.
+"""Elementwise functions of one operand: `sin`, `floor`, `sign`, `degrees` and the like.
 
-Integers are promoted to the default float where a function needs one. Angles are in radians.
+Integers are promoted to the default float where a function requires floats. Angles are in radians.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jitney.numpy.promotion import check_arraylike, promote_args_inexact
 from jitney.numpy.selection import where
 from jitney.primitives.elementwise import binary, compare, convert, powers, select, unary
 
-# Dtypes that floating functions take as they are.
+# The dtypes that float functions do not convert.
 _INEXACT: frozenset[Any] = frozenset(
     map(
         np.dtype, (np.float32, np.float64, np.float16, dtypes.bfloat16, np.complex64, np.complex128)
@@ -42,12 +42,12 @@ def float_function(
     """Returns a function of one float or complex operand.
 
     Args:
-      name: of the function.
+      name: the name of the function.
       op: the lax function that computes it.
       doc: the first line of its docstring.
-      example: a call of it, as Python code, for the docstring.
-      printed: what Python shows as its result.
-      error: the error bound of its results, for the docstring; "" if they are correctly rounded.
+      example: a call of the function, as Python code, for the docstring.
+      printed: the result of `example` as Python prints it.
+      error: the error bound of the results, for the docstring; "" if they are correctly rounded.
     """
 
     def function(x: ArrayLike, /) -> Array:
@@ -62,7 +62,7 @@ def float_function(
 def plain_function(
     name: str, op: Callable[[Any], Any], doc: str, example: str, printed: str
 ) -> UnaryFunction:
-    """A function of one operand of the dtypes that `op` takes, unpromoted; see `float_function`."""
+    """Returns a function of one operand of a dtype that `op` accepts; see `float_function`."""
 
     def function(x: ArrayLike, /) -> Array:
         if not isinstance(x, Array):
@@ -179,9 +179,9 @@ def log10(x: ArrayLike, /) -> Array:
     """Computes the logarithm to base 10, elementwise.
 
     Args:
-      x: numbers; integers are promoted to the default float.
+      x: a real or complex array; integers are promoted to the default float.
 
-    Returns: an array of inexact dtype; NaN for negative real numbers, -inf for 0.
+    Returns: an array of inexact dtype; for real operands, NaN for negative elements and -inf for 0.
 
     Example:
       >>> jnp.log10(jnp.array([1.0, 100.0])).round(3)
@@ -197,9 +197,9 @@ def log2(x: ArrayLike, /) -> Array:
     """Computes the logarithm to base 2, elementwise.
 
     Args:
-      x: numbers; integers are promoted to the default float.
+      x: a real or complex array; integers are promoted to the default float.
 
-    Returns: an array of inexact dtype; NaN for negative real numbers, -inf for 0.
+    Returns: an array of inexact dtype; for real operands, NaN for negative elements and -inf for 0.
 
     Accuracy: within 2 ulp in float32, 1.5 in float64.
 
@@ -212,7 +212,7 @@ def log2(x: ArrayLike, /) -> Array:
 
 
 def _on_parts(x: Array, factor: Callable[[Any], Any], op: Callable[[Any, Any], Any]) -> Array:
-    """op(x, factor(x)) for a real factor: complex operands part by part."""
+    """Computes op(x, factor(x)) for a real factor; complex operands by real and imaginary parts."""
     if not promotion.is_complex(promotion.dtype_of(x)):
         return op(x, factor(x))
     re, im = unary.real(x), unary.imag(x)
@@ -221,7 +221,7 @@ def _on_parts(x: Array, factor: Callable[[Any], Any], op: Callable[[Any, Any], A
 
 
 def degrees(x: ArrayLike, /) -> Array:
-    """Radians to degrees.
+    """Converts radians to degrees, elementwise.
 
     Example:
       >>> jnp.degrees(jnp.array([0.0, jnp.pi]))
@@ -232,7 +232,7 @@ def degrees(x: ArrayLike, /) -> Array:
 
 
 def radians(x: ArrayLike, /) -> Array:
-    """Degrees to radians.
+    """Converts degrees to radians, elementwise.
 
     Example:
       >>> jnp.radians(jnp.array([0.0, 180.0])).round(3)
@@ -270,7 +270,7 @@ invert = bitwise_not = bitwise_invert = plain_function(
 
 
 def negative(x: ArrayLike, /) -> Array:
-    """Computes -x, elementwise; unsigned integers wrap.
+    """Computes -x, elementwise; unsigned integers wrap around.
 
     Example:
       >>> jnp.negative(jnp.array([1, -2]))
@@ -281,7 +281,7 @@ def negative(x: ArrayLike, /) -> Array:
 
 
 def positive(x: ArrayLike, /) -> Array:
-    """Returns x itself, as an array.
+    """Returns x unchanged, as an array.
 
     Example:
       >>> jnp.positive(jnp.array([1, -2]))
@@ -291,9 +291,9 @@ def positive(x: ArrayLike, /) -> Array:
 
 
 def absolute(x: ArrayLike, /) -> Array:
-    """Computes the absolute value; the modulus of complex numbers.
+    """Computes the absolute value, elementwise; the modulus of complex numbers.
 
-    Returns: an array of the dtype of `x`; of complex numbers, of the real dtype of that width.
+    Returns: an array of the dtype of `x`; for complex `x`, of the dtype of its real part.
 
     Example:
       >>> jnp.absolute(jnp.array([-1.5, 2.0]))
@@ -312,10 +312,10 @@ abs: UnaryFunction = public(lambda x, /: absolute(x), "abs", absolute.__doc__ or
 
 
 def fabs(x: ArrayLike, /) -> Array:
-    """Computes the absolute value, as a float.
+    """Computes the absolute value, elementwise, as a float.
 
     Raises:
-      TypeError: for complex numbers.
+      TypeError: if `x` is complex.
 
     Example:
       >>> jnp.fabs(jnp.array([-1, 2]))
@@ -333,7 +333,7 @@ def fabs(x: ArrayLike, /) -> Array:
 
 
 def floor(x: ArrayLike, /) -> Array:
-    """Computes the largest integer not above x, in the dtype of x; integers are unchanged.
+    """Rounds x down to an integer, elementwise, in the dtype of x; integers are unchanged.
 
     Example:
       >>> jnp.floor(jnp.array([-1.5, 1.5]))
@@ -346,7 +346,7 @@ def floor(x: ArrayLike, /) -> Array:
 
 
 def ceil(x: ArrayLike, /) -> Array:
-    """Computes the smallest integer not below x, in the dtype of x; integers are unchanged.
+    """Rounds x up to an integer, elementwise, in the dtype of x; integers are unchanged.
 
     Example:
       >>> jnp.ceil(jnp.array([-1.5, 1.5]))
@@ -363,7 +363,7 @@ def _is_integral(x: ArrayLike) -> bool:
 
 @jit_when_traced
 def trunc(x: ArrayLike) -> Array:
-    """Truncates x toward zero, in the dtype of x; integers are unchanged.
+    """Truncates x toward zero, elementwise, in the dtype of x; integers are unchanged.
 
     Example:
       >>> jnp.trunc(jnp.array([-1.5, 1.5]))
@@ -377,7 +377,7 @@ def trunc(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def rint(x: ArrayLike, /) -> Array:
-    """Rounds to the nearest integer, as a float; ties to even.
+    """Rounds x to the nearest integer, elementwise, as a float; ties to even.
 
     Example:
       >>> jnp.rint(jnp.array([0.5, 1.5, 2.4]))
@@ -397,7 +397,7 @@ def rint(x: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def bitwise_count(x: ArrayLike, /) -> Array:
-    """Counts the bits set in |x|, as uint8.
+    """Counts the bits that are set in |x|, elementwise, as uint8.
 
     Example:
       >>> jnp.bitwise_count(jnp.array([0, 7, 8]))
@@ -408,7 +408,7 @@ def bitwise_count(x: ArrayLike, /) -> Array:
 
 
 def logical_not(x: ArrayLike, /) -> Array:
-    """Computes the logical not: True where x is zero.
+    """Computes the logical negation, elementwise: True where x is zero.
 
     Example:
       >>> jnp.logical_not(jnp.array([0, 1, 2]))
@@ -419,7 +419,7 @@ def logical_not(x: ArrayLike, /) -> Array:
 
 
 def to_bool(x: ArrayLike) -> ArrayLike:
-    """x != 0."""
+    """Returns x != 0, elementwise."""
     dtype = promotion.dtype_of(x)
     return x if dtype == np.bool_ else compare.ne(x, promotion.scalar_like(x, 0))
 

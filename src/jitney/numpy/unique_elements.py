@@ -1,4 +1,4 @@
-"""`unique` and its kind: the elements that differ, in order, where each comes first and how often."""
+"""`unique` and variants: distinct elements in order, their first positions, inverse and counts."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _BOOL = np.dtype(bool)
 
 
 def default_index_dtype() -> np.dtype[Any]:
-    """Returns the dtype of positions."""
+    """Returns the default dtype of positions."""
     return dtypes.canonicalize_dtype(np.int64)
 
 
 def raveled(x: Array) -> Array:
-    """All elements, along one axis."""
+    """Flattens `x` to one axis."""
     return reshape(x, (x.size,))
 
 
@@ -50,11 +50,11 @@ def raveled(x: Array) -> Array:
 def unique_sorted_mask(
     x: Array, *, axis: int, equal_nan: bool = True
 ) -> tuple[Array, Array, Array]:
-    """(`x` sorted along `axis`, which of its slices differ from the one before, sorting indices)."""
+    """Returns `x` sorted along `axis`, a mask of the first of equal slices, and sorting indices."""
     from jitney.numpy.manipulation import moveaxis
 
     moved = moveaxis(x, axis, 0)
-    if moved.dtype.kind == "c":  # NaN in either part is one NaN, which comes last
+    if moved.dtype.kind == "c":  # NaN in either part becomes one NaN, which sorts last
         nan = full(moved.shape, complex(np.nan, 0), moved.dtype)
         moved = where(compare.ne(moved, moved), nan, moved)
     n, *row_shape = moved.shape
@@ -84,7 +84,7 @@ def _unique(
     flags: tuple[bool, bool, bool],
     equal_nan: bool = True,
 ) -> tuple[Array, ...]:
-    """Returns the values, then the requested ones of index, inverse and counts."""
+    """Returns the distinct values, then those of index, inverse and counts that are requested."""
     n = x.shape[axis]
     with_index, with_inverse, with_counts = flags
     index_dtype = default_index_dtype()
@@ -125,7 +125,7 @@ def spread(x: Array, size: int) -> Array:
 
 
 def _counts(mask: Array, n: int, size: int | None) -> Array:
-    """Distances between the places where `mask` holds, `n` counting as the last one."""
+    """Returns the distances between the true positions of `mask`; the last one ends at `n`."""
     if n == 0:
         return zeros((0,), default_index_dtype())
     if size is None:
@@ -139,7 +139,7 @@ def _counts(mask: Array, n: int, size: int | None) -> Array:
 
 
 def concrete_operand(x: ArrayLike, name: str, size: int | None) -> Array:
-    """`x`, which must be known if no size is given."""
+    """Returns `x` as an array; raises an error if it is traced and no size is passed."""
     if size is not None:
         return as_value(x)
     about = (
@@ -191,20 +191,22 @@ def unique(
     fill_value: ArrayLike | None = None,
     sorted: bool = True,
 ) -> Array | tuple[Array, ...]:
-    """Returns the distinct elements, in ascending order.
+    """Returns the distinct elements in ascending order.
 
     Args:
       ar: an array.
-      return_index: whether to give where each comes first.
-      return_inverse: whether to give which of them each element is.
-      return_counts: whether to give how often each comes.
-      axis: slices along it are compared; elements if None.
-      equal_nan: whether NaNs count as one value.
-      size: how many values are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least value by default.
-      sorted: has no effect; values are in order always.
+      return_index: whether to return the index of the first occurrence of each.
+      return_inverse: whether to return the indices that reconstruct `ar` from the distinct
+        elements.
+      return_counts: whether to return the number of occurrences of each.
+      axis: the axis whose slices are compared; if None, elements are compared.
+      equal_nan: whether NaNs count as equal.
+      size: the number of elements to return, for use under `jit`.
+      fill_value: the value that pads the result to `size`; the smallest element by default.
+      sorted: has no effect; the result is always sorted.
 
-    Returns: the values, or a tuple of them and what was asked for.
+    Returns: the distinct elements, or a tuple of these and the requested indices, inverse and
+      counts.
 
     Example:
       >>> words = jnp.array([7, 2, 7, 7, 5])
@@ -251,15 +253,15 @@ class _UniqueInverseResult(NamedTuple):
 def unique_all(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> _UniqueAllResult:
-    """Returns the distinct elements, in ascending order, with indices, inverse and counts.
+    """Returns the distinct elements in ascending order, with indices, inverse and counts.
 
     Args:
-      x: an array; flattened. NaNs count as different.
-      size: how many values are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least value by default.
+      x: an array; flattened. NaNs count as distinct.
+      size: the number of elements to return, for use under `jit`.
+      fill_value: the value that pads the result to `size`; the smallest element by default.
 
-    Returns: a named tuple: the `values`; `indices` where each comes first; `inverse_indices`, which of
-    them each element of `x` is; `counts`.
+    Returns: a named tuple: the distinct `values`; the `indices` of their first occurrences; the
+      `inverse_indices` that reconstruct `x` from `values`; the `counts` of their occurrences.
 
     Example:
       >>> jnp.unique_all(jnp.array([3, 1, 3])).indices
@@ -274,12 +276,12 @@ def unique_all(
 def unique_counts(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> _UniqueCountsResult:
-    """Returns the distinct elements, in ascending order, and their counts.
+    """Returns the distinct elements in ascending order, and their counts.
 
     Args:
-      x: an array; flattened. NaNs count as different.
-      size: how many values are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least value by default.
+      x: an array; flattened. NaNs count as distinct.
+      size: the number of elements to return, for use under `jit`.
+      fill_value: the value that pads the result to `size`; the smallest element by default.
 
     Returns: a named tuple of `values` and `counts`.
 
@@ -296,14 +298,14 @@ def unique_counts(
 def unique_inverse(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> _UniqueInverseResult:
-    """Returns the distinct elements, in ascending order, and the index of each element in them.
+    """Returns the distinct elements in ascending order, and the index of each element in them.
 
     Args:
-      x: an array; flattened. NaNs count as different.
-      size: how many values are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least value by default.
+      x: an array; flattened. NaNs count as distinct.
+      size: the number of elements to return, for use under `jit`.
+      fill_value: the value that pads the result to `size`; the smallest element by default.
 
-    Returns: a named tuple of `values` and `inverse_indices`, which have the shape of `x`.
+    Returns: a named tuple of `values` and `inverse_indices`; the latter have the shape of `x`.
 
     Example:
       >>> jnp.unique_inverse(jnp.array([3, 1, 3])).inverse_indices
@@ -318,12 +320,12 @@ def unique_inverse(
 def unique_values(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """Returns the distinct elements, in ascending order.
+    """Returns the distinct elements in ascending order.
 
     Args:
-      x: an array; flattened. NaNs count as different.
-      size: how many values are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least value by default.
+      x: an array; flattened. NaNs count as distinct.
+      size: the number of elements to return, for use under `jit`.
+      fill_value: the value that pads the result to `size`; the smallest element by default.
 
     Example:
       >>> jnp.unique_values(jnp.array([3, 1, 3]))

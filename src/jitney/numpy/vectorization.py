@@ -1,4 +1,4 @@
-"""`vectorize`: functions of scalars or small arrays, applied to arrays by broadcasting."""
+"""`vectorize`: functions of scalars or small arrays, broadcast over larger arrays."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _NAME = r"\w+"
 _DIMS = rf"(?:{_NAME}(?:,{_NAME})*)?"
 _ARGUMENT = rf"\({_DIMS}\)"
 _LIST = rf"{_ARGUMENT}(?:,{_ARGUMENT})*"
-_SIGNATURE = rf"{_LIST}->{_LIST}"  # compiled when it is needed: importing should not cost it
+_SIGNATURE = rf"{_LIST}->{_LIST}"  # compiled at the first use, to keep imports fast
 
 
 def parse_signature(signature: str) -> tuple[list[CoreDims], list[CoreDims]]:
-    """Returns the names of core dimensions of operands and of results.
+    """Returns the names of the core dimensions of operands and of results.
 
     Raises:
       ValueError: if the signature is not of the form "(m,n),(n)->(m)".
@@ -46,7 +46,7 @@ def parse_signature(signature: str) -> tuple[list[CoreDims], list[CoreDims]]:
 
 
 def match_sizes(shape: Sequence[int], dims: CoreDims, sizes: dict[str, int], error: str) -> None:
-    """Puts the sizes of core dimensions `dims`, the last of `shape`, into `sizes`."""
+    """Adds the sizes of the core dimensions `dims`, the last axes of `shape`, to `sizes`."""
     if not dims:
         return
     if len(shape) < len(dims):
@@ -70,19 +70,20 @@ def vectorize(
     excluded: Collection[int | str] = frozenset(),
     signature: str | None = None,
 ) -> Callable[..., Any]:
-    """Returns `pyfunc` for arrays with any leading axes, which are broadcast.
+    """Returns a function that applies `pyfunc` to arrays with leading axes, which are broadcast.
 
     Args:
-      pyfunc: takes scalars, or arrays of the shapes that `signature` says.
-      excluded: positions and names of arguments that are handed on as they are.
-      signature: such as "(m,n),(n)->(m)": the axes that `pyfunc` sees and gives; scalars only by
-        default.
+      pyfunc: a function of scalars, or of arrays of the shapes in `signature`.
+      excluded: positions and names of arguments that are passed unchanged.
+      signature: the core dimensions of the operands and results of `pyfunc`, such as
+        "(m,n),(n)->(m)"; by default all are scalars.
 
     Returns: a function of arrays.
 
     Raises:
-      ValueError: if the signature is wrong or does not fit, when the function is called.
-      TypeError: if `excluded` holds something else than integers and strings.
+      ValueError: if the signature is invalid or does not match the arguments; raised by the
+        returned function.
+      TypeError: if `excluded` contains anything but integers and strings.
 
     Example:
       >>> def distance(x, y):
@@ -129,7 +130,7 @@ def vectorize(
 
 
 def _check_excluded(excluded: Collection[int | str]) -> None:
-    """Raises TypeError or ValueError unless `excluded` holds positions and names."""
+    """Raises TypeError or ValueError unless `excluded` contains positions and names."""
     if any(not isinstance(k, int | str) for k in excluded):
         raise TypeError(
             "jnp.vectorize: `excluded` must be positions and names of arguments, integers and "
@@ -144,7 +145,7 @@ def _check_excluded(excluded: Collection[int | str]) -> None:
 def _absent_operands(
     operands: Sequence[Any], inputs: Sequence[Sequence[str]], signature: str | None
 ) -> set[int]:
-    """The positions of operands that are None; raises ValueError if such ones have core dimensions."""
+    """Returns the positions of operands that are None; ValueError if they have core dimensions."""
     none = {k for k, x in enumerate(operands) if x is None}
     misplaced = {k for k in none if k < len(inputs) and inputs[k]}
     if misplaced:
@@ -156,7 +157,7 @@ def _absent_operands(
 
 
 def _check_ranks(leading: list[tuple[int, ...]], shapes: list[tuple[int, ...]]) -> None:
-    """Warns or raises, as `jax_numpy_rank_promotion` says, if mapped axes differ in number."""
+    """Warns or raises, as `jax_numpy_rank_promotion` demands, if ranks of mapped axes differ."""
     mode = config.numpy_rank_promotion_mode()
     if mode == "allow" or len({len(s) for s in leading}) <= 1:
         return
@@ -176,9 +177,10 @@ def _mapped(
     common: tuple[int, ...],
     vmap: Callable[..., Any],
 ) -> Any:
-    """`function` mapped over the axes `common`, innermost last."""
+    """Maps `function` over the axes `common`, the innermost last."""
     rank = len(common)
-    # Axes of size 1 are not mapped over; axes of the result that nothing maps are put in after.
+    # Axes of size 1 are not mapped over; axes along which no operand is mapped are inserted
+    # afterwards.
     squeezed: list[Any] = []
     has_axis: list[list[bool]] = []
     for x, shape in zip(values, leading, strict=True):
@@ -209,7 +211,7 @@ def only_arrays(
     kwargs: dict[str, Any],
     excluded: Collection[int | str],
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Returns a function of the arguments that are not excluded, and these."""
+    """Returns a function of the arguments that are not excluded, and a list of these arguments."""
     fixed_args = {k: x for k, x in enumerate(args) if k in excluded}
     fixed_kwargs = {k: x for k, x in kwargs.items() if k in excluded}
     positions = [k for k in range(len(args)) if k not in excluded]
@@ -231,7 +233,7 @@ def only_arrays(
 def _with_none(
     function: Callable[..., Any], none: Collection[int], count: int
 ) -> Callable[..., Any]:
-    """`function` with None put in at positions `none` of `count`."""
+    """Returns `function` with None inserted at the positions `none` of its `count` arguments."""
 
     def call(*free: Array) -> Any:
         operands = iter(free)
@@ -246,7 +248,7 @@ def checking_results(
     sizes: dict[str, int],
     error: str,
 ) -> Callable[..., Any]:
-    """`function`, with the shapes of its results checked."""
+    """Returns `function` with a check of the shapes of its results."""
 
     def call(*args: Array) -> Any:
         out = function(*args)

@@ -1,4 +1,4 @@
-"""Arrays as another dtype: by value (`astype`), by their bytes (`view`, `byteswap`)."""
+"""Conversion of arrays to another dtype: by value (`astype`) or by bytes (`view`, `byteswap`)."""
 
 from __future__ import annotations
 
@@ -40,18 +40,19 @@ def astype(
     copy: bool = False,
     device: Device | Sharding | None = None,
 ) -> Array:
-    """Converts `x` to `dtype`.
+    """Converts the elements of `x` to `dtype`.
 
     Args:
       x: an array or scalar.
-      dtype: the default float if None.
-      copy: whether the result must be another array if the dtype is that of `x`.
-      device: where to put it: a Device or a Sharding; where `x` is by default.
+      dtype: the dtype of the result; the default float if None.
+      copy: whether to copy `x` even if it has that dtype already.
+      device: where to put the result: a Device or a Sharding; that of `x` by default.
 
-    Returns: an array of the shape of `x`. Floats are truncated to integers, NaN gives 0.
+    Returns: an array of the shape of `x`. Conversion of floats to integers truncates them, and NaN
+      becomes 0.
 
     Raises:
-      ValueError: if one of the dtypes is that of keys.
+      ValueError: if one of the dtypes is that of PRNG keys.
 
     Example:
       >>> jnp.astype(jnp.array([1.7, -1.7]), jnp.int32)
@@ -81,12 +82,12 @@ def astype(
 
 
 def view(x: Array, dtype: DTypeLike | None) -> Array:
-    """Returns the bytes of `x` read as `dtype`.
+    """Reinterprets the bytes of `x` as `dtype`.
 
-    The last axis takes up the difference in width; it has to be there then.
+    If the width of the dtype changes, so does the size of the last axis, which must then exist.
 
     Raises:
-      ValueError: if the last axis cannot be divided into elements of `dtype`.
+      ValueError: if the last axis does not contain a whole number of elements of `dtype`.
     """
     if dtype is None:
         return x
@@ -132,7 +133,7 @@ def _bits(dtype: np.dtype[Any]) -> int:
 
 
 def _pairs(x: Array) -> Array:
-    """Complex numbers of which `x` holds real and imaginary parts in turn."""
+    """Returns the complex numbers whose real and imaginary parts alternate in `x`."""
     zeros = (0,) * (x.ndim - 1)
     strides = (1,) * (x.ndim - 1) + (2,)
     re, im = (lax_slice(x, (*zeros, k), x.shape, strides) for k in (0, 1))
@@ -140,7 +141,7 @@ def _pairs(x: Array) -> Array:
 
 
 def byteswap(x: Array) -> Array:
-    """Returns the bytes of each element in reversed order; of complex numbers part by part."""
+    """Reverses the bytes of each element, in real and imaginary parts separately."""
     dtype = x.dtype
     if dtypes.issubdtype(dtype, np.complexfloating):
         return binary.complex(byteswap(unary.real(x)), byteswap(unary.imag(x)))
