@@ -1,4 +1,4 @@
-"""`jax.experimental`: features whose interface may change."""
+"""`jax.experimental`: features whose API may change."""
 
 from jitney.core.lazy import attach
 

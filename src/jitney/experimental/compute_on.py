@@ -1,4 +1,4 @@
-"""`jax.experimental.compute_on`: placement of operations. Here they always run on the host."""
+"""`jax.experimental.compute_on`: annotation of operations with the unit that shall compute them."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ def compute_on(
     out_memory_spaces: PyTree = _NOT_GIVEN,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
-    """Returns `f`, whose operations are noted to be computed on `compute_type`.
+    """Returns `f` with its operations annotated to be computed on `compute_type`.
 
-    Values do not depend on it: all is computed on the CPU. Equations record it: `eqn.ctx.compute_type`.
+    The annotation changes no results: everything is computed on the CPU. Equations carry it as
+    `eqn.ctx.compute_type`.
 
     Args:
-      f: takes and returns pytrees of arrays. Left out, a decorator is returned.
-      compute_type: "device_host", "device", "tpu_sparsecore", or "gpu_stream:" and a number.
-      out_memory_spaces: where results lie; all kinds of memory are the host's.
-      compiler_options: of XLA; they mean nothing here.
+      f: a function of pytrees of arrays. If it is omitted, a decorator is returned.
+      compute_type: "device_host", "device", "tpu_sparsecore", or "gpu_stream:" followed by a number.
+      out_memory_spaces: memory spaces of the results; all of them are host memory.
+      compiler_options: options for XLA, which are ignored.
 
     Raises:
       TypeError: if `compute_type` is not a string, or an option is missing.

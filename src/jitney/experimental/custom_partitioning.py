@@ -1,4 +1,4 @@
-"""`jax.experimental.custom_partitioning`: functions with their own partitioning rules."""
+"""`jax.experimental.custom_partitioning`: functions with user-defined partitioning rules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __dir__ = listing(__name__)
 
 
 def _position(number: int, count: int, name: str) -> int:
-    """Returns the position of a static argument among `count`, counted from the end if negative."""
+    """Returns the position of static argument `number`; negative numbers count from the end."""
     if not -count <= number < count:
         raise IndexError(
             f"custom_partitioning: static_argnums has {number}, but {name} was called with {count} "
@@ -41,16 +41,16 @@ def _position(number: int, count: int, name: str) -> int:
     return number % count
 
 
-class custom_partitioning:  # the API's name
-    """A function that is partitioned by a rule of its own when a program is compiled for a mesh.
+class custom_partitioning:  # name required by the API
+    """A function with a user-defined rule for partitioning it when it is compiled for a mesh.
 
-    Evaluated operation by operation, on one device, or within `shard_map`, it is the function itself.
-    It has neither a derivative nor a batching rule: `jax.custom_vjp`, `jax.custom_jvp` and
-    `jax.custom_batching.custom_vmap` around it add them.
+    In eager mode, on a single device and within `shard_map`, the function itself is evaluated. It
+    has neither a derivative nor a batching rule; wrap it in `jax.custom_vjp`, `jax.custom_jvp` or
+    `jax.custom_batching.custom_vmap` to add them.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      static_argnums: which arguments are not arrays, but constants of the program.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      static_argnums: positions of arguments that are compile-time constants instead of arrays.
 
     Example:
       >>> from jax.experimental import custom_partitioning as parts
@@ -89,20 +89,21 @@ class custom_partitioning:  # the API's name
         permutation_factors: tuple[str, ...] = (),
         **factor_sizes: int,
     ) -> Callable[..., Any]:
-        """Sets the partitioning rule. Its functions get the static arguments first.
+        """Sets the partitioning rule. Its functions receive the static arguments first.
 
         Args:
           partition: (mesh, arg_shapes, result_shape) -> (mesh, function, result_shardings,
-            arg_shardings). Shapes are those of the whole arrays, pytrees of `ShapeDtypeStruct`, each
-            with its NamedSharding. The function takes and returns parts, as these shardings cut them;
-            the mesh's axes are named axes in it, as in `shard_map`.
-          infer_sharding_from_operands: function of (mesh, arg_shapes, result_shape) that returns the
-            shardings of the results, where there is no `sharding_rule`.
-          propagate_user_sharding: accepted for compatibility: results are divided as operands are.
+            arg_shardings). The shapes are pytrees of `ShapeDtypeStruct`s of the global arrays, each
+            with its NamedSharding. The function maps shards of the arguments to shards of the
+            results, as the returned shardings define them; the mesh axes are named axes in it, as
+            in `shard_map`.
+          infer_sharding_from_operands: (mesh, arg_shapes, result_shape) -> shardings of the
+            results; used if there is no `sharding_rule`.
+          propagate_user_sharding: accepted for compatibility: results are sharded like operands.
           decode_shardings: accepted for compatibility: shardings are NamedShardings.
-          sharding_rule: which axes of operands and results belong together, as "i k, k j -> i j"; an
-            `SdyShardingRule`; or a function (mesh, operands, results), of types with shapes, that
-            returns either.
+          sharding_rule: correspondence between the axes of operands and results, such as
+            "i k, k j -> i j"; an `SdyShardingRule`; or a function (mesh, operands, results), of
+            types with shapes, that returns either.
           reduction_factors, need_replication_factors, permutation_factors, **factor_sizes: further
             properties of the factors of a rule given as a string: see `SdyShardingRule`.
 

@@ -1,4 +1,4 @@
-"""`jax.experimental.EArray`: an array of an extended dtype, given by the data that it stands for."""
+"""`jax.experimental.EArray`: arrays of extended dtypes, constructed from their underlying data."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 
 class EArray(ArrayImpl):
-    """An array of type `aval` over `data`.
+    """An array of type `aval` with the underlying data `data`.
 
     Args:
-      aval: a type of keys, [*shape], or of plain numbers.
-      data: of keys, the words, uint32 [*shape, words of a key]; otherwise the numbers.
+      aval: an array type, usually of a PRNG key dtype.
+      data: for keys [*shape], their words: uint32 [*shape, words per key]; for other dtypes, the
+        elements.
 
     Raises:
-      TypeError: if `data` are not of the dtype that `aval` needs.
-      ValueError: if they are of another shape.
+      TypeError: if the dtype of `data` does not suit keys of this type.
+      ValueError: if the shape or dtype of the resulting array differs from `aval`.
 
     Example:
       >>> from jax.experimental import EArray

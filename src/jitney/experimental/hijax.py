@@ -1,8 +1,8 @@
-"""`jax.experimental.hijax`: values of users' types in programs, and operations on them.
+"""`jax.experimental.hijax`: user-defined types as values of jaxprs, and operations on them.
 
-A value of such a type, a Python object that stands for some arrays, is one variable of a program, and
-the user defines derivatives and batching of operations on it. Programs are lowered to arrays
-before they are compiled. `docs/hijax.md` shows how.
+A value of such a type is a Python object that represents some arrays. In a jaxpr it is a single
+variable, and users define how operations on it are differentiated and batched. Jaxprs are lowered
+to arrays before they are compiled. See `docs/hijax.md`.
 """
 
 import jitney.ref  # noqa: F401  # types of references describe the methods of these

@@ -1,11 +1,12 @@
-"""Rules of users' operations that are made of other ones, and accumulators of cotangents.
+"""Derivation of rules of users' operations from other rules, and helpers for batching rules.
 
-An operation with `lin` and `linearized` has the other derivatives by
+An operation that defines `lin` and `linearized` derives its other differentiation rules by
 
     jvp = hijax.jvp_from_lin
     vjp_fwd, vjp_bwd_retval = hijax.vjp_from_lin
 
-and one with `jvp` by `linearize_from_jvp` and `vjp_from_jvp`. What is linear in tangents is transposed.
+and one that defines `jvp` by `linearize_from_jvp` and `vjp_from_jvp`. VJPs are computed by
+transposing the function of the tangents.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
     from jitney.core.typing import PyTree
     from jitney.transforms.batch import AxisData
 
-# --- specs of axes --------------------------------------------------------------------------------
+# --- axis specifications --------------------------------------------------------------------------
 
 
 class MappingSpec:
-    """Base of specifications, for a user's type, of the axis that is mapped or scanned."""
+    """Base class of specifications of the mapped or scanned axis of a user-defined type."""
 
 
 # --- derivatives ----------------------------------------------------------------------------------
@@ -40,7 +41,7 @@ def _is_zero(x: object) -> bool:
 
 
 def _with_tangents(nzs_in: PyTree, primals: PyTree, nonzero_tangents: Sequence[Any]) -> PyTree:
-    """Returns tangents like `primals`: given ones where `nzs_in` is true, symbolic zeros elsewhere."""
+    """Returns tangents of `primals`: given ones where `nzs_in` is true, else symbolic zeros."""
     leaves, tree = pytrees.tree_flatten(primals)
     marked = pytrees.broadcast_prefix(nzs_in, primals)
     remaining = iter(nonzero_tangents)
@@ -54,7 +55,7 @@ def _with_tangents(nzs_in: PyTree, primals: PyTree, nonzero_tangents: Sequence[A
 def _transposed(
     prim: HiPrim, linear: Callable[..., PyTree], nzs_in: PyTree, primals: PyTree, out_ct: PyTree
 ) -> PyTree:
-    """Returns operand cotangents: transposes `linear`, of tangents like `primals`, at `out_ct`."""
+    """Returns operand cotangents: the transpose of `linear`, a map of tangents, at `out_ct`."""
     _, tree = pytrees.tree_flatten(primals)
     marked = pytrees.broadcast_prefix(nzs_in, primals)
     avals: list[Any] = [*prim.in_avals_flat]
@@ -82,21 +83,21 @@ def _abstract(aval: Any) -> PyTree:
 
 
 class LinearizeRules(NamedTuple):
-    """`lin` and `linearized` of an operation."""
+    """The rules `lin` and `linearized` of an operation."""
 
     lin: Callable[..., Any]
     linearized: Callable[..., Any]
 
 
 class ReverseRules(NamedTuple):
-    """`vjp_fwd` and `vjp_bwd_retval` of an operation."""
+    """The rules `vjp_fwd` and `vjp_bwd_retval` of an operation."""
 
     vjp_fwd: Callable[..., Any]
     vjp_bwd_retval: Callable[..., Any]
 
 
 def jvp_from_lin(self: HiPrim, primals: PyTree, tangents: PyTree) -> PyTree:
-    """Returns the method `jvp` of an operation with `lin` and `linearized`."""
+    """Computes the JVP of an operation by its `lin` and `linearized`; assign it as its `jvp`."""
     nzs_in = pytrees.tree_map(lambda t: not _is_zero(t), tangents, is_leaf=_is_zero)
     out, residuals, *_ = self.lin(nzs_in, *primals)
     return out, self.linearized(residuals, *tangents)
@@ -111,11 +112,11 @@ def _linearized(self: HiPrim, residuals: PyTree, *tangents: PyTree) -> PyTree:
 
 
 linearize_from_jvp = LinearizeRules(_lin, _linearized)
-"""`lin` and `linearized` of an operation with `jvp`; the residuals are the operands."""
+"""The rules `lin` and `linearized` derived from `jvp`; the residuals are the operands."""
 
 
 class _Marked:
-    """Residuals, and flags of the operands that have a tangent."""
+    """Residuals together with flags for the operands that have a nonzero tangent."""
 
     def __init__(self, nzs_in: PyTree, primals: PyTree, residuals: PyTree) -> None:
         self.nzs_in, self.primals, self.residuals = nzs_in, primals, residuals
@@ -129,7 +130,7 @@ pytrees.register_pytree_node(
 
 
 def _like(marks: tuple[bool, ...], primals: PyTree) -> PyTree:
-    """Returns the flags of operands as a tree like these."""
+    """Returns the flags as a pytree with the structure of `primals`."""
     tree = pytrees.tree_structure(primals)
     return tree.unflatten(marks) if len(marks) == tree.num_leaves else marks
 
@@ -146,7 +147,7 @@ def _vjp_bwd_of_jvp(self: HiPrim, res: _Marked, out_ct: PyTree) -> PyTree:
 
 
 vjp_from_jvp = ReverseRules(_vjp_fwd_of_jvp, _vjp_bwd_of_jvp)
-"""`vjp_fwd` and `vjp_bwd_retval` of an operation with `jvp`."""
+"""The rules `vjp_fwd` and `vjp_bwd_retval` derived from `jvp`."""
 
 
 def _vjp_fwd_of_lin(self: HiPrim, nzs_in: PyTree, *primals: PyTree) -> PyTree:
@@ -162,7 +163,7 @@ def _vjp_bwd_of_lin(self: HiPrim, res: _Marked, out_ct: PyTree) -> PyTree:
 
 
 vjp_from_lin = ReverseRules(_vjp_fwd_of_lin, _vjp_bwd_of_lin)
-"""`vjp_fwd` and `vjp_bwd_retval` of an operation with `lin` and `linearized`."""
+"""The rules `vjp_fwd` and `vjp_bwd_retval` derived from `lin` and `linearized`."""
 
 
 # --- batching -------------------------------------------------------------------------------------
@@ -173,7 +174,7 @@ def _dims_like(trees: PyTree, dims: PyTree) -> list[Any]:
 
 
 def bdims_at_front(axis_data: AxisData, args: PyTree, dims: PyTree) -> PyTree:
-    """Returns `args` with the mapped axis in front; those without it are repeated along a new one."""
+    """Returns `args` with batch dimension 0; values that are not mapped are broadcast."""
     leaves, tree = pytrees.tree_flatten(args)
     moved = [
         move_to(x, d, 0, axis_data.size, axis_data.along)
@@ -183,7 +184,7 @@ def bdims_at_front(axis_data: AxisData, args: PyTree, dims: PyTree) -> PyTree:
 
 
 def unmap_avals(axis_data: AxisData, avals: PyTree, dims: PyTree) -> PyTree:
-    """Returns the types of batches: `avals` with an axis at `dims`, where these are not None."""
+    """Returns the batched types: `avals` with the mapped axis inserted at `dims`, unless None."""
     leaves, tree = pytrees.tree_flatten(avals)
     out: list[Any] = []
     for aval, d in zip(leaves, _dims_like(avals, dims), strict=True):
@@ -199,14 +200,15 @@ def vmap_rule(
     *,
     sum_match: bool = False,
 ) -> Callable[..., Any]:
-    """Returns `f` mapped along the axis of a rule for batches.
+    """Returns `f` mapped over the axis of a batching rule.
 
     Args:
-      axis_data: the axis.
-      f: a function of arrays.
-      in_axes: where its arguments have the axis; None without.
-      out_axes: the axis of each result; None without.
-      sum_match: whether mapped results whose `out_axes` is None are summed over the axis.
+      axis_data: size and name of the mapped axis.
+      f: a function of pytrees of arrays.
+      in_axes: the batch dimension of each argument; None if it is not mapped.
+      out_axes: the batch dimension of each result; None for a result that is not mapped.
+      sum_match: whether mapped results whose `out_axes` is None are summed over the axis, instead
+        of being an error.
     """
 
     def batched(*args: PyTree) -> PyTree:
@@ -240,13 +242,13 @@ def vmap_rule(
 
 
 def _one_of(zero: Zero, dim: int | None, axis_data: AxisData) -> Zero:
-    """Returns the symbolic zero of one element of a batch."""
+    """Returns the symbolic zero of one example of a batch."""
     aval: Any = zero.aval
     return zero if dim is None else Zero(aval.dec_rank(axis_data.size, dim))
 
 
 def _placed(x: Any, dim: int | None, dest: int | None, axis_data: AxisData, sums: bool) -> PyTree:
-    """Returns a result with its axis at `dest`, or summed over it."""
+    """Returns a result with its batch dimension moved to `dest`, or summed over if that is None."""
     if isinstance(x, Zero):
         aval: Any = x.aval
         return x if dest is None else Zero(aval.inc_rank(axis_data.size, dest))

@@ -1,10 +1,10 @@
-"""Primitives between an array on a mesh of several processes and the part that a process has.
+"""Primitives that convert between global arrays and the local data of each process.
 
-    host_local_array_to_global_array    parts -> the whole
-    global_array_to_host_local_array    the whole -> parts: the transpose, and the inverse
+    host_local_array_to_global_array    local data -> global array
+    global_array_to_host_local_array    global array -> local data: the transpose, and the inverse
 
-Outside of programs they move arrays (`multihost_utils`). Within a program they do nothing in one
-process: where values lie is the compiler's choice.
+In eager mode they move arrays (`multihost_utils`). In a compiled program of a single process they
+are the identity, since the compiler chooses shardings; programs over several processes reject them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ global_array_to_host_local_array_p = declare("global_array_to_host_local_array",
 
 
 def _parts(mesh: Mesh, spec: PartitionSpec, ndim: int) -> list[int]:
-    """Returns among how many processes each axis is divided."""
+    """Returns the number of processes among which each axis is sharded."""
     if len(spec) > ndim:
         raise ValueError(
             f"a PartitionSpec has at most an entry for each axis, but {spec} is of one of {ndim} axes"
@@ -52,7 +52,7 @@ def _parts(mesh: Mesh, spec: PartitionSpec, ndim: int) -> list[int]:
 def ltg_abstract_eval(
     arr: AbstractValue, *, global_mesh: Mesh, pspec: PartitionSpec
 ) -> ShapedArray:
-    """Returns the type of the whole whose parts are of type `arr`."""
+    """Returns the type of the global array whose local data have type `arr`."""
     assert isinstance(arr, ShapedArray), arr
     parts = _parts(global_mesh, pspec, arr.ndim)
     return arr.update(shape=tuple([n * m for n, m in zip(arr.shape, parts, strict=True)]))
@@ -61,7 +61,7 @@ def ltg_abstract_eval(
 def gtl_abstract_eval(
     arr: AbstractValue, *, global_mesh: Mesh, pspec: PartitionSpec
 ) -> ShapedArray:
-    """Returns the type of the part of an array of type `arr` that each process has."""
+    """Returns the type of the local data of each process of a global array of type `arr`."""
     assert isinstance(arr, ShapedArray), arr
     parts = _parts(global_mesh, pspec, arr.ndim)
     return arr.update(shape=tuple([n // m for n, m in zip(arr.shape, parts, strict=True)]))
@@ -75,12 +75,14 @@ def ltg_batcher(
     global_mesh: Mesh,
     pspec: PartitionSpec,
 ) -> Any:
-    """Batches the first of the two primitives: the batch axis is whole, or along `spmd_axis_name`.
+    """Batches `host_local_array_to_global_array`.
+
+    The batch dimension is replicated, or sharded along `spmd_axis_name` if that is given.
 
     Args:
-      insert_axis: accepted, and not read: all axes of batches are inserted.
-      axis_data, vals_in, dims_in: as of batching rules.
-      global_mesh, pspec: parameters of the primitive.
+      insert_axis: accepted for compatibility: the batch dimension is always inserted in `pspec`.
+      axis_data, vals_in, dims_in: the arguments of a batching rule.
+      global_mesh, pspec: the parameters of the primitive.
     """
     return _batched(
         host_local_array_to_global_array_p, axis_data, vals_in, dims_in, global_mesh, pspec
@@ -105,7 +107,7 @@ def _batched(
 def host_local_array_to_global_array_impl(
     arr: Value, *, global_mesh: Mesh, pspec: PartitionSpec
 ) -> Any:
-    """Returns the whole whose part of this process is `arr`; float0 arrays as False."""
+    """Returns the global array with local data `arr`; float0 arrays become zeros of dtype bool."""
     place = NamedSharding(global_mesh, pspec)
     if getattr(arr, "dtype", None) == dtypes.float0:
         arr = np.zeros(np.shape(arr), bool)
@@ -119,7 +121,10 @@ def host_local_array_to_global_array_impl(
 def global_array_to_host_local_array_impl(
     arr: Value, *, global_mesh: Mesh, pspec: PartitionSpec
 ) -> Any:
-    """Returns this process's part of the whole; arrays of a mesh of one process stay as they are."""
+    """Returns the local data of this process, as an array on its devices of `global_mesh`.
+
+    Arrays on a mesh of a single process are returned unchanged.
+    """
     if not global_mesh.is_multi_process:
         if isinstance(arr, Array):
             return arr

@@ -1,11 +1,11 @@
-"""`jax.experimental.jet`: derivatives of higher order, all at once, by Taylor series.
+"""`jax.experimental.jet`: higher-order derivatives by Taylor-mode automatic differentiation.
 
-`jet` pushes a curve through a function: from the derivatives of x(t) at t = 0 it computes those of
-f(x(t)). Nested `jvp`s would do the same at a cost that doubles with each order; here it grows with
-the square of the order. The rules stand beside the primitives; begin with `transforms/jet.py`.
+`jet` propagates a curve through a function: given the derivatives of x(t) at t = 0, it computes
+those of f(x(t)). The cost grows with the square of the order, whereas that of nested `jvp`s doubles
+with each order. The rules are defined beside the primitives; start reading at `transforms/jet.py`.
 
-Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., chapter 13; M. J. Bettencourt,
-M. J. Johnson, D. Duvenaud, Taylor-Mode Automatic Differentiation for Higher-Order Derivatives in JAX,
+Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., chapter 13; M. J. Bettencourt, M.
+J. Johnson, D. Duvenaud, Taylor-Mode Automatic Differentiation for Higher-Order Derivatives in JAX,
 NeurIPS 2019 workshop on program transformations.
 """
 
@@ -41,18 +41,18 @@ if not TYPE_CHECKING:  # type checkers would accept any name
 
 
 class ZeroTerm:
-    """A term that is zero, as `zero_term`: of any shape."""
+    """The type of `zero_term`: a series term that is zero, of any shape."""
 
 
 class ZeroSeries:
-    """A series of which all terms are zero, as `zero_series`: of any length."""
+    """The type of `zero_series`: a series whose terms are all zero, of any length."""
 
 
 zero_term = ZeroTerm()
 zero_series = ZeroSeries()
 
 call_param_updaters: dict[Primitive, Callable[..., Any]] = {}
-"""Empty, for compatibility: calls of programs have rules as all primitives do."""
+"""Empty, for compatibility: primitives that call jaxprs have rules like all others."""
 
 
 # --- the transformation ---------------------------------------------------------------------------
@@ -66,22 +66,22 @@ def jet(
     factorial_scaled: bool = True,
     **_: Any,
 ) -> tuple[Any, Any]:
-    """Returns the value and derivatives of `fun` along a curve x(t), at t = 0.
+    """Returns the value and the derivatives of `fun` along a curve x(t), at t = 0.
 
     Args:
-      fun: takes arrays and returns a pytree of arrays.
+      fun: a function of arrays that returns a pytree of arrays.
       primals: x(0): a tuple of arrays or scalars, one for each argument.
       series: for each argument the list of its derivatives x'(0), x''(0), ...: arrays of the shape
-        and dtype of the argument. All lists are of one length n; `zero_series` stands for zeros.
-      factorial_scaled: whether series hold derivatives; else they hold the coefficients of powers of t,
-        that is derivatives divided by k!.
+        and dtype of the argument. All lists have the same length n; `zero_series` stands for zeros.
+      factorial_scaled: whether series contain derivatives, or Taylor coefficients, which are the
+        derivatives of order k divided by k!.
 
-    Returns: (f(x(0)), derivatives of orders 1 ... n of f(x(t)) at 0): the second is of the structure
-      of the first with a list of n arrays for each leaf.
+    Returns: (f(x(0)), derivatives of orders 1 ... n of f(x(t)) at 0): the latter has the structure
+      of the former with a list of n arrays for each leaf.
 
     Raises:
       ValueError: if an argument or a term is not an array, or if lists of terms differ in length.
-      NotImplementedError: if an operation has neither a rule nor a derivative.
+      NotImplementedError: if an operation has neither a jet rule nor a JVP rule.
 
     Example:
       >>> from jitney.experimental.jet import jet
@@ -144,14 +144,14 @@ def _listed(terms: PyTree, order: int) -> list[Any]:
 
 
 def _coefficient(term: PyTree, primal: ArrayLike, k: int, factorial_scaled: bool) -> Any:
-    """Returns a user's term as a coefficient."""
+    """Converts a term of a user's series to a Taylor coefficient."""
     if isinstance(term, ZeroTerm):
         return Zero.from_primal_value(primal)
     return jnp.asarray(term) / math.factorial(k) if factorial_scaled else as_value(term)
 
 
 def _shown(term: PyTree, primal: ArrayLike, k: int, factorial_scaled: bool) -> Any:
-    """Returns a coefficient as a user's term."""
+    """Converts a Taylor coefficient to a term of a user's series."""
     if isinstance(term, Zero):
         term = jnp.zeros_like(primal)
     return term * float(math.factorial(k)) if factorial_scaled else term
@@ -165,12 +165,12 @@ def jet2(
     factorial_scaled: bool = False,
     **_: Any,
 ) -> tuple[Any, Any]:
-    """Computes `jet` with series of coefficients of powers, unless `factorial_scaled`."""
+    """Computes `jet`, by default with series of Taylor coefficients instead of derivatives."""
     return jet(fun, primals, series, factorial_scaled=factorial_scaled)
 
 
 def fact(n: ArrayLike) -> Any:
-    """Computes n! as a float; gamma(n + 1) for numbers that are not integers."""
+    """Computes n! as a float, as gamma(n + 1) for arguments that are not Python integers."""
     if isinstance(n, int):
         return jnp.asarray(float(math.factorial(n)))
     return lax.exp(lax.lgamma(jnp.asarray(n) + 1.0))
@@ -180,7 +180,7 @@ def fact(n: ArrayLike) -> Any:
 
 
 def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Adapts a user's rule, which takes arrays and may return `zero_series` or `zero_term`."""
+    """Adapts a user's rule, a function of arrays that may return `zero_series` or `zero_term`."""
 
     def adapted(primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any) -> Any:
         order = len(series[0])
@@ -207,7 +207,7 @@ def _from_user(terms: PyTree, primal: ArrayLike, order: int) -> list[Any]:
 
 
 def _handed_out(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a rule that takes arrays, `zero_series` and `zero_term`, and returns arrays."""
+    """Returns a rule in the form that users call: it accepts `zero_series`, and returns arrays."""
     user_rule = getattr(rule, "user_rule", None)
     if user_rule is not None:
         return user_rule
@@ -230,31 +230,31 @@ def _handed_out(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 jet_rules = RuleTable("jet", adapt=_adapted, show=_handed_out)
-"""primitive -> rule(primals, series, **params), which returns (result, its terms).
+"""Maps a primitive to rule(primals, series, **params) -> (result, its series).
 
-Terms are coefficients of powers, of which a rule is given arrays. A primitive with multiple results
-returns a sequence of each. A primitive that is not here is differentiated again and again, by its
-forward derivative.
+Series contain Taylor coefficients, and those of the operands are arrays. A primitive with multiple
+results returns sequences of results and of series. A primitive without an entry is differentiated
+repeatedly by its JVP rule.
 """
 
 
 def deflinear(prim: Primitive) -> None:
-    """Sets the rule of a linear operation, which is applied to each term."""
+    """Sets the jet rule of a linear operation, which is applied to each term."""
     prim.replace_rule("jet", series_of.linear(prim))
 
 
 def defzero(prim: Primitive) -> None:
-    """Sets the rule of an operation whose derivative is zero wherever it exists."""
+    """Sets the jet rule of an operation whose derivative is zero wherever it exists."""
     prim.replace_rule("jet", series_of.constant(prim))
 
 
 def def_deriv(prim: Primitive, deriv: Callable[..., Any]) -> None:
-    """Sets the rule of an operation on one operand, whose derivative is `deriv`(x)."""
+    """Sets the jet rule of a unary operation with derivative `deriv(x)`."""
     prim.replace_rule("jet", _by_slope(prim, deriv))
 
 
 def def_comp(prim: Primitive, comp: Callable[..., Any], **kwargs: PyTree) -> None:
-    """Sets the rule of an operation that equals `comp`(*operands, **kwargs), made of others."""
+    """Sets the jet rule of an operation that equals the composite `comp(*operands, **kwargs)`."""
 
     def by_operations(primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any) -> Any:
         order = len(series[0])
@@ -284,7 +284,7 @@ def _apply(
 def linear_prop(
     prim: Primitive, primals_in: Sequence[ArrayLike], series_in: Sequence[PyTree], **params: Any
 ) -> Any:
-    """Returns the result and terms of a linear operation."""
+    """Returns the result and the series of a linear operation."""
     return _apply(series_of.linear(prim), primals_in, series_in, params)
 
 
@@ -301,18 +301,18 @@ def deriv_prop(
     primals_in: Sequence[ArrayLike],
     series_in: Sequence[PyTree],
 ) -> tuple[Any, Any]:
-    """Returns the result and terms of an operation on one operand whose derivative is `deriv`."""
+    """Returns the result and the series of a unary operation with derivative `deriv`."""
     return _apply(_by_slope(prim, deriv), primals_in, series_in, {})
 
 
-# --- stages of wrapped functions -------------------------------------------------------------------
+# --- transformations of wrapped functions ----------------------------------------------------------
 
 
 @lu.transformation2
 def jet_fun(
     f: Callable[..., Any], order: int, primals: Sequence[ArrayLike], series: Sequence[PyTree]
 ) -> Any:
-    """`f`, a function of flat values that returns a sequence: (results, their coefficients)."""
+    """Evaluates `f`, a function of flat values, on series: (results, their coefficients)."""
     values = [as_value(x) for x in primals]
     terms = [_from_user(ts, x, order) for ts, x in zip(series, values, strict=True)]
     outs, out_terms = jet_flat(f, values, terms, order)
@@ -327,7 +327,7 @@ def jet_subtrace(
     primals: Sequence[ArrayLike],
     series: Sequence[PyTree],
 ) -> Any:
-    """`jet_fun` under a tag of the caller's; terms may stay symbolic zeros."""
+    """Evaluates `f` as `jet_fun` does, under the caller's tag; zero terms stay symbolic."""
     trace = JetTrace(tag, state.trace, order)
     args = [trace.wrap(x, _from_user(ts, x, order)) for x, ts in zip(primals, series, strict=True)]
     with set_current_trace(trace):
@@ -342,9 +342,9 @@ def jet_subtrace(
 def traceable(
     f: Callable[..., Any], store: lu.Store, in_tree: PyTreeDef, *leaves: ArrayLike
 ) -> list[Any]:
-    """Returns `f`(primals, series), which returns such a pair, as a function of flat values.
+    """Calls `f(primals, series)` on flat values, and returns its results as flat values.
 
-    The side result is the structure of the result.
+    The structure of the results is stored in `store`.
     """
     flat, out_tree = pytrees.tree_flatten(f(*pytrees.tree_unflatten(in_tree, leaves)))
     store.store(out_tree)

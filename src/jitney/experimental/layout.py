@@ -1,4 +1,4 @@
-"""`jax.experimental.layout`: the order of an array's axes in memory, and where the array is."""
+"""`jax.experimental.layout`: the order of an array's axes in memory, combined with its sharding."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
 
 def with_layout_constraint(x: PyTree, layouts: PyTree) -> Any:
-    """Returns `x`; programs show the requested layouts of its arrays.
+    """Returns `x`, and records the requested layouts of its arrays in jaxprs.
 
-    Arrays here lie row by row: values, and where they lie, do not depend on it.
+    All arrays are stored in row-major order here; the constraint changes neither values nor
+    layouts.
 
     Args:
       x: a pytree of arrays.
-      layouts: a `Layout` for each, or a prefix of the tree.
+      layouts: a `Layout` for each array, or a prefix of such a pytree.
 
     Raises:
-      ValueError: if a leaf of `layouts` is not a Layout, or is for another number of axes, or the tree
-        is not a prefix.
+      ValueError: if a leaf of `layouts` is not a Layout or is for another number of axes, or if the
+        pytree is not a prefix.
 
     Example:
       >>> from jax.experimental.layout import Layout, with_layout_constraint

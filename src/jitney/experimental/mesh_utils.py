@@ -1,7 +1,7 @@
-"""`jax.experimental.mesh_utils`: arrays of devices for meshes.
+"""`jax.experimental.mesh_utils`: arrangements of devices for meshes.
 
-CPU devices are all alike and share one memory, so their order is that of their numbers. Devices of
-several processes can be laid out so that axes that change the process come first.
+CPU devices are all alike and share one memory, so they are arranged in order of their ids. Devices
+of several processes can be arranged so that only chosen mesh axes cross process boundaries.
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ from jitney.runtime import client
 from jitney.runtime.device import Device
 
 device_kind_handler_dict: dict[str, Callable[..., np.ndarray | None]] = {}
-"""Kind of device -> function (mesh_shape, devices, contiguous_submeshes=) -> their array, or None."""
+"""Maps a kind of device to a function that arranges such devices.
+
+The function is called with (mesh_shape, devices, contiguous_submeshes=...) and returns an array of
+devices, or None for the default order.
+"""
 
 
 def create_device_mesh(
@@ -32,13 +36,14 @@ def create_device_mesh(
     """Returns devices as an array of shape `mesh_shape`.
 
     Args:
-      mesh_shape: sizes of the mesh.
-      devices: all devices by default.
-      contiguous_submeshes: for functions in `device_kind_handler_dict`.
-      allow_split_physical_axes: accepted for compatibility: there is no network of links to be split.
+      mesh_shape: sizes of the mesh axes.
+      devices: the devices; by default all of them.
+      contiguous_submeshes: passed to the functions in `device_kind_handler_dict`.
+      allow_split_physical_axes: accepted for compatibility: CPU devices have no interconnect
+        topology.
 
     Raises:
-      ValueError: if the mesh has another number of devices.
+      ValueError: if the number of devices differs from the size of the mesh.
 
     Example:
       >>> from jax.experimental import mesh_utils
@@ -69,20 +74,25 @@ def create_hybrid_device_mesh(
     should_sort_granules_by_key: bool = True,
     allow_split_physical_axes: bool = False,
 ) -> np.ndarray:
-    """Returns devices as an array in which slow links are crossed along given axes alone.
+    """Returns devices as an array for a mesh whose axes combine fast and slow links.
+
+    A granule is a group of devices that are connected by fast links. Axis k of the result has size
+    dcn_mesh_shape[k] * mesh_shape[k]; only the first factor crosses slow links. The shorter shape
+    is padded with ones in front.
 
     Args:
-      mesh_shape: sizes of the mesh of one granule: the devices between which links are fast.
-      dcn_mesh_shape: sizes of the mesh of granules. The result's sizes are the products.
-      devices: all devices by default.
-      process_is_granule: whether a granule is the devices of a process, as it is for CPUs; otherwise
-        those with one `slice_index`.
-      should_sort_granules_by_key: whether granules come in the order of these numbers, or as in
-        `devices`.
+      mesh_shape: sizes of the mesh axes within a granule.
+      dcn_mesh_shape: sizes of the mesh axes across granules.
+      devices: the devices; by default all of them.
+      process_is_granule: whether granules are the devices of one process, as needed for CPUs;
+        otherwise they are devices of equal `slice_index`.
+      should_sort_granules_by_key: whether granules are sorted by process or slice index; otherwise
+        they are in the order of `devices`.
       allow_split_physical_axes: accepted for compatibility.
 
     Raises:
-      ValueError: if devices have no such number, or there are more or fewer of them, or of granules.
+      ValueError: if a device has no such index, or if the number of granules or of the devices in
+        one differs from the size of the mesh.
     """
     chosen = list(client.client().devices() if devices is None else np.asarray(devices).flat)
     attribute = "process_index" if process_is_granule else "slice_index"

@@ -1,8 +1,8 @@
 """`jax.experimental.multihost_utils`: communication among the processes of a program.
 
-All processes (`jax.distributed.initialize`) come to the same calls in the same order; a difference is
-an error in all of them. A single process communicates with no other, and does not wait. Libraries call
-these functions, in one process as in many: for checkpoints, above all.
+All processes (`jax.distributed.initialize`) must make the same calls in the same order; a mismatch
+is an error in all of them. In a program of a single process the calls return immediately, so that
+libraries can use them unconditionally, for checkpoints above all.
 """
 
 from __future__ import annotations
@@ -44,16 +44,17 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
 
     Args:
       in_tree: a pytree of arrays and scalars, of the same shapes in all processes.
-      tiled: whether the processes' arrays are joined along their first axis, and not along a new one.
+      tiled: whether the arrays are concatenated along their first axis, instead of stacked along a
+        new one.
 
-    Returns: a pytree of NumPy arrays. One of shape [...] becomes [processes, ...]; if `tiled`, one of
-    shape [n, ...] becomes [processes * n, ...]. Of an array on devices of several processes, which
-    has to be `tiled`, it is the whole.
+    Returns: a pytree of NumPy arrays. An array of shape [...] becomes [processes, ...]; if `tiled`,
+      one of shape [n, ...] becomes [processes * n, ...]. A global array, whose shards are on
+      devices of several processes, must be `tiled`; its result is the complete array.
 
     Raises:
-      TypeError: if a leaf is a tracer, or an array of keys.
-      ValueError: if an array on devices of several processes is not to be tiled.
-      RuntimeError: if processes have arrays of different shapes or dtypes.
+      TypeError: if a leaf is a tracer or an array of keys.
+      ValueError: if there is a global array and `tiled` is false.
+      RuntimeError: if shapes or dtypes differ between processes.
 
     Example:
       >>> multihost_utils.process_allgather(jnp.arange(3))
@@ -78,13 +79,13 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
 
 
 def _global_array(x: ArrayImpl) -> np.ndarray:
-    """Returns all of a distributed array, also where this process has no part of it."""
+    """Returns the complete contents of a global array, even if no shard is in this process."""
     everywhere = Mesh(np.array(client.client().devices(), object), ("devices",))
     return np.asarray(x.placed(NamedSharding(everywhere, PartitionSpec())))
 
 
 def _local_array(leaf: PyTree) -> np.ndarray:
-    """Returns a leaf as a NumPy array, of a canonical dtype if there are other processes."""
+    """Returns a leaf as a NumPy array, of canonical dtype if there are several processes."""
     local = np.asarray(leaf)
     if processes.size() == 1:
         return local
@@ -96,19 +97,19 @@ def _type_text(x: np.ndarray) -> str:
 
 
 def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTree:
-    """Sends the values of one process to every process.
+    """Sends the values of one process to all processes.
 
     Args:
       in_tree: a pytree of arrays and scalars, of the same shapes in all processes.
-      is_source: whether this process is the source; by default the first one is.
+      is_source: whether this process is the source; by default process 0 is.
 
-    Returns: a pytree of NumPy arrays, those of the source. A single process gets its own
-    values, whatever `is_source` is.
+    Returns: a pytree of NumPy arrays with the values of the source. A single process gets its own
+      values regardless of `is_source`.
 
     Raises:
-      TypeError: if a leaf is a tracer, or an array of keys.
-      ValueError: if there is not one source among several processes.
-      RuntimeError: if processes have arrays of different shapes or dtypes.
+      TypeError: if a leaf is a tracer or an array of keys.
+      ValueError: unless exactly one of several processes is the source.
+      RuntimeError: if shapes or dtypes differ between processes.
 
     Example:
       >>> multihost_utils.broadcast_one_to_all({"step": 3})
@@ -133,14 +134,14 @@ def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTr
 
 
 def sync_global_devices(name: str) -> None:
-    """Waits until all processes have come here.
+    """Waits until all processes have reached this barrier.
 
     Args:
-      name: of this place in the program; processes that wait at another one are an error.
+      name: name of the barrier, which must be the same in all processes.
 
     Raises:
       TypeError: if `name` is not a string.
-      AssertionError: in all processes, if they have come to different places.
+      AssertionError: in all processes, if their barriers have different names.
 
     Example:
       >>> multihost_utils.sync_global_devices("the checkpoint is written")
@@ -159,15 +160,15 @@ def sync_global_devices(name: str) -> None:
 
 
 def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:
-    """Checks that all processes have the same numbers.
+    """Checks that values are the same in all processes.
 
     Args:
       in_tree: a pytree of arrays and scalars, of the same shapes in all processes.
-      fail_message: what the error begins with.
+      fail_message: start of the error message.
 
     Raises:
-      AssertionError: if they have not. NaN is not equal to itself, so it is an error in one process,
-        too.
+      AssertionError: if the values differ. NaN is not equal to itself, so it is an error even in a
+        single process.
 
     Example:
       >>> multihost_utils.assert_equal({"seed": 17}, "seeds")
@@ -182,12 +183,12 @@ def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:
 
 
 def reached_preemption_sync_point(step_id: int) -> bool:
-    """Returns whether to save state now because a process is about to be preempted.
+    """Returns whether to save state, since a process is about to be preempted: always False.
 
-    Processes started by MPI get no notice of preemption, so the result is always False.
+    Processes started by MPI get no notice of preemption.
 
     Args:
-      step_id: the number of the step that all processes have come to.
+      step_id: number of the step that all processes have reached.
 
     Example:
       >>> multihost_utils.reached_preemption_sync_point(100)
@@ -197,24 +198,25 @@ def reached_preemption_sync_point(step_id: int) -> bool:
 
 
 class ProcessFailureError(Exception):
-    """A process that others relied on has failed.
+    """The failure of a process that others depend on.
 
-    Libraries catch it. It is never raised here: a process that fails ends all others, too.
+    It exists for libraries that catch it, and is never raised here: a process that fails terminates
+    all others.
     """
 
 
 @contextlib.contextmanager
 def live_devices(devices: Sequence[Device]) -> Generator[list[Device]]:
-    """Returns a context for work on the devices of live processes; it yields these devices.
+    """Returns a context manager that yields those of the given devices whose processes are live.
 
-    All processes enter it, and come to its end. If one of them fails all end, so those that are left
-    have all devices.
+    All processes must enter and leave the context. A process that fails terminates all others, so
+    the devices are always complete.
 
     Args:
-      devices: the devices that the work is to be done on.
+      devices: the devices to be used.
 
     Raises:
-      RuntimeError: if processes have come to something else, or give other devices.
+      RuntimeError: if other processes make another call, or pass other devices.
 
     Example:
       >>> with multihost_utils.live_devices(jax.devices()) as devices:
@@ -230,20 +232,20 @@ def live_devices(devices: Sequence[Device]) -> Generator[list[Device]]:
 def host_local_array_to_global_array(
     local_inputs: PyTree, global_mesh: Mesh, pspecs: PyTree
 ) -> PyTree:
-    """Assembles global arrays from the parts that processes have.
+    """Assembles global arrays from the local data of all processes.
 
     Args:
-      local_inputs: a pytree of arrays and scalars: this process's parts.
-      global_mesh: the devices that the arrays are to lie on.
-      pspecs: a `PartitionSpec`, or a prefix of the tree of them: how they are divided.
+      local_inputs: a pytree of arrays and scalars: the data of this process.
+      global_mesh: mesh of the global arrays.
+      pspecs: shardings: a pytree of `PartitionSpec`s, or a prefix of such a pytree.
 
-    Returns: a pytree of arrays on `global_mesh`: along axes that are divided among processes they are
-    as long as all parts together.
+    Returns: a pytree of arrays on `global_mesh`. The size of an axis that is sharded among
+      processes is the sum of the local sizes.
 
     Raises:
       TypeError: if `global_mesh` is not a mesh of devices.
-      ValueError: if `pspecs` is not a prefix of the tree, has None for an array, or an array cannot be
-        divided so.
+      ValueError: if `pspecs` is not a prefix of the pytree or has None for an array, or if an array
+        cannot be sharded as requested.
 
     Example:
       >>> mesh = jax.make_mesh((1,), ("x",))
@@ -265,20 +267,21 @@ def host_local_array_to_global_array(
 def global_array_to_host_local_array(
     global_inputs: PyTree, global_mesh: Mesh, pspecs: PyTree
 ) -> PyTree:
-    """Returns this process's parts of global arrays.
+    """Returns the local data of this process of global arrays.
 
     Args:
       global_inputs: a pytree of arrays and scalars.
-      global_mesh: the devices that arrays lie on.
-      pspecs: a `PartitionSpec`, or a prefix of the tree of them: how they are divided.
+      global_mesh: mesh of the global arrays.
+      pspecs: shardings: a pytree of `PartitionSpec`s, or a prefix of such a pytree.
 
-    Returns: a pytree of arrays on the devices of `global_mesh` that are this process's. Where these are
-    all, arrays stay as they are; NumPy arrays and scalars are put on `global_mesh`.
+    Returns: a pytree of arrays on the devices of `global_mesh` that belong to this process. If all
+      of them do, arrays are returned unchanged, and NumPy arrays and scalars are put on
+      `global_mesh`.
 
     Raises:
       TypeError: if `global_mesh` is not a mesh of devices.
-      ValueError: if `pspecs` is not a prefix of the tree, has None for an array, or a NumPy array
-        cannot be divided so.
+      ValueError: if `pspecs` is not a prefix of the pytree or has None for an array, or if a NumPy
+        array cannot be sharded as requested.
 
     Example:
       >>> mesh = jax.make_mesh((1,), ("x",))
@@ -304,7 +307,7 @@ def _map_with_places(
     mesh: Mesh,
     pspecs: PyTree,
 ) -> PyTree:
-    """Returns the tree of leaves that `move` has moved, each as its spec says; None stays."""
+    """Applies `move` to each leaf with its PartitionSpec; leaves that are None stay None."""
     if not isinstance(mesh, Mesh):
         raise TypeError(f"{asked_by}: global_mesh is a Mesh of devices, not {mesh!r}")
     leaves, structure = pytrees.tree_flatten(tree, is_leaf=_is_none)

@@ -1,8 +1,9 @@
-"""`jax.experimental.ode`: initial value problems, by the method of Dormand and Prince.
+"""`jax.experimental.ode`: initial value problems, solved by the Dormand-Prince method.
 
-`odeint` chooses its steps by the error of the embedded formula of order 4; values at the times asked
-for come from a polynomial through both ends and the middle of a step. Its reverse derivative solves the
-adjoint equation backwards, so that no steps are kept.
+`odeint` adapts its step size to the error estimate of the embedded formula of order 4. Results at
+the requested times are interpolated by a polynomial through both ends and the midpoint of a step.
+The derivative in reverse mode solves the adjoint equation backwards in time, so no steps are
+stored.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
-# Nodes, stages, and weights of the results of orders 5 and (as a difference) 4.
+# Nodes, stages, weights of the result of order 5, and its difference from that of order 4.
 _NODES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 _STAGES = (
     (1 / 5,),
@@ -55,7 +56,7 @@ _ERROR = (
     11 / 84 - 649 / 6300,
     -1 / 60,
 )
-# Weights of the value in the middle of a step (Shampine's formula of order 4).
+# Weights of the value at the midpoint of a step (Shampine's formula of order 4).
 _MIDDLE = (
     6025192743 / 30085553152 / 2,
     0.0,
@@ -73,7 +74,7 @@ def _weights(values: Sequence[float], like: Any) -> Any:
 
 
 def abs2(x: Array) -> Any:
-    """Returns the square of the absolute value."""
+    """Computes the squared absolute value."""
     if jnp.iscomplexobj(x):
         return jnp.real(x) ** 2 + jnp.imag(x) ** 2
     return x**2
@@ -82,7 +83,7 @@ def abs2(x: Array) -> Any:
 def ravel_first_arg(
     f: Callable[..., Any], unravel: Callable[[Array], PyTree], debug_info: Any = None
 ) -> Callable[..., Any]:
-    """Returns `f` with its first argument, and its result, as vectors."""
+    """Returns `f` with its first argument and its result flattened to vectors."""
 
     def raveled(vector: Any, *args: PyTree) -> Any:
         return ravel_pytree(f(unravel(vector), *args))[0]
@@ -91,7 +92,10 @@ def ravel_first_arg(
 
 
 def interp_fit_dopri(y0: PyTree, y1: ArrayLike, k: Array, dt: ArrayLike) -> Any:
-    """Returns the polynomial through a step with slopes `k`, as `fit_4th_order_polynomial`."""
+    """Returns the coefficients of the interpolating polynomial of a Dormand-Prince step.
+
+    They are those of `fit_4th_order_polynomial`, computed from the slopes `k` of all stages.
+    """
     y_mid = y0 + dt * jnp.dot(_weights(_MIDDLE, y0), k)
     return jnp.asarray(fit_4th_order_polynomial(y0, y1, y_mid, k[0], k[-1], dt))
 
@@ -99,12 +103,12 @@ def interp_fit_dopri(y0: PyTree, y1: ArrayLike, k: Array, dt: ArrayLike) -> Any:
 def fit_4th_order_polynomial(
     y0: PyTree, y1: ArrayLike, y_mid: Any, dy0: Any, dy1: Any, dt: ArrayLike
 ) -> Any:
-    """Returns coefficients, highest first, of the polynomial on [0, 1] with these values and slopes.
+    """Returns the coefficients, highest first, of a quartic on [0, 1] with given values and slopes.
 
     Args:
       y0, y_mid, y1: values at 0, 1/2 and 1.
-      dy0, dy1: slopes at 0 and 1, times 1/dt.
-      dt: length of the step.
+      dy0, dy1: derivatives with respect to time at 0 and 1.
+      dt: length of the step, by which time is scaled to [0, 1].
     """
     left, right = dt * dy0, dt * dy1
     a = -2.0 * left + 2.0 * right - 8.0 * y0 - 8.0 * y1 + 16.0 * y_mid
@@ -126,9 +130,10 @@ def initial_step_size(
     atol: float,
     f0: Array,
 ) -> Any:
-    """Returns a first step by the sizes of the value, its slope and the change of the slope.
+    """Returns an initial step size from the norms of the value, its slope and the slope's change.
 
-    See E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, section II.4.
+    See E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, section
+    II.4.
     """
     dtype = y0.dtype
     scale = atol + jnp.abs(y0) * rtol
@@ -148,7 +153,7 @@ def initial_step_size(
 def runge_kutta_step(
     func: Callable[..., Any], y0: PyTree, f0: Array, t0: ArrayLike, dt: ArrayLike
 ) -> Any:
-    """Computes one step: (value, slope there, error estimate, slopes of all stages)."""
+    """Computes one step: (value, slope at its end, error estimate, slopes of all stages)."""
     slopes = [f0]
     for node, stage in zip(_NODES, _STAGES, strict=True):
         y = y0 + dt * jnp.dot(_weights(stage, f0), jnp.stack(slopes))
@@ -162,7 +167,7 @@ def runge_kutta_step(
 def mean_error_ratio(
     error_estimate: Array, rtol: float, atol: float, y0: PyTree, y1: ArrayLike
 ) -> Any:
-    """Returns the error as a multiple of the tolerance: root mean square over the elements."""
+    """Computes the root mean square of the error estimate relative to the tolerance."""
     limit = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
     ratio = error_estimate / limit.astype(error_estimate.dtype)
     return jnp.sqrt(jnp.mean(abs2(ratio)))
@@ -176,15 +181,15 @@ def optimal_step_size(
     dfactor: float = 0.2,
     order: float = 5.0,
 ) -> Any:
-    """Returns the next step, by the error of the last one.
+    """Computes the next step size from the error of the last step.
 
     Args:
-      last_step: the last step.
+      last_step: size of the last step.
       mean_error_ratio: its error as a multiple of the tolerance.
-      safety: what the best factor is multiplied by.
-      ifactor: the largest factor.
-      dfactor: the smallest factor; 1 after a step that was accepted.
-      order: of the method.
+      safety: safety factor applied to the optimal size.
+      ifactor: largest factor by which the size may increase.
+      dfactor: smallest factor by which it may decrease; 1 after a step that was accepted.
+      order: order of the method.
     """
     least = jnp.where(mean_error_ratio < 1, 1.0, dfactor)
     best = jnp.maximum(mean_error_ratio ** (-1.0 / order) * safety, least)
@@ -202,22 +207,27 @@ def odeint(
     mxstep: float = jnp.inf,
     hmax: float = jnp.inf,
 ) -> Any:
-    """Solves dy/dt = func(y, t, *args), y(t[0]) = y0, at the times `t`.
+    """Solves the initial value problem dy/dt = func(y, t, *args), y(t[0]) = y0, at the times `t`.
+
+    If `mxstep` steps do not suffice, no error is raised; the result is extrapolated from the last
+    step.
 
     Args:
-      func: returns a pytree like y0.
-      y0: a pytree of arrays.
+      func: right-hand side, which returns a pytree like y0.
+      y0: initial value: a pytree of arrays.
       t: increasing times, of a floating dtype.
-      *args: pytrees of arrays, which may be differentiated by.
-      rtol: relative tolerance for the error of a step.
-      atol: absolute tolerance.
-      mxstep: the largest number of steps between two times.
-      hmax: the largest step.
+      *args: further arguments of `func`: pytrees of arrays, with respect to which the solution can
+        be differentiated.
+      rtol: relative tolerance of the error of a step.
+      atol: absolute tolerance of the error of a step.
+      mxstep: maximum number of steps between two requested times.
+      hmax: maximum step size.
 
-    Returns: a pytree like y0, each array with a leading axis as long as `t`.
+    Returns: a pytree like y0, each array with a leading axis of the size of `t`.
 
     Raises:
-      TypeError: if `t` is not of a floating dtype, or `args` are not arrays.
+      TypeError: if `t` is not of a floating dtype, or `args` contain a leaf that is not an array or
+        scalar.
 
     Example:
       >>> from jitney.experimental.ode import odeint
@@ -326,7 +336,7 @@ def _backward(
     residuals: PyTree,
     g: PyTree,
 ) -> Any:
-    """Solves the adjoint equation, from the last time to the first."""
+    """Solves the adjoint equation backwards from the last time to the first."""
     ys, ts, args = residuals
 
     def adjoint(augmented: PyTree, t: Array, *args: PyTree) -> Any:
@@ -339,11 +349,11 @@ def _backward(
         return y_bar, t_bar, tuple(args_bar)
 
     def dot(a: Array, b: Array) -> Any:
-        return jnp.sum((a * b).real)  # times are real, also where the solution is complex
+        return jnp.sum((a * b).real)  # times are real even if the solution is complex
 
     def back(carry: PyTree, i: Array) -> Any:
         y_bar, t0_bar, args_bar = carry
-        # How the loss changes with the later time.
+        # Derivative of the loss with respect to the later time.
         t_bar = dot(func(ys[i], ts[i], *args), g[i])
         t0_bar = t0_bar - t_bar
         _, y_bar, t0_bar, args_bar = pytrees.tree_map(

@@ -1,4 +1,4 @@
-"""`jax.experimental.pjit`: where `jit` with placements of arguments and results was once."""
+"""`jax.experimental.pjit`: the former name of `jit` with shardings."""
 
 from jitney.api.jit import pjit as pjit
 from jitney.core.lazy import listing

@@ -1,7 +1,8 @@
-"""`jax.experimental.random`: a generator that holds its own state, as NumPy's do.
+"""`jax.experimental.random`: a stateful random number generator in the style of NumPy.
 
-The state is a key, and a counter in a mutable reference: each draw folds the counter into the key. So a
-generator can be an argument of transformed functions, and draws what it would draw outside of them.
+Its state is a key and a counter in a mutable reference; each draw folds the counter into the key. A
+generator can therefore be an argument of transformed functions, and draws the same values in them
+as in eager mode.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ Size = int | Sequence[int] | None
 @tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class StatefulPRNG:
-    """A generator with a state: made by `stateful_rng`, `split` and `spawn`."""
+    """A stateful random number generator, created by `stateful_rng`, `split` or `spawn`."""
 
     _base_key: Array
     _counter: Ref
 
     def key(self, shape: int | Sequence[int] = ()) -> Array:
-        """Returns a new key, or an array of `shape` of new keys.
+        """Returns a new key, or an array of new keys of the given shape.
 
         Raises:
-          ValueError: if the generator is split, outside of `vmap`.
+          ValueError: if the generator is the result of `split`, outside of `vmap`.
         """
         if self._base_key.shape:
             raise ValueError(
@@ -50,7 +51,7 @@ class StatefulPRNG:
         return random.split(key, shape if isinstance(shape, int) else tuple(shape))
 
     def random(self, size: Size = None, dtype: DTypeLike = float) -> Array:
-        """Draws floats in [0, 1), of shape `size`."""
+        """Draws uniformly distributed floats in [0, 1), in an array of shape `size`."""
         return self.uniform(size=size, dtype=dtype)
 
     def uniform(
@@ -61,12 +62,12 @@ class StatefulPRNG:
         *,
         dtype: DTypeLike = float,
     ) -> Array:
-        """Draws floats in [low, high).
+        """Draws uniformly distributed floats in [low, high).
 
         Args:
           low, high: bounds, which broadcast against each other.
-          size: shape; by default that of the bounds.
-          dtype: of floats.
+          size: shape of the result; by default that of the bounds.
+          dtype: floating dtype of the result.
         """
         key, shape = self.key(), _shape(size, low, high)
         return random.uniform(key, shape, requested_dtype(dtype), minval=low, maxval=high)
@@ -79,12 +80,12 @@ class StatefulPRNG:
         *,
         dtype: DTypeLike = float,
     ) -> Array:
-        """Draws normally distributed numbers.
+        """Draws normally distributed samples.
 
         Args:
           loc, scale: mean and standard deviation, which broadcast against each other.
-          size: shape; by default theirs.
-          dtype: of floats or complex numbers.
+          size: shape of the result; by default that of `loc` and `scale`.
+          dtype: floating or complex dtype of the result.
         """
         draw_dtype = requested_dtype(dtype)
         drawn = random.normal(self.key(), _shape(size, loc, scale), draw_dtype)
@@ -94,22 +95,22 @@ class StatefulPRNG:
         self, low: ArrayLike, high: ArrayLike | None = None, size: Size = None, *,
         dtype: DTypeLike = int,
     ) -> Array:  # fmt: skip
-        """Draws integers from `low` up to `high`, exclusive; with one bound, from 0 up to it.
+        """Draws uniformly distributed integers in [low, high), or in [0, low) if `high` is omitted.
 
         Args:
           low, high: bounds, which broadcast against each other.
-          size: shape; by default that of the bounds.
-          dtype: of integers.
+          size: shape of the result; by default that of the bounds.
+          dtype: integer dtype of the result.
         """
         first, last = (0, low) if high is None else (low, high)
         shape = _shape(size, first, last)
         return random.randint(self.key(), shape, first, last, requested_dtype(dtype))
 
     def split(self, num: int | Sequence[int]) -> StatefulPRNG:
-        """Returns independent generators as one, of which `jax.vmap` takes one each.
+        """Returns a batch of independent generators, over which `jax.vmap` can map.
 
         Args:
-          num: how many, or a shape.
+          num: number of generators, or shape of the batch.
 
         Example:
           >>> from jax.experimental.random import stateful_rng
@@ -123,7 +124,7 @@ class StatefulPRNG:
         """Returns a list of `n_children` independent generators.
 
         Raises:
-          ValueError: if it is negative.
+          ValueError: if `n_children` is negative.
         """
         if n_children < 0:
             raise ValueError(f"StatefulPRNG.spawn: there cannot be {n_children} generators")
@@ -135,7 +136,7 @@ def _shape(size: Size, *bounds: Any) -> tuple[int, ...]:
     if size is None:
         return jnp.broadcast_shapes(*shapes)
     shape = (size,) if isinstance(size, int) else tuple(size)
-    jnp.broadcast_shapes(*shapes, shape)  # or an error
+    jnp.broadcast_shapes(*shapes, shape)  # raises if they do not broadcast
     return shape
 
 
@@ -143,8 +144,8 @@ def stateful_rng(seed: ArrayLike | None = None, *, impl: Any = None) -> Stateful
     """Returns a generator that holds its own state.
 
     Args:
-      seed: an integer; by default a number from the operating system.
-      impl: the kind of keys, as in `jax.random.key`.
+      seed: an integer; by default a random number from the operating system.
+      impl: PRNG implementation, as in `jax.random.key`.
 
     Raises:
       TypeError: if the seed is not an integer.

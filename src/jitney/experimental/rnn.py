@@ -1,15 +1,16 @@
-"""`jax.experimental.rnn`: long short-term memory, with weights in one vector, as cuDNN lays them out.
+"""`jax.experimental.rnn`: long short-term memory (LSTM), with weights packed as cuDNN does.
 
-For each layer, and each direction in it, the vector has the weights of inputs, then those of hidden
-states; after all of them, for each layer and direction again, two biases. Each of these has four parts:
-of the input, forget, cell and output gate. The directions of a layer are counted one after another:
-with two of them, layer i has the indices 2 i (forward) and 2 i + 1 (backward).
+All weights are in one vector. It contains, for each layer and each direction, the input weights
+followed by the hidden weights; and after all of them, again for each layer and direction, two
+biases. Each of these has four parts, for the input, forget, cell and output gates. If layers are
+bidirectional, layer i has the indices 2 i (forward) and 2 i + 1 (backward).
 
-JAX's `lstm` needs a GPU; this one is a scan, on the CPU, with the derivatives of one.
+JAX's `lstm` needs a GPU. This one is a scan, and is differentiated like any other.
 
 Axes in this file: B batches, T positions, I inputs, H hidden units, L layers times directions.
 
-Source: Hochreiter and Schmidhuber, Long short-term memory, 1997, with forget gates (Gers et al., 2000).
+Source: Hochreiter and Schmidhuber, Long short-term memory, 1997, with forget gates (Gers et al.,
+2000).
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ if not TYPE_CHECKING:  # type checkers would accept any name
 
 Shape = tuple[int, ...]
 Weights = dict[int, "Array"]
-_State = tuple["Array", "Array"]  # hidden states, cells
+_State = tuple["Array", "Array"]  # hidden state, cell state
 _GATES = 4
 
 
 def _shapes(
     input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
 ) -> list[tuple[Shape, Shape]]:
-    """Returns the shapes of input and hidden weights, by layer and direction."""
+    """Returns the shapes of input and hidden weights for each layer and direction."""
     directions = 2 if bidirectional else 1
     gates = _GATES * hidden_size
     return [
@@ -60,7 +61,7 @@ def _shapes(
 def get_num_params_in_lstm(
     input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
 ) -> int:
-    """Returns the length of the vector of weights.
+    """Returns the size of the weight vector.
 
     Example:
       >>> from jax.experimental import rnn
@@ -77,11 +78,11 @@ def get_num_params_in_lstm(
 def init_lstm_weight(
     rng: Array, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
 ) -> Array:
-    """Returns a vector of weights, evenly distributed between -k and k, k = sqrt(1 / hidden_size).
+    """Returns a weight vector drawn uniformly from [-k, k), where k = sqrt(1 / hidden_size).
 
     Args:
-      rng: a key.
-      input_size, hidden_size, num_layers, bidirectional: as of `lstm`.
+      rng: a PRNG key.
+      input_size, hidden_size, num_layers, bidirectional: as in `lstm`.
 
     Returns: float32 [get_num_params_in_lstm(...)].
     """
@@ -93,14 +94,15 @@ def init_lstm_weight(
 def unpack_lstm_weights(
     weights: Array, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
 ) -> tuple[Weights, Weights, Weights, Weights]:
-    """Returns the parts of a vector of weights.
+    """Splits a weight vector into weights and biases of each layer and direction.
 
     Args:
       weights: [get_num_params_in_lstm(...)].
-      input_size, hidden_size, num_layers, bidirectional: as of `lstm`.
+      input_size, hidden_size, num_layers, bidirectional: as in `lstm`.
 
-    Returns: by index of layer and direction, weights of inputs [4 H, I] (of later layers, of the hidden
-      states before them), of hidden states [4 H, H], and two biases [4 H].
+    Returns: (input weights [4 H, I], hidden weights [4 H, H], and two biases [4 H]), each a dict
+      that is indexed by layer and direction. The inputs of later layers are the outputs of the
+      layer before, whose size takes the place of I.
     """
     shapes = _shapes(input_size, hidden_size, num_layers, bidirectional)
     bias = (_GATES * hidden_size,)
@@ -118,11 +120,11 @@ def unpack_lstm_weights(
 def swap_lstm_gates(
     weights: ArrayLike, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
 ) -> Array:
-    """Returns a vector of weights with the cell and the output gate, the last two of four, exchanged.
+    """Returns the weight vector with the cell and output gates, the last two of four, exchanged.
 
     Args:
       weights: [get_num_params_in_lstm(...)].
-      input_size, hidden_size, num_layers, bidirectional: as of `lstm`.
+      input_size, hidden_size, num_layers, bidirectional: as in `lstm`.
     """
     parts = unpack_lstm_weights(
         jnp.asarray(weights), input_size, hidden_size, num_layers, bidirectional
@@ -137,7 +139,7 @@ def swap_lstm_gates(
     return jnp.concatenate([swapped(x) for x in pairs])
 
 
-# --- what it computes -----------------------------------------------------------------------------
+# --- evaluation -----------------------------------------------------------------------------------
 
 
 def _check_lengths(seq_lengths: Array, dropout: float) -> None:
@@ -153,9 +155,19 @@ def _direction(
     x: Array, h: Array, c: Array, weights: tuple[Array, Array, Array, Array], lengths: Array,
     precision: PrecisionLike,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Computes one direction of a layer: x [T, B, I], h, c [B, H] -> y [T, B, H], the last h and c."""
+    """Computes one direction of a layer.
+
+    Args:
+      x: [T, B, I].
+      h, c: initial hidden and cell states [B, H].
+      weights: (input weights, hidden weights, two biases).
+      lengths: length of each sequence [B].
+      precision: precision of the matrix products.
+
+    Returns: (y [T, B, H], final h, final c).
+    """
     of_inputs, of_states, bias, other_bias = weights
-    # What does not depend on the state is one product for all positions.
+    # The terms that do not depend on the state are one matrix product for all positions.
     input_gates = (
         jnp.matmul(x, of_inputs.T, precision=precision) + bias[None, None] + other_bias[None, None]
     )
@@ -169,14 +181,14 @@ def _direction(
         return (h, c), (h, c)
 
     _, (states, cells) = lax.scan(step, (h, c), input_gates)
-    # The state after the last position of each batch; what is padding gives zeros.
+    # The state after the last position of each sequence; the outputs of padding are zero.
     last = lengths - 1, np.arange(x.shape[1])
     inside = jnp.arange(x.shape[0], dtype=np.int32)[:, None] < lengths[None, :]
     return jnp.where(inside[:, :, None], states, 0), states[last], cells[last]
 
 
 def _reversed(x: Array, lengths: Array) -> Array:
-    """Returns x [T, B, ...] with the positions of each batch reversed, and padding in its place."""
+    """Returns x [T, B, ...] with each sequence reversed; the padding after it stays in place."""
     count = x.shape[0]
     position = jnp.arange(count, dtype=np.int32)[:, None]
     source = jnp.where(position < lengths[None, :], lengths[None, :] - 1 - position, position)
@@ -212,7 +224,7 @@ def lstm_ref(
     seq_lengths: Array, input_size: int, hidden_size: int, num_layers: int, dropout: float,
     bidirectional: bool,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Computes `lstm` with weights by layer and direction, as of `unpack_lstm_weights`."""
+    """Computes `lstm` from weights of each layer and direction, as in `unpack_lstm_weights`."""
     return _lstm(
         x, h_0, c_0, W_ih, W_hh, b_ih, b_hh, seq_lengths, input_size, hidden_size, num_layers, dropout,
         bidirectional,
@@ -224,26 +236,26 @@ def lstm(
     hidden_size: int, num_layers: int, dropout: float, bidirectional: bool,
     precision: PrecisionLike = None,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Computes layers of long short-term memory over sequences.
+    """Computes a stack of LSTM layers over sequences.
 
     Args:
       x: [B, T, I].
-      h_0, c_0: [L, B, H], the first hidden states and cells.
-      weights: [get_num_params_in_lstm(...)], as the module says.
-      seq_lengths: int32 [B], from 1 to T; what comes after is padding.
+      h_0, c_0: initial hidden and cell states [L, B, H].
+      weights: weight vector [get_num_params_in_lstm(...)]; see the module for its layout.
+      seq_lengths: length of each sequence, int32 [B], from 1 to T; later positions are padding.
       input_size: I.
       hidden_size: H.
-      num_layers: of layers; L is twice as many if `bidirectional`, else this.
-      dropout: 0.
-      bidirectional: whether each layer also goes backward, from the last position on; the next layer
-        gets both results, side by side.
-      precision: of the products, as for `dot_general`.
+      num_layers: number of layers; L is twice this number if `bidirectional`, else equal to it.
+      dropout: must be 0.
+      bidirectional: whether each layer also processes the sequence backwards, from its last
+        position; the outputs of both directions are concatenated.
+      precision: precision of the matrix products, as in `dot_general`.
 
-    Returns: y [B, T, H], or [B, T, 2 H] if `bidirectional`, zeros in the padding; and the last hidden
-      states and cells, [L, B, H].
+    Returns: (y [B, T, H], or [B, T, 2 H] if `bidirectional`, zero in the padding; final hidden
+      states [L, B, H]; final cell states [L, B, H]).
 
     Raises:
-      NotImplementedError: if `seq_lengths` are not int32, or for a dropout.
+      NotImplementedError: if `seq_lengths` are not int32, or `dropout` is not 0.
 
     Example:
       >>> from jax.experimental import rnn

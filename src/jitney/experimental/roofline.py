@@ -1,11 +1,12 @@
-"""`jax.experimental.roofline`: operations and bytes of a function, counted on its program.
+"""`jax.experimental.roofline`: operation and byte counts of a function, from its jaxpr.
 
-Each primitive has a rule that counts what it does, on an accelerator that reads and writes its memory
-for matrix products (`flops`, `hbm_bytes`), and fuses all else (`unfused_flops`, `unfused_hbm_bytes` are
-what it would be without). `ici_bytes` and `ici_latency` are of collectives over rings of devices, by
-axis of the mesh. Numbers are JAX's. Bodies of loops count once, those of `while_loop` and branches not.
+The rule of each primitive models an accelerator that reads the operands of matrix products from
+memory and writes their results (`flops`, `hbm_bytes`), and fuses everything else; `unfused_flops`
+and `unfused_hbm_bytes` are the counts without fusion. `ici_bytes` and `ici_latency` are the costs
+of collectives over rings of devices, by mesh axis. The counts are those of JAX. Loop bodies count
+once; `while_loop`s and the branches of conditionals do not count.
 
-What this machine needs is counted by `jax.jit(f).lower(...).compile().cost_analysis()`.
+For the costs on this machine, use `jax.jit(f).lower(...).compile().cost_analysis()`.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RooflineShape:
-    """The type of an operand, as rules see it."""
+    """The type of an operand in rules: shape and dtype."""
 
     shape: tuple[int, ...]
     dtype: Any
 
     @classmethod
     def from_aval(cls, aval: AbstractValue) -> RooflineShape:
-        """Returns that of a type of arrays."""
+        """Returns the shape and dtype of an array type."""
         assert isinstance(aval, ShapedArray), aval
         return cls(shape=aval.shape, dtype=aval.dtype)
 
@@ -74,13 +75,13 @@ class RooflineShape:
 
     @classmethod
     def total_bytes(cls, avals: Iterable[AbstractValue]) -> int:
-        """Returns the bytes of all arrays of these types."""
+        """Returns the total size in bytes of arrays of these types."""
         return sum([cls.from_aval(aval).bytes for aval in avals if isinstance(aval, ShapedArray)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RooflineRuleContext:
-    """What rules know beside the operands: the equation, the mesh and the options of `roofline`."""
+    """The context of a rule: the equation, the mesh and the options of `roofline`."""
 
     name_stack: NameStack
     primitive: Primitive
@@ -94,16 +95,18 @@ class RooflineRuleContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RooflineResult:
-    """Counts of a program; see the module. They can be added, and multiplied by a number.
+    """The counts of a program; see the module.
+
+    Results can be added, where `peak_hbm_bytes` is the maximum of both, and multiplied by a number.
 
     Attributes:
       flops: floating-point operations of matrix products.
-      unfused_flops: of all operations.
-      ici_bytes: bytes that the busiest link between devices carries, by axis of the mesh.
-      ici_latency: number of hops one after another, by axis of the mesh.
+      unfused_flops: operations of all primitives.
+      ici_bytes: bytes that the busiest link between devices transfers, by mesh axis.
+      ici_latency: number of sequential hops, by mesh axis.
       hbm_bytes: bytes that matrix products read and write.
-      peak_hbm_bytes: the largest size of all arrays that are held at one time.
-      unfused_hbm_bytes: bytes that all operations read and write.
+      peak_hbm_bytes: maximum total size of the arrays that are live at the same time.
+      unfused_hbm_bytes: bytes that all primitives read and write.
     """
 
     flops: int = 0
@@ -116,7 +119,7 @@ class RooflineResult:
 
     @classmethod
     def zeros(cls) -> RooflineResult:
-        """Returns the counts of nothing."""
+        """Returns a result whose counts are all zero."""
         return cls()
 
     def __add__(self, other: RooflineResult) -> RooflineResult:
@@ -150,7 +153,7 @@ _rules_of_users: dict[Any, Rule] = {}
 
 
 def register_roofline(prim: Primitive) -> Callable[[Rule], Rule]:
-    """Returns a decorator that sets the rule of a primitive.
+    """Returns a decorator that registers the rule of a primitive.
 
     The rule is called as (`RooflineRuleContext`, *`RooflineShape`s of the operands, **parameters).
     """
@@ -163,7 +166,7 @@ def register_roofline(prim: Primitive) -> Callable[[Rule], Rule]:
 
 
 def register_standard_roofline(prim: Primitive) -> None:
-    """Sets the rule of a primitive that counts nothing."""
+    """Registers a rule by which the primitive costs nothing."""
     register_roofline(prim)(_nothing)
 
 
@@ -178,19 +181,21 @@ def roofline(
     *,
     pin_lhs_in_vmem: bool = False,
     pin_rhs_in_vmem: bool = False,
-    vjp: bool = False,  # the API's name
+    vjp: bool = False,  # name required by the API
     print_jaxpr: bool = False,
 ) -> Callable[..., tuple[Any, RooflineResult]]:
-    """Returns a function that counts what `f` does, without running it.
+    """Returns a function that counts the operations and bytes of `f` without running it.
 
     Args:
       f: the function.
-      mesh, in_specs, out_specs: if all are given, counts are of one device in `shard_map`.
-      pin_lhs_in_vmem, pin_rhs_in_vmem: whether that operand of matrix products is not read from memory.
-      vjp: whether to count `f` together with its pullback, and return types of cotangents.
-      print_jaxpr: whether to print the program.
+      mesh, in_specs, out_specs: if all are given, the counts are those of one device in
+        `shard_map`.
+      pin_lhs_in_vmem, pin_rhs_in_vmem: whether that operand of matrix products is not read from
+        memory.
+      vjp: whether to count `f` together with its VJP; the returned types are those of cotangents.
+      print_jaxpr: whether to print the jaxpr.
 
-    Returns: a function of the arguments of `f`, which returns (types of the results, counts).
+    Returns: a function with the arguments of `f`, which returns (types of the results, counts).
 
     Example:
       >>> from jax.experimental.roofline import roofline
@@ -225,7 +230,7 @@ def roofline(
 
 
 class _Call(NamedTuple):
-    """The function that is counted, and the options."""
+    """The name stack of a counted function, and the options."""
 
     stack: NameStack
     mesh: Mesh | AbstractMesh | None
@@ -238,7 +243,7 @@ def _name_of(f: Callable[..., Any]) -> NameStack:
 
 
 def _and_pullback(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function of (arguments, cotangents of the results) -> (results, cotangents)."""
+    """Returns a function that maps (arguments, cotangents of results) to (results, cotangents)."""
 
     def forward_and_back(args: Sequence[PyTree], cts: PyTree) -> Any:
         out, pullback = pull_back_of(f, *args)
@@ -257,10 +262,13 @@ def roofline_and_grad(
     pin_rhs_in_vmem: bool = False,
     print_jaxpr: bool = False,
 ) -> Callable[..., tuple[Any, RooflineResult, RooflineResult]]:
-    """Returns a function of the arguments: (types of the results, counts, counts of the pullback).
+    """Returns a function that counts the operations and bytes of `f` and of its VJP separately.
 
     Args:
-      f, mesh, in_specs, out_specs, pin_lhs_in_vmem, pin_rhs_in_vmem, print_jaxpr: as of `roofline`.
+      f, mesh, in_specs, out_specs, pin_lhs_in_vmem, pin_rhs_in_vmem, print_jaxpr: as in `roofline`.
+
+    Returns: a function with the arguments of `f`, which returns (types of the results, counts of
+      `f`, counts of the VJP alone).
     """
     of = functools.partial(
         roofline, f, mesh, in_specs, out_specs, pin_lhs_in_vmem=pin_lhs_in_vmem,
@@ -281,7 +289,7 @@ def roofline_and_grad(
 
 
 def _count(jaxpr: Jaxpr, call: _Call) -> RooflineResult:
-    """Returns the counts of a program: of its equations, and of the programs in them."""
+    """Returns the counts of a jaxpr, including the jaxprs in its equations."""
     last: dict[Any, int] = {}
     for number, eqn in enumerate(jaxpr.eqns):
         last.update({v: number for v in eqn.invars if not isinstance(v, Literal)})
@@ -290,7 +298,7 @@ def _count(jaxpr: Jaxpr, call: _Call) -> RooflineResult:
     total = RooflineResult(peak_hbm_bytes=live)
     for number, eqn in enumerate(jaxpr.eqns):
         total += _of_equation(eqn, call)
-        # As in JAX, an operand that occurs twice is given back twice.
+        # As in JAX, an operand that occurs twice is subtracted twice.
         gone = [v for v in eqn.invars if not isinstance(v, Literal) and last[v] == number]
         live += RooflineShape.total_bytes([v.aval for v in eqn.outvars if v in last])
         live -= RooflineShape.total_bytes([v.aval for v in gone])
@@ -402,7 +410,7 @@ def _convolution(
     (out,) = _results(context)
     numbers = dimension_numbers
     spatial = [numbers.lhs_spec[2:], numbers.rhs_spec[2:], numbers.out_spec[2:]]
-    taps = 1  # pairs of an element of the window and one of the operand, in all places
+    taps = 1  # pairs of a window element and an operand element, over all window positions
     for axis, (a, b, c) in enumerate(zip(*spatial, strict=True)):
         dilation = lhs_dilation[axis]
         end = (x.shape[a] - 1) * dilation
@@ -441,7 +449,7 @@ def _scatter(
 def _over(
     context: RooflineRuleContext, names: Any, count: Callable[[int], tuple[float, int]]
 ) -> RooflineResult:
-    """Counts by axis: `count(devices)` gives bytes of all axes together, and hops."""
+    """Returns the counts of a collective; `count(devices)` returns (total bytes, hops)."""
     axes = [names] if isinstance(names, str) else [n for n in names if not isinstance(n, int)]
     assert context.mesh is not None, "collectives are counted where a mesh is given"
     size = math.prod([context.mesh.shape[name] for name in axes])
@@ -460,7 +468,7 @@ def _psum(context: RooflineRuleContext, *xs: RooflineShape, axes: Any, **_: Any)
 
 @_rule("pmax", "pmin")
 def _pmax(context: RooflineRuleContext, *xs: RooflineShape, axes: Any, **_: Any) -> RooflineResult:
-    # One element of each operand: JAX takes it that devices reduce theirs first.
+    # One element of each operand: JAX assumes that devices reduce their operands first.
     size = sum([np.dtype(x.dtype).itemsize for x in xs])
     return _over(context, axes, lambda n: (size * (n - 1), n))
 
@@ -483,7 +491,7 @@ def _all_gather(
 def _all_to_all(
     context: RooflineRuleContext, x: RooflineShape, *, axis_name: Any, **_: Any
 ) -> RooflineResult:
-    # Between two devices there is one link, which parts cross both ways.
+    # Between two devices there is one link, which both halves cross.
     return _over(context, axis_name, lambda n: (x.bytes * n / (2 if n == 2 else 4), n // 2))
 
 

@@ -1,7 +1,7 @@
-"""`jax.experimental.scheduling_groups`: calls that carry attributes for the compiler.
+"""`jax.experimental.scheduling_groups`: calls annotated with attributes for the compiler.
 
-Programs show the attributes, and transformations keep them. This compiler computes a program in the
-order of its plan, so values and order do not depend on them.
+Jaxprs show the attributes, and transformations preserve them. They affect neither results nor
+scheduling: this compiler executes programs in the order of their plans.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __dir__ = listing(__name__)
 
 
 def scheduling_group(name: str) -> Callable[[Callable[..., PyTree]], Callable[..., Any]]:
-    """Returns a decorator: operations of the function belong to the group `name`.
+    """Returns a decorator that assigns the operations of a function to the group `name`.
 
     Example:
       >>> from jax.experimental.scheduling_groups import scheduling_group
@@ -44,11 +44,11 @@ def scheduling_group(name: str) -> Callable[[Callable[..., PyTree]], Callable[..
 
 
 def xla_metadata_call(f: Callable[..., PyTree] | None = None, **meta: Any) -> Any:
-    """Returns `f`, of which a call stays one operation in programs, with attributes.
+    """Returns `f`, whose calls are single equations with attributes in jaxprs.
 
     Args:
-      f: takes and returns pytrees of arrays. Without it, a decorator is returned.
-      **meta: names and hashable values of attributes.
+      f: a function of pytrees of arrays. If it is omitted, a decorator is returned.
+      **meta: names and hashable values of the attributes.
     """
     if f is None:
         return functools.partial(xla_metadata_call, **meta)

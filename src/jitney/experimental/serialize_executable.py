@@ -1,4 +1,4 @@
-"""`jax.experimental.serialize_executable`: compiled programs as bytes, for other processes to load."""
+"""`jax.experimental.serialize_executable`: serialization of compiled programs."""
 
 from typing import TYPE_CHECKING
 

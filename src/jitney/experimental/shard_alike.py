@@ -1,4 +1,4 @@
-"""`jax.experimental.shard_alike`: pytrees of arrays that are to lie alike on a mesh."""
+"""`jax.experimental.shard_alike`: constrains pytrees of arrays to have equal shardings."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __dir__ = listing(__name__)
 
 
 def shard_alike(x: PyTree, y: PyTree) -> tuple[PyTree, PyTree]:
-    """Returns `x` and `y`, corresponding leaves sharded alike.
+    """Returns `x` and `y` with equal shardings of corresponding leaves.
 
-    Where propagation shards the two differently, each axis gets the finer sharding of both.
+    Where propagation would shard the two differently, each axis gets the finer of both shardings.
 
     Args:
       x: a pytree of arrays.
-      y: one of the same structure and shapes.
+      y: a pytree of arrays of the same structure and shapes.
 
     Raises:
       ValueError: if structures or shapes differ.

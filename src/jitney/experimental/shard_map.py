@@ -1,4 +1,4 @@
-"""`jax.experimental.shard_map`: where `shard_map` was before it became `jax.shard_map`."""
+"""`jax.experimental.shard_map`: the former location of `jax.shard_map`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shard_map(
     out_specs: PyTree,
     check_rep: bool = True,
 ) -> Callable[..., Any]:
-    """Calls `jax.shard_map` with the names that its arguments had before."""
+    """Calls `jax.shard_map`, with the parameter names of its experimental version."""
     return _shard_map.shard_map(
         f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_rep
     )

@@ -1,7 +1,7 @@
-"""`jax.experimental.topologies`: the devices of a machine, described.
+"""`jax.experimental.topologies`: descriptions of the devices of a machine.
 
-JAX compiles for machines that are not there; here `jitney simulate` estimates programs for meshes of
-any size (docs/partitioner.md).
+Ahead-of-time compilation for machines that are not attached is not supported; `jitney simulate`
+estimates programs for meshes of any size (docs/partitioner.md).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jitney.runtime.device import Device as Device
 
 
 class TopologyDescription:
-    """Devices, such as those of a machine.
+    """A set of devices, such as those of a machine.
 
     Args:
       devices: the devices.
@@ -27,10 +27,10 @@ class TopologyDescription:
 
 
 def get_attached_topology(platform: str | None = None) -> TopologyDescription:
-    """Returns the attached devices.
+    """Returns the topology of the attached devices.
 
     Raises:
-      RuntimeError: if there are none of the platform.
+      RuntimeError: if the platform has no devices.
     """
     return TopologyDescription(list(client.client(platform).devices()))
 
@@ -61,12 +61,12 @@ def make_mesh(
 
     Args:
       topo: the devices.
-      mesh_shape: sizes.
-      axis_names: names of the axes.
+      mesh_shape: sizes of the mesh axes.
+      axis_names: names of the mesh axes.
       contiguous_submeshes: as in `create_device_mesh`.
 
     Raises:
-      ValueError: if the mesh has another number of devices.
+      ValueError: if the number of devices differs from the size of the mesh.
     """
     devices = mesh_utils.create_device_mesh(
         mesh_shape, topo.devices, contiguous_submeshes=contiguous_submeshes

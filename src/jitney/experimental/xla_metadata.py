@@ -1,4 +1,4 @@
-"""`jax.experimental.xla_metadata`: attributes for the compiler, on operations or values."""
+"""`jax.experimental.xla_metadata`: compiler attributes of operations and values."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _NOT_GIVEN = object()
 
 
 class XlaMetadataContextManager(eqn_notes.noting):
-    """Within the context, or the decorated function, equations have the attributes.
+    """A context manager and decorator that attaches attributes to equations.
 
-    Those of a context around it stay, but for ones of the same names; None takes one away.
+    Attributes of an enclosing context are kept, unless they are overridden under the same name; the
+    value None removes one.
     """
 
     def __init__(self, updates: dict[str, Any]) -> None:
@@ -40,13 +41,14 @@ class XlaMetadataContextManager(eqn_notes.noting):
 
 
 def set_xla_metadata(x: PyTree = _NOT_GIVEN, **kwargs: Any) -> Any:
-    """Attaches attributes to operations, which programs show; results do not depend on them.
+    """Attaches attributes to values or operations; jaxprs show them, results do not depend on them.
 
     Args:
-      x: a pytree of arrays, to which the attributes are given.
-      **kwargs: names and hashable values of attributes.
+      x: a pytree of arrays to attach the attributes to. If it is omitted, the result is a context
+        manager.
+      **kwargs: names and hashable values of the attributes.
 
-    Returns: `x`; without it, a context manager and decorator, within which all operations have them.
+    Returns: `x`, or a context manager and decorator within which all operations get the attributes.
 
     Raises:
       TypeError: if a leaf of `x` is not an array, or a value is not hashable.
@@ -77,17 +79,17 @@ __dir__ = listing(__name__)
 
 
 def fuse_limit() -> XlaMetadataContextManager:
-    """Returns a context whose operations have the attribute `FUSE_LIMIT`: a bound of fusion for XLA.
+    """Returns a context manager that attaches the attribute `FUSE_LIMIT`, a fusion limit for XLA.
 
-    What is fused here does not depend on it.
+    It does not affect fusion in this compiler.
     """
     return XlaMetadataContextManager({"FUSE_LIMIT": True})
 
 
 def must_fuse_call(identifier: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Returns a decorator that gives calls of a function the attribute `MUST_FUSE`.
+    """Returns a decorator that attaches the attribute `MUST_FUSE` to calls of a function.
 
-    What is fused here does not depend on it.
+    It does not affect fusion in this compiler.
 
     Example:
       >>> from jax.experimental.xla_metadata import must_fuse_call
@@ -98,14 +100,14 @@ def must_fuse_call(identifier: str) -> Callable[[Callable[P, R]], Callable[P, R]
 
 
 def xla_metadata_call(f: Any = None, /, **meta: object) -> Any:
-    """Returns `f`, whose calls are one operation with attributes for the compiler.
+    """Returns `f`, whose calls are single equations with compiler attributes.
 
     Args:
-      f: a function of pytrees of arrays; left out, this is a decorator.
-      **meta: names and values of attributes; values are strings, booleans or numbers.
+      f: a function of pytrees of arrays. If it is omitted, a decorator is returned.
+      **meta: names and values of the attributes; values are strings, booleans or numbers.
 
     Raises:
-      TypeError: if a value is something else.
+      TypeError: if a value is of another type.
     """
     return xla_metadata_call2(f, meta)
 
@@ -117,15 +119,16 @@ def xla_metadata_call2(
     *,
     ad_metadata: object = "same",
 ) -> Any:
-    """Returns `f`, whose calls are one operation with attributes for the compiler.
+    """Returns `f`, whose calls are single equations with compiler attributes.
 
     Args:
-      f: a function of pytrees of arrays; left out, this is a decorator.
-      metadata: names and values of attributes; values are strings, booleans or numbers.
-      ad_metadata: of operations that derivatives add, for XLA; they have those of the call here.
+      f: a function of pytrees of arrays. If it is omitted, a decorator is returned.
+      metadata: names and values of the attributes; values are strings, booleans or numbers.
+      ad_metadata: attributes for operations that differentiation adds; they get those of the call
+        regardless.
 
     Raises:
-      TypeError: if a value is something else.
+      TypeError: if a value is of another type.
     """
     if f is None:
         return functools.partial(xla_metadata_call2, metadata=metadata, ad_metadata=ad_metadata)

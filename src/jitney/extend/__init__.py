@@ -1,4 +1,4 @@
-"""`jax.extend`: internals that libraries build on."""
+"""`jax.extend`: access to internals, for libraries that extend JAX."""
 
 from typing import TYPE_CHECKING
 

@@ -24,18 +24,18 @@ if not TYPE_CHECKING:  # type checkers would accept any name
 
 
 def backends() -> dict[str, Client]:
-    """Returns the client, which has the devices, of each platform."""
+    """Returns the client of each platform, from which its devices can be listed."""
     get_backend()
     return dict(client.backends)
 
 
 def get_default_device() -> Device:
-    """Returns the device of uncommitted arrays."""
+    """Returns the device on which uncommitted arrays are created."""
     return client.default_device()
 
 
 def backend_xla_version(platform: str | None = None) -> int | None:
-    """Returns the version of XLA that a platform's devices have: None, as there is none.
+    """Returns the version of XLA behind a platform: always None, since there is no XLA.
 
     Raises:
       RuntimeError: if there is no such platform.
@@ -57,11 +57,12 @@ def register_backend_cache(cache: _Cache, for_what: str) -> None:
     """Registers a user's cache to be cleared by `clear_backends`.
 
     Args:
-      cache: has a method `cache_clear`, as functions under `functools.cache` have.
-      for_what: a description of the cache.
+      cache: an object with a method `cache_clear`, such as a function decorated with
+        `functools.cache`.
+      for_what: a description of the cache, for the error message.
 
     Raises:
-      TypeError: if it has no such method.
+      TypeError: if `cache` has no such method.
     """
     if not callable(getattr(cache, "cache_clear", None)):
         raise TypeError(
@@ -72,7 +73,7 @@ def register_backend_cache(cache: _Cache, for_what: str) -> None:
 
 
 def clear_backends() -> None:
-    """Clears compiled programs and registered caches; the device stays."""
+    """Clears compiled programs and registered caches; devices stay valid."""
     clear_caches()
     for cache in _users_caches:
         cache.cache_clear()

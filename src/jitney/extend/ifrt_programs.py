@@ -1,7 +1,7 @@
-"""`jax.extend.ifrt_programs`: programs in other forms than jaxprs, for runtimes that take them.
+"""`jax.extend.ifrt_programs`: programs in formats other than jaxprs, for runtimes that accept them.
 
-This package's runtime takes none: `Client.compile_ifrt_program` raises. Constructors of such programs
-are here for libraries that support other runtimes, and import these names.
+The runtime of this package accepts none: `Client.compile_ifrt_program` raises. The constructors are
+provided because libraries that also support other runtimes import their names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`jax.extend.linear_util`: functions wrapped in stages."""
+"""`jax.extend.linear_util`: functions wrapped in a stack of transformations."""
 
 from jitney.core.lazy import listing
 from jitney.core.linear_util import (

@@ -1,4 +1,4 @@
-"""`jax.extend.random`: the generators under `jax.random`, and ones of users' own."""
+"""`jax.extend.random`: the PRNG implementations behind `jax.random`, and how to define new ones."""
 
 from jitney.core.lazy import listing
 from jitney.primitives.random.generators import (

@@ -1,4 +1,4 @@
-"""`jax.extend.sharding`: shardings by name, and by tile assignments."""
+"""`jax.extend.sharding`: shardings given by name or by tile assignment."""
 
 from jitney.core.lazy import listing
 from jitney.core.sharding.gspmd import GSPMDSharding as GSPMDSharding

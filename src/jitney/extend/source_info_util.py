@@ -1,6 +1,7 @@
-"""`jax.extend.source_info_util`: where operations come from, and which frames are the user's.
+"""`jax.extend.source_info_util`: source locations of equations, and filters for user frames.
 
-An interpreter of jaxprs gives the operations that it records the sources of their equations:
+An interpreter of jaxprs attaches the source location of each equation to the operations that it
+records:
 
     stack = current_name_stack() + eqn.source_info.name_stack
     with user_context(eqn.source_info.traceback, name_stack=stack):

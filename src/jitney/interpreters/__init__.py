@@ -1,4 +1,4 @@
-"""`jax.interpreters`: rules of users' primitives, in the modules of JAX."""
+"""`jax.interpreters`: registration of transformation rules for users' primitives."""
 
 from jitney.core.lazy import attach
 

@@ -1,7 +1,7 @@
-"""`jax.interpreters.ad`: derivatives of users' primitives.
+"""`jax.interpreters.ad`: differentiation rules of users' primitives.
 
-Tangents and cotangents that are known to be zero are `Zero`s; operands in which an operation is linear
-are, for transposition rules, `UndefinedPrimal`s.
+Tangents and cotangents that are known to be zero are symbolic `Zero`s. A transposition rule
+receives an `UndefinedPrimal` for each operand in which the operation is linear.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ if not TYPE_CHECKING:  # type checkers would accept any name
 def jvp_jaxpr(
     jaxpr: ClosedJaxpr, nonzeros: Sequence[bool], instantiate: bool | Sequence[bool]
 ) -> tuple[ClosedJaxpr, list[bool]]:
-    """Returns the program that computes results and their tangents.
+    """Returns the program that computes the results of `jaxpr` and their tangents.
 
     Args:
       jaxpr: a program.
-      nonzeros: which arguments have a tangent; these tangents follow the arguments.
-      instantiate: which results' tangents are results even if they are zero.
+      nonzeros: which arguments have a nonzero tangent; these tangents follow the arguments.
+      instantiate: for which results a tangent is returned even if it is zero.
 
-    Returns: (the program: arguments, tangents of some -> results, tangents of some; which results have
-      one).
+    Returns: (program that maps arguments and nonzero tangents to results and their tangents; which
+      results have a tangent).
     """
     instantiated = instantiate if isinstance(instantiate, bool) else tuple(instantiate)
     closed, out_nonzeros = forward.jvp_jaxpr(jaxpr, tuple(nonzeros), instantiated)
@@ -63,17 +63,17 @@ def jvp_jaxpr(
 
 
 primitive_jvps = RuleTable("jvp")
-"""primitive -> rule(primals, tangents, **params), which returns (results, their tangents)."""
+"""Maps a primitive to rule(primals, tangents, **params) -> (results, their tangents)."""
 
 primitive_transposes = RuleTable("transpose")
-"""primitive -> rule(cotangents, *operands, **params), which returns the operands' cotangents."""
+"""Maps a primitive to rule(cotangents, *operands, **params) -> cotangents of the operands."""
 
 
 def get_primitive_transpose(p: Primitive) -> Callable[..., Any]:
     """Returns the transposition rule of `p`.
 
     Raises:
-      NotImplementedError: if it has none.
+      NotImplementedError: if the primitive has no such rule.
     """
     rule = p.rules.get("transpose")
     if rule is None:
@@ -89,7 +89,7 @@ def zeros_like_aval(aval: AbstractValue) -> Any:
 
 
 def add_jaxvals(x: Value, y: Value) -> Any:
-    """Returns the sum of two values of one type."""
+    """Returns the sum of two values of the same type."""
     return add_jaxvals_p.bind(x, y)
 
 
@@ -101,15 +101,18 @@ def jvp(
     instantiate: bool = True,
     transform_stack: bool = True,
 ) -> Any:
-    """Returns results and tangents of `fun`, a function of flat values that returns a sequence of such.
+    """Returns the results of `fun` and their tangents.
 
     Args:
-      fun: a function, wrapped (`linear_util.wrap_init`) or not.
-      primals: where to differentiate.
-      tangents: in which direction; may be `Zero`s.
-      has_aux: whether `fun` returns (results, anything else).
-      instantiate: whether zero tangents of results are made arrays.
+      fun: a function of flat values that returns a sequence of values; it may be wrapped by
+        `linear_util.wrap_init`.
+      primals: the point at which to differentiate.
+      tangents: the direction; elements may be symbolic `Zero`s.
+      has_aux: whether `fun` returns (results, auxiliary data).
+      instantiate: whether zero tangents of results are returned as arrays instead of `Zero`s.
       transform_stack: accepted for compatibility.
+
+    Returns: (results, tangents), followed by the auxiliary data if `has_aux`.
     """
     call: Any = getattr(fun, "call_wrapped", fun)
     aside: list[Any] = []
@@ -128,24 +131,34 @@ def jvp(
 
 
 def defjvp(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
-    """Sets the forward derivative, operand by operand: rule(tangent, *primals, **params)."""
+    """Sets the JVP rule from one rule(tangent, *primals, **params) for each operand."""
     clear(primitive, "jvp")
     rules.defjvp(primitive, *jvprules)
 
 
 def defjvp2(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
-    """Registers rules like `defjvp`, with the result: rule(tangent, result, *primals, **params)."""
+    """Sets the JVP rule from one rule(tangent, result, *primals, **params) for each operand."""
     clear(primitive, "jvp")
     rules.defjvp2(primitive, *jvprules)
 
 
 def deflinear(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
-    """Sets rules of a linear operation: transpose_rule(cotangent, **params) -> cotangents."""
+    """Sets the JVP and transposition rules of an operation that is linear in all operands jointly.
+
+    Args:
+      primitive: the primitive.
+      transpose_rule: function (cotangent, **params) -> operand cotangents.
+    """
     deflinear2(primitive, lambda ct, *operands, **params: transpose_rule(ct, **params))
 
 
 def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
-    """Sets rules of a linear operation: transpose_rule(cotangent, *operands, **params)."""
+    """Sets the JVP and transposition rules of an operation that is linear in all operands jointly.
+
+    Args:
+      primitive: the primitive.
+      transpose_rule: function (cotangent, *operands, **params) -> operand cotangents.
+    """
     clear(primitive, "jvp")
     rules.def_jointly_linear_jvp(primitive)
 
@@ -163,6 +176,12 @@ def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None
 def defbilinear(
     prim: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callable[..., Any]
 ) -> None:
-    """Sets rules of a bilinear operation: rule(cotangent, x, y, **params) -> cotangent of x, or y."""
+    """Sets the JVP and transposition rules of a bilinear operation on `x` and `y`.
+
+    Args:
+      prim: the primitive.
+      lhs_rule: function (cotangent, x, y, **params) -> cotangent of `x`.
+      rhs_rule: function (cotangent, x, y, **params) -> cotangent of `y`.
+    """
     clear(prim, "jvp", "transpose")
     rules.defbilinear(prim, lhs_rule, rhs_rule)

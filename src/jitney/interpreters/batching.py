@@ -46,7 +46,7 @@ class ZeroIfMapped:
 
 
 zero_if_mapped = ZeroIfMapped()
-"""The place of a result's axis for `batch_jaxpr_axes`: in front, if the result is mapped at all."""
+"""Requests batch dimension 0 from `batch_jaxpr_axes` for a result if it is mapped, else none."""
 
 
 def batch_jaxpr_axes(
@@ -55,18 +55,19 @@ def batch_jaxpr_axes(
     in_axes: Sequence[int | None],
     out_axes_dest: Sequence[int | ZeroIfMapped | None],
 ) -> tuple[ClosedJaxpr, list[bool]]:
-    """Returns the program mapped over an axis of its arguments.
+    """Returns `closed_jaxpr` batched along an axis of its arguments.
 
     Args:
       closed_jaxpr: a program.
-      axis_data: the axis.
-      in_axes: where each argument has it; None without.
-      out_axes_dest: the axis of each result, mapped or not; or `zero_if_mapped`.
+      axis_data: size and name of the mapped axis.
+      in_axes: the batch dimension of each argument; None if it is not mapped.
+      out_axes_dest: the batch dimension that each result shall have, or `zero_if_mapped`. A result
+        that is not mapped is broadcast.
 
-    Returns: (the program; which results have the axis).
+    Returns: (the batched program; which results have a batch dimension).
 
     Raises:
-      ValueError: if a mapped result is to have no axis.
+      ValueError: if None is requested for a mapped result.
     """
     mapped: list[bool] = []
 
@@ -89,14 +90,14 @@ def batch_jaxpr_axes(
 
 
 primitive_batchers = RuleTable("batch", replaces=("batch_with_axis",))
-"""primitive -> rule(operands, dims, **params), which returns (result, its dim).
+"""Maps a primitive to rule(operands, dims, **params), which returns (result, its batch dimension).
 
-A dim is the position of the axis that is mapped over, or `not_mapped`; primitives with multiple
-results return a sequence of each.
+A batch dimension is the position of the mapped axis, or `not_mapped`. The rule of a primitive with
+multiple results returns a sequence of results and a sequence of dimensions.
 """
 
 fancy_primitive_batchers = RuleTable("batch_with_axis", replaces=("batch",))
-"""primitive -> rule(axis_data, operands, dims, **params), called even if no operand is mapped."""
+"""Like `primitive_batchers`, for rule(axis_data, ...); also called if no operand is mapped."""
 
 
 def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,37 +110,40 @@ def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 axis_primitive_batchers = RuleTable("batch_with_axis", replaces=("batch",), adapt=_adapted)
-"""primitive -> rule(axis_size, axis_name, None, operands, dims, **params): see the one above."""
+"""Maps a primitive to rule(axis_size, axis_name, None, operands, dims, **params).
+
+Like the rules in `fancy_primitive_batchers`, these are called even if no operand is mapped.
+"""
 
 
 def defvectorized(prim: Primitive) -> None:
-    """Sets the rule of an elementwise operation on one operand."""
+    """Sets the batching rule of a unary elementwise operation."""
     clear(prim, "batch", "batch_with_axis")
     rules.vectorized(prim)
 
 
 def defbroadcasting(prim: Primitive) -> None:
-    """Sets the rule of an elementwise operation on operands of one rank, scalars aside."""
+    """Sets the batching rule of an elementwise operation on operands of one rank, or scalars."""
     clear(prim, "batch", "batch_with_axis")
     rules.broadcasting(prim)
 
 
 def defreducer(prim: Primitive) -> None:
-    """Sets the rule of a reduction over the parameter `axes`."""
+    """Sets the batching rule of a reduction over the axes given by the parameter `axes`."""
     clear(prim, "batch", "batch_with_axis")
     rules.reducer(prim)
 
 
 def bdim_at_front(x: Value, bdim: int | None, size: int, mesh_axis: object = None) -> Any:
-    """Returns `x` with its mapped axis in front; repeated `size` times if it has none."""
+    """Returns `x` with batch dimension 0, broadcast to `size` if it is not mapped."""
     return move_to(x, bdim, 0, size)
 
 
 def broadcast(x: Value, sz: int, axis: int, mesh_axis: object) -> Any:
-    """Returns `x` repeated `sz` times along a new axis at `axis`."""
+    """Returns `x` broadcast to size `sz` along a new axis at position `axis`."""
     return move_to(x, None, axis, sz)
 
 
 def moveaxis(x: Value, src: int | None, dst: int) -> Any:
-    """Returns `x` with its axis `src` at `dst`."""
+    """Returns `x` with axis `src` moved to position `dst`; `x` itself if `src` is None."""
     return x if src is None else rules.move_axis(x, src, dst)

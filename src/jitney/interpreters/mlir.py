@@ -1,8 +1,11 @@
 """`jax.interpreters.mlir`: lowering rules of users' primitives.
 
-Programs are lowered to this package's own tensor IR, not to MLIR; a lowering is therefore given as a
-function of arrays, `register_lowering(prim, lower_fun(fun, multiple_results=False))`, or as a rule
-(context, *nodes, **params) that uses the context's builder.
+Programs are lowered to the tensor IR of this package, not to MLIR. A lowering rule is therefore
+either derived from a function of arrays,
+
+    register_lowering(prim, lower_fun(fun, multiple_results=False))
+
+or a function (context, *nodes, **params) that uses the builder of the context.
 """
 
 from __future__ import annotations
@@ -31,28 +34,28 @@ LoweringRule = Callable[..., Any]
 
 
 class ModuleContext:
-    """The context that the lowering rules of one program share.
+    """The context that all lowering rules of a program share.
 
     Attributes:
-      platforms: what the program is compiled for.
+      platforms: the platforms that the program is compiled for.
     """
 
     platforms: tuple[str, ...] = ("cpu",)
 
     def add_keepalive(self, keepalive: object) -> None:
-        """Does nothing: a program holds the Python functions that it calls."""
+        """Does nothing: a program keeps the Python functions that it calls alive."""
 
 
 @record(frozen=True)
 class LoweringRuleContext:
-    """The context of a lowering rule.
+    """The context of one call of a lowering rule.
 
     Attributes:
-      builder: makes nodes of the tensor IR.
-      primitive: the primitive.
+      builder: the builder that creates nodes of the tensor IR.
+      primitive: the primitive that is lowered.
       avals_in: types of its operands.
       avals_out: types of its results.
-      module_context: the context that the rules of one program share.
+      module_context: the context that all lowering rules of a program share.
     """
 
     builder: Builder
@@ -69,12 +72,16 @@ def register_lowering(
     inline: bool = True,
     cacheable: bool = True,
 ) -> None:
-    """Sets how `prim` is compiled.
+    """Sets the lowering rule of `prim`.
+
+    A rule for all platforms does not replace one that was registered for the CPU explicitly.
 
     Args:
       prim: the primitive.
-      rule: (context, *nodes, **params) -> sequence of nodes; one node will do for one result.
-      platform: where; rules for other platforms than the CPU are left alone.
+      rule: function (context, *nodes, **params) that returns a sequence of nodes, or a single node
+        for a primitive with one result.
+      platform: the platform that the rule is for; None for all. Rules for platforms other than the
+        CPU are ignored.
       inline: accepted for compatibility.
       cacheable: accepted for compatibility.
     """
@@ -98,15 +105,15 @@ def register_lowering(
     prim.absences.pop("lower", None)
 
 
-_for_cpu: set[Primitive] = set()  # primitives with a rule for the CPU, which others do not replace
+_for_cpu: set[Primitive] = set()  # primitives with a rule for the CPU, which takes precedence
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> LoweringRule:
-    """Returns a lowering rule from a function of arrays.
+    """Returns the lowering rule that inlines the program of a function of arrays.
 
     Args:
-      fun: takes the primitive's operands and parameters.
-      multiple_results: whether it returns a sequence.
+      fun: a function of the primitive's operands, with its parameters as keyword arguments.
+      multiple_results: whether `fun` returns a sequence of arrays.
     """
 
     def rule(ctx: LoweringRuleContext, *nodes: Value, **params: object) -> list[Any]:
@@ -134,24 +141,26 @@ def emit_python_callback(
     partitioned: bool = False,
     sharding: object = None,
 ) -> tuple[list[Value], Any, Any]:
-    """Emits a call of a Python function, for lowering rules.
+    """Emits a callback, a call of a Python function, into the program that is being lowered.
 
     Args:
-      ctx: the rule's context.
-      callback: takes arrays; returns a sequence of arrays.
-      token: handed back: calls with side effects have the program's order.
-      operands: nodes.
-      operand_avals: their types.
-      result_avals: types of the callback's results.
-      has_side_effect: whether it is called exactly once, or as often as its results are needed.
+      ctx: the context of the lowering rule.
+      callback: a function of arrays that returns a sequence of arrays.
+      token: returned unchanged: callbacks with side effects run in program order without tokens.
+      operands: nodes of the operands.
+      operand_avals: types of the operands.
+      result_avals: types of the results.
+      has_side_effect: whether it is called exactly once, in program order; otherwise it is called
+        as often as its results are needed.
       returns_token: accepted for compatibility.
-      partitioned: accepted for compatibility: there is one device.
+      partitioned: accepted for compatibility.
       sharding: accepted for compatibility.
 
-    Returns: (nodes of the results, `token`, what must live as long as the program).
+    Returns: (nodes of the results, `token`, an object that must live as long as the program).
 
     Raises:
-      JaxRuntimeError: when the program runs, if the callback raises, or returns other types.
+      JaxRuntimeError: when the program runs, if the callback raises or returns values of other
+        types.
     """
     outs = call_of(
         ctx.builder, "python_callback", callback, operand_avals, operands, result_avals,
@@ -161,17 +170,17 @@ def emit_python_callback(
 
 
 def ir_constant(val: ArrayValue, *, ctx: LoweringRuleContext) -> Any:
-    """Returns a constant as a node of the program that `ctx` belongs to."""
+    """Returns a constant node in the program that `ctx` belongs to."""
     return ctx.builder.constant(np.asarray(val))
 
 
 def aval_to_ir_type(ctx: object, aval: AbstractValue) -> TensorType:
-    """Returns the type of the tensor IR for values of type `aval`."""
+    """Returns the tensor IR type of values of type `aval`."""
     return lowering.tensor_type(aval)
 
 
 def dtype_to_ir_type(dtype: DTypeLike) -> TensorType:
-    """Returns the type of a scalar of `dtype`."""
+    """Returns the tensor IR type of a scalar of `dtype`."""
     return TensorType((), np.dtype(dtype))
 
 

@@ -1,4 +1,4 @@
-"""`jax.interpreters.partial_eval`: tracing functions to programs, and pruning programs."""
+"""`jax.interpreters.partial_eval`: tracing to jaxprs, partial evaluation, dead code elimination."""
 
 from __future__ import annotations
 
@@ -68,22 +68,22 @@ Val = Any
 def trace_to_jaxpr_dynamic(
     fun: lu.WrappedFun, in_avals: Sequence[AbstractValue], **_: Any
 ) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
-    """Traces a wrapped function of flat values: (jaxpr, types of its results, its constants)."""
+    """Traces a wrapped function of flat values to (jaxpr, types of its results, its constants)."""
     return trace_to_jaxpr(fun.call_wrapped, in_avals, fun.debug_info)
 
 
 def trace_to_jaxpr_nounits(
     fun: lu.WrappedFun, pvals: Sequence[PartialVal], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[PartialVal], tuple[Any, ...]]:
-    """Traces what depends on unknown arguments to a program; computes the rest.
+    """Evaluates a function partially: computes what is known, and records the rest in a jaxpr.
 
     Args:
       fun: a wrapped function of flat values.
-      pvals: its arguments, known or not.
-      instantiate: which results are to be the program's even if they are known.
+      pvals: its arguments, each known or unknown.
+      instantiate: which results become results of the jaxpr even if they are known.
 
-    Returns: (jaxpr: unknown arguments -> unknown results; results, known or not; values of the
-      jaxpr's constants).
+    Returns: (jaxpr that maps unknown arguments to unknown results; all results, each known or
+      unknown; values of the constants of the jaxpr).
     """
     parent = state.trace
     unknown_trace = JaxprTrace(fun.debug_info, parent)
@@ -105,7 +105,7 @@ def trace_to_jaxpr_nounits(
     return jaxpr, out_pvals, tuple(consts)
 
 
-# --- pruning --------------------------------------------------------------------------------------
+# --- dead code elimination ------------------------------------------------------------------------
 
 
 def dce_jaxpr(
@@ -114,17 +114,18 @@ def dce_jaxpr(
     instantiate: bool | Sequence[bool] = False,
     live_inputs: bool | Sequence[bool] = True,
 ) -> tuple[Jaxpr, list[bool]]:
-    """Returns `jaxpr` without what the used results do not need.
+    """Eliminates dead code: equations, arguments and results that the used results do not need.
 
     Args:
-      jaxpr: a program without constants, or whose constants all stay.
+      jaxpr: a program; its constants are all kept.
       used_outputs: which results are used.
-      instantiate: which arguments are kept in any case.
-      live_inputs: which arguments, if they are references, may be read after the program; writes to
-        others that it does not read itself are dead stores, and so are those to references that it
-        makes.
+      instantiate: which arguments are kept even if they are not needed.
+      live_inputs: which reference arguments may be read after the program. Writes to other
+        references, including those that the program creates, are dead stores unless the program
+        reads them later.
 
-    Returns: (program with the used results and arguments alone; which arguments are kept).
+    Returns: (program with only the used results and the arguments that are kept; which arguments
+      are kept).
     """
     used = _flags(used_outputs, len(jaxpr.outvars))
     kept_anyway = _flags(instantiate, len(jaxpr.invars))
@@ -163,7 +164,7 @@ def dce_jaxpr(
 
 
 def _is_dead(eqn: JaxprEqn, live: set[Var]) -> bool:
-    """Returns whether all effects are reads, and writes to references that are not read afterwards."""
+    """Returns whether all effects are reads, or writes to references that are not read later."""
     return bool(eqn.effects) and all([
         isinstance(effect, ReadEffect)
         or (isinstance(effect, RefEffect) and eqn.invars[effect.input_index] not in live)
@@ -190,7 +191,10 @@ def _flags(flags: bool | Sequence[bool], n: int) -> list[bool]:
 def dce_jaxpr_consts(
     jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool], list[bool]]:
-    """Prunes like `dce_jaxpr`, also constants: (jaxpr, which constants, which arguments are kept)."""
+    """Eliminates dead code like `dce_jaxpr`, and also constants that are not needed.
+
+    Returns: (the smaller program; which constants are kept; which arguments are kept).
+    """
     n = len(jaxpr.constvars)
     flags = [False] * n + _flags(instantiate, len(jaxpr.invars))
     pruned, used = dce_jaxpr(constants_as_operands(jaxpr), used_outputs, flags)
@@ -202,7 +206,10 @@ def dce_jaxpr_consts(
 def dce_jaxpr_closed_call_rule(
     used_outputs: list[bool], live_ins: list[bool], eqn: JaxprEqn
 ) -> tuple[list[bool], JaxprEqn | None]:
-    """The rule of calls whose program is the parameter `call_jaxpr`: see `dce_rules`."""
+    """Eliminates dead code in calls whose program is the parameter `call_jaxpr`.
+
+    This is a rule for the table `dce_rules`.
+    """
     if not any(used_outputs) and not eqn.effects:
         return [False] * len(eqn.invars), None
     inner: Jaxpr = eqn.params["call_jaxpr"]

@@ -1,7 +1,8 @@
-"""Users' rules for partial evaluation, as `jax.interpreters.partial_eval` has them.
+"""Users' partial evaluation rules, in the form that `jax.interpreters.partial_eval` of JAX defines.
 
-Rules take a trace and tracers, known or not, and return tracers; here values stand for themselves, and
-unknown ones are tracers of the program of the rest. So a rule is handed a view of both.
+Such rules take a trace and tracers of known and unknown values, and return tracers. Internally,
+known values are not wrapped, and unknown ones are tracers of the program that is being recorded.
+This module presents the internal trace to rules in the form that they expect.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from jitney.core.typing import Value
 from jitney.interpreters.tables import RuleTable
 from jitney.transforms.partial import PartialTrace
 
-_USERS = "users_rule"  # the attribute that holds the user's rule of an adapted one
-_OF_THREE = "rule_of_three"  # the attribute that holds the user's rule for pruning, with `live`
+_USERS = "users_rule"  # attribute of an adapted rule that holds the user's rule
+_OF_THREE = "rule_of_three"  # attribute that holds the user's DCE rule, adapted to take `live`
 
 
 class PartialVal(tuple[Any, Any]):
-    """A value, or the type of one that is not known: (None, value) or (type, None)."""
+    """A known value (None, value), or an unknown one given by its type (type, None)."""
 
     __slots__ = ()
 
@@ -35,7 +36,7 @@ class PartialVal(tuple[Any, Any]):
 
     @classmethod
     def unknown(cls, aval: AbstractValue) -> PartialVal:
-        """Returns a value of which the type is known."""
+        """Returns an unknown value of type `aval`."""
         return cls((aval, None))
 
     def is_known(self) -> bool:
@@ -43,19 +44,19 @@ class PartialVal(tuple[Any, Any]):
         return self[0] is None
 
     def get_known(self) -> Any:
-        """Returns the value, or None."""
+        """Returns the value, or None if it is unknown."""
         return self[1] if self.is_known() else None
 
     def get_aval(self) -> AbstractValue:
-        """Returns the type."""
+        """Returns the type of the value."""
         return get_aval(self[1]) if self.is_known() else self[0]
 
 
 class JaxprTracer(Tracer):
-    """A value of partial evaluation, as rules see it.
+    """A known or unknown value in partial evaluation, as rules see it.
 
     Attributes:
-      pval: the value, or its type.
+      pval: the value, or its type if it is unknown.
       recipe: the tracer that records an unknown value; None for known ones.
     """
 
@@ -70,7 +71,7 @@ class JaxprTracer(Tracer):
 
     @property
     def aval(self) -> AbstractValue:
-        """The type."""
+        """The type of the value."""
         return self.pval.get_aval()
 
     def is_known(self) -> bool:
@@ -82,10 +83,10 @@ class JaxprTracer(Tracer):
 
 
 class TraceView:
-    """A trace of partial evaluation, as rules see it.
+    """A view of a partial evaluation trace, as rules expect it.
 
     Attributes:
-      parent_trace: computes what is known.
+      parent_trace: the trace in which known values are computed.
     """
 
     def __init__(self, trace: PartialTrace) -> None:
@@ -93,7 +94,7 @@ class TraceView:
         self.parent_trace = trace.parent_trace
 
     def tracer(self, x: Value | JaxprTracer) -> JaxprTracer:
-        """Returns a value as rules see it."""
+        """Returns the tracer that presents `x` to rules."""
         if isinstance(x, JaxprTracer):
             return x
         if self._of.is_unknown(x):
@@ -103,25 +104,25 @@ class TraceView:
     to_jaxpr_tracer = new_const = tracer
 
     def value(self, tracer: Value | JaxprTracer) -> Any:
-        """Returns the value that a rule sees as `tracer`."""
+        """Returns the value behind a tracer that a rule has returned."""
         if not isinstance(tracer, JaxprTracer):
             return tracer
         return tracer.pval.get_known() if tracer.is_known() else tracer.recipe
 
     def instantiate_const(self, tracer: JaxprTracer) -> JaxprTracer:
-        """Returns `tracer`, which the program of the rest takes for unknown from now on."""
+        """Returns an unknown tracer of the same value, so that operations on it are recorded."""
         if not tracer.is_known():
             return tracer
         return self.tracer(self._of.unknown_trace.to_tracer(self.value(tracer)))
 
     def new_instantiated_const(self, x: Value) -> JaxprTracer:
-        """Returns a value that the program of the rest takes for unknown."""
+        """Returns an unknown tracer of the value `x`."""
         return self.instantiate_const(self.tracer(x))
 
     def default_process_primitive(
         self, primitive: Primitive, tracers: Sequence[JaxprTracer], params: dict[str, Any]
     ) -> Any:
-        """Applies the default rule: computes the operation if its operands are known, or records it."""
+        """Computes the operation if all operands are known; otherwise records it."""
         args = [self.value(x) for x in tracers]
         if any([self._of.is_unknown(x) for x in args]):
             out = self._of.unknown_trace.process_primitive(primitive, args, params)
@@ -132,9 +133,9 @@ class TraceView:
 
 
 def _adapt_rule(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Adapts a user's rule to the calls of partial evaluation."""
+    """Adapts a user's rule to the internal calling convention of partial evaluation."""
 
-    @functools.wraps(rule)  # which says whose it is, too
+    @functools.wraps(rule)  # keeps `__module__`, which shows where the rule is defined
     def divided(
         trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
     ) -> Any:
@@ -148,7 +149,7 @@ def _adapt_rule(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _shown(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Inverts `_adapt_rule`."""
+    """Returns a rule in the form that users write: the inverse of `_adapt_rule`."""
     user: Callable[..., Any] | None = getattr(rule, _USERS, None)
     if user is not None:
         return user
@@ -162,7 +163,7 @@ def _shown(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _PartialRules(RuleTable):
-    """Rules that apply even if all operands are known."""
+    """A table of rules that are also applied if all operands are known."""
 
     def __setitem__(self, prim: Primitive, rule: Callable[..., Any]) -> None:
         super().__setitem__(prim, rule)
@@ -174,39 +175,40 @@ class _PartialRules(RuleTable):
 
 
 custom_partial_eval_rules = _PartialRules("partial", adapt=_adapt_rule, show=_shown)
-"""primitive -> rule(trace, *tracers, **params), which returns a tracer, or a sequence of them.
+"""Maps a primitive to rule(trace, *tracers, **params), which returns one tracer or a sequence.
 
-It divides the operation for `linearize`, `vjp` and `grad`: into what is computed now, from known
-operands, and what `trace` records for later.
+For `linearize`, `vjp` and `grad` the rule splits the operation into a part that is computed
+immediately from known operands, and a part that `trace` records for the linear program.
 """
 
 partial_eval_jaxpr_custom_rules = RuleTable("divided_by_policy")
-"""primitive -> rule(saveable, unks_in, inst_in, eqn): what `jax.checkpoint` makes of an equation.
+"""Maps a primitive to rule(saveable, unks_in, inst_in, eqn), by which `jax.checkpoint` splits it.
 
-`saveable` is the policy. All operands are known, and computed again where they are needed; so `unks_in`
-is False and `inst_in` is True for each. The rule returns (the equation of the forward pass, the one
-that computes again, which results are unknown, which results the latter has, variables to be kept:
-results of the former, and operands of the latter). Either equation may be None.
+`saveable` is the checkpoint policy. All operands are known, and are recomputed where they are
+needed; so `unks_in` is False and `inst_in` is True for each. The rule returns (equation of the
+forward pass; equation of the recomputation; which results are unknown; which results the
+recomputation yields; residuals: results of the former and operands of the latter). Either equation
+may be None.
 """
 
 
-# --- pruning --------------------------------------------------------------------------------------
+# --- dead code elimination ------------------------------------------------------------------------
 
-_DCE = "dce"  # the slot of these rules
+_DCE = "dce"  # the slot that holds DCE rules
 
-# (used, live, equation), or (used, equation) as up to JAX 0.10
+# (used, live, equation), or (used, equation) as in JAX up to 0.10
 DceRule = Callable[..., tuple[list[bool], JaxprEqn | None]]
 
 
 def _of_three(rule: DceRule) -> DceRule:
-    """Returns a user's rule as one that takes `live`."""
+    """Returns a user's DCE rule as a function of (used, live, equation)."""
     if len(inspect.signature(rule).parameters) != 2:
         return rule
     return lambda used, live, eqn: rule(used, eqn)
 
 
 def dce_rule_of(prim: Primitive) -> DceRule | None:
-    """Returns a primitive's rule of `dce_rules`, as one that takes `live`; None if it has none."""
+    """Returns the DCE rule of a primitive as a function with `live`; None if it has no rule."""
     rule = prim.rules.get(_DCE)
     if rule is None:
         return None
@@ -215,7 +217,7 @@ def dce_rule_of(prim: Primitive) -> DceRule | None:
 
 
 def _adapt_dce_rule(rule: DceRule) -> Callable[..., JaxprEqn | None]:
-    of_three = _of_three(rule)  # once, not for each equation
+    of_three = _of_three(rule)  # inspects the signature once, not for each equation
 
     @functools.wraps(rule)
     def pruned(used: list[bool], eqn: JaxprEqn) -> JaxprEqn | None:
@@ -246,8 +248,9 @@ def _shown_dce(rule: Callable[..., JaxprEqn]) -> DceRule:
 
 
 dce_rules = RuleTable(_DCE, adapt=_adapt_dce_rule, show=_shown_dce)
-"""primitive -> rule(used, live, equation) -> (which operands are used, equation or None).
+"""Maps a primitive to rule(used, live, equation) -> (which operands are used, equation or None).
 
-`used` says which results are used, `live` which operands may be read afterwards: all but references
-whose contents are not. Rules of two arguments, as up to JAX 0.10, are called without `live`.
+`used` states which results are used, and `live` which operands may be read afterwards: it is False
+only for references whose contents are not read. Rules with two parameters, as in JAX up to 0.10,
+are called without `live`.
 """

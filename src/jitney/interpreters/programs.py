@@ -13,12 +13,12 @@ from jitney.transforms import partial
 
 
 def close_jaxpr(jaxpr: Jaxpr) -> ClosedJaxpr:
-    """Returns a program without constants, closed."""
+    """Returns the closed jaxpr of a program that has no constants."""
     return ClosedJaxpr(jaxpr, ())
 
 
 def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
-    """Returns the program that takes its constants as arguments, before the others."""
+    """Returns the program with its constants as additional leading arguments."""
     return constants_as_operands(jaxpr)
 
 
@@ -34,10 +34,10 @@ def abstract_eval_fun(
 
 
 def move_binders_to_back(closed_jaxpr: ClosedJaxpr, to_move: Sequence[bool]) -> ClosedJaxpr:
-    """Returns the program with the marked arguments after the others.
+    """Returns the program with the arguments marked in `to_move` moved behind the others.
 
     Raises:
-      ValueError: if there are more or fewer marks than arguments.
+      ValueError: if the number of marks differs from the number of arguments.
     """
     jaxpr = closed_jaxpr.jaxpr
     pairs = list(zip(jaxpr.invars, to_move, strict=True))
@@ -47,10 +47,10 @@ def move_binders_to_back(closed_jaxpr: ClosedJaxpr, to_move: Sequence[bool]) -> 
 
 
 def prune_closed_jaxpr_outputs(jaxpr: ClosedJaxpr, used_outputs: Sequence[bool]) -> ClosedJaxpr:
-    """Returns the program with the marked results alone; all of its operations stay.
+    """Returns the program with only the results marked in `used_outputs`; all equations stay.
 
     Raises:
-      ValueError: if there are more or fewer marks than results.
+      ValueError: if the number of marks differs from the number of results.
     """
     inner = jaxpr.jaxpr
     outvars = [v for v, used in zip(inner.outvars, used_outputs, strict=True) if used]
@@ -61,15 +61,16 @@ def prune_closed_jaxpr_outputs(jaxpr: ClosedJaxpr, used_outputs: Sequence[bool])
 def partial_eval_jaxpr_nounits(
     jaxpr: ClosedJaxpr, unknowns: Sequence[bool], instantiate: bool | Sequence[bool]
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], list[AbstractValue]]:
-    """Returns a program as two: what the known arguments determine, and the rest.
+    """Splits a program into one that needs only known arguments and one that computes the rest.
 
     Args:
       jaxpr: the program.
       unknowns: which arguments are unknown.
-      instantiate: which results are the rest's even if they are known.
+      instantiate: which results the second program returns even if they are known.
 
-    Returns: (known arguments -> known results and residuals; residuals and unknown arguments ->
-      unknown results; which results are unknown; types of the residuals).
+    Returns: (program that maps known arguments to known results and residuals; program that maps
+      residuals and unknown arguments to unknown results; which results are unknown; types of the
+      residuals).
     """
     known, unknown, out_unknown, n = partial.trace_partially(jaxpr, unknowns, instantiate)
     return known, unknown, list(out_unknown), unknown.in_avals[:n]

@@ -1,4 +1,4 @@
-"""`jax.interpreters.pxla`: the mesh in force, as older libraries read it.
+"""`jax.interpreters.pxla`: the context mesh, in the form that older libraries read.
 
 New code calls `jax.sharding.get_mesh()`.
 """
@@ -22,11 +22,11 @@ ArrayMapping: TypeAlias = OrderedDict[MeshAxisName, int]
 
 
 class _Environment:
-    """The settings of this thread."""
+    """The settings of the current thread."""
 
     @property
     def physical_mesh(self) -> Mesh:
-        """The mesh of `with mesh:`, or else the one in force; an empty one if there is none."""
+        """The mesh entered by `with mesh:`, else the context mesh, else an empty mesh."""
         mesh = entered_mesh()
         return get_mesh() if mesh.empty else mesh
 

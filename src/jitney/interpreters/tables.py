@@ -1,4 +1,4 @@
-"""Tables of rules, primitive by primitive: views of the slots that the primitives hold themselves."""
+"""Tables of rules by primitive: views of the rule slots that primitives store themselves."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Rule = Callable[..., Any]
 
 
 class RuleTable(MutableMapping[Primitive, Rule]):
-    """One slot of all primitives; entering a rule replaces the primitive's own.
+    """A mapping from primitives to their rules in one slot; assignment replaces a built-in rule.
 
     Args:
-      slot: the slot.
-      replaces: other slots that a rule entered here takes the place of.
-      adapt: from a user's rule to the entered one.
-      show: from an entered rule to the one that is returned.
+      slot: name of the slot.
+      replaces: names of other slots, whose rules are removed when a rule is set here.
+      adapt: converts a user's rule to the form that is stored.
+      show: converts a stored rule to the form that is returned.
     """
 
     def __init__(
@@ -63,13 +63,13 @@ class RuleTable(MutableMapping[Primitive, Rule]):
 
 
 def set_rule(prim: Primitive, slot: str, rule: Rule, replaces: tuple[str, ...] = ()) -> None:
-    """Enters a rule, in place of an earlier one."""
+    """Sets the rule of `prim` in `slot`, and removes its rules in the slots `replaces`."""
     for other in replaces:
         prim.rules.pop(other, None)
     prim.replace_rule(slot, rule)
 
 
 def clear(prim: Primitive, *slots: str) -> None:
-    """Takes rules away, to be set anew."""
+    """Removes the rules of `prim` in the given slots, so that they can be set again."""
     for slot in slots:
         prim.rules.pop(slot, None)

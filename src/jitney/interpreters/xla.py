@@ -1,7 +1,7 @@
-"""`jax.interpreters.xla`: evaluation of single primitives, and how values of users' types are read.
+"""`jax.interpreters.xla`: evaluation of primitives, and conversion of values of users' types.
 
-A type that stands for arrays has an entry in `jax.core.pytype_aval_mappings`, which gives its abstract
-value, and one in `canonicalize_dtype_handlers`, which gives the array itself:
+A type that represents arrays is registered in `jax.core.pytype_aval_mappings`, with a function that
+returns its abstract value, and in `canonicalize_dtype_handlers`, with one that returns the array:
 
     jax.core.pytype_aval_mappings[Variable] = lambda v: jax.core.ShapedArray(v.shape, v.dtype)
     jax.interpreters.xla.canonicalize_dtype_handlers[Variable] = lambda v: v.data

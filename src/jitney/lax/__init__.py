@@ -1,4 +1,4 @@
-"""`jax.lax`: the primitives as functions, with no promotion of dtypes and no broadcasting of ranks."""
+"""`jax.lax`: primitives as functions, without dtype promotion or implicit rank broadcasting."""
 
 from jitney.core.lazy import attach
 

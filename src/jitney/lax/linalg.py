@@ -1,4 +1,4 @@
-"""`jax.lax.linalg`: factorisations of matrices and linear systems, batched over leading axes."""
+"""`jax.lax.linalg`: matrix factorisations and linear solvers, batched over leading axes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __dir__ = listing(__name__)
 
 
 class EigImplementation(enum.Enum):
-    """What computes `eig`; accepted for compatibility."""
+    """Implementations of `eig`; accepted for compatibility."""
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -48,7 +48,7 @@ class EigImplementation(enum.Enum):
 
 
 class EighImplementation(enum.Enum):
-    """What computes `eigh`; accepted for compatibility."""
+    """Implementations of `eigh`; accepted for compatibility."""
 
     QR = "qr"
     JACOBI = "jacobi"
@@ -56,7 +56,7 @@ class EighImplementation(enum.Enum):
 
 
 class SvdAlgorithm(enum.Enum):
-    """What computes `svd`; accepted for compatibility."""
+    """Algorithms of `svd`; accepted for compatibility."""
 
     DEFAULT = "default"
     QR = "QR"
@@ -66,11 +66,13 @@ class SvdAlgorithm(enum.Enum):
 
 
 def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
-    """Computes lower triangular L with x = L @ L^H; NaN where `x` is not positive definite.
+    """Computes the lower triangular Cholesky factor L of x = L @ L^H.
+
+    L is NaN where `x` is not positive definite.
 
     Args:
       x: Hermitian matrices (..., n, n), floating or complex.
-      symmetrize_input: whether (x + x^H) / 2 is taken; else the lower triangle counts.
+      symmetrize_input: whether to factor (x + x^H) / 2; otherwise only the lower triangle is read.
 
     Returns: array of the shape and dtype of x.
 
@@ -85,7 +87,7 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
 
 
 def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
-    """Computes upper triangular S with S^T @ S = R^T @ R + w w^T.
+    """Computes the upper triangular S with S^T @ S = R^T @ R + w w^T: a rank-one update.
 
     Args:
       r_matrix: upper triangular matrix R (n, n).
@@ -103,9 +105,18 @@ def eig(
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
 ) -> list[Array]:
-    """Returns [eigenvalues, left eigenvectors, right eigenvectors], as requested; complex.
+    """Computes eigenvalues and eigenvectors of general square matrices.
 
-    Vectors are columns of length 1. Their derivatives exist with `enable_eigvec_derivs` only.
+    Args:
+      x: matrices (..., n, n), floating or complex.
+      compute_left_eigenvectors: whether left eigenvectors are returned.
+      compute_right_eigenvectors: whether right eigenvectors are returned.
+      enable_eigvec_derivs: whether eigenvectors can be differentiated.
+      implementation: accepted for compatibility.
+      use_magma: accepted for compatibility.
+
+    Returns: [eigenvalues, left eigenvectors, right eigenvectors], without those that are not
+      requested; all complex. Eigenvectors are columns of length 1.
     """
     return eig_p.bind(
         x, compute_left_eigenvectors=compute_left_eigenvectors,
@@ -123,15 +134,17 @@ def eigh(
     subset_by_index: tuple[int, int] | None = None,
     implementation: EighImplementation | None = None,
 ) -> tuple[Array, Array]:
-    """Returns (eigenvectors in columns, ascending eigenvalues) of Hermitian matrices.
+    """Computes eigenvectors and ascending eigenvalues of Hermitian matrices.
 
     Args:
       x: matrices (..., n, n), floating or complex.
-      lower: which triangle counts.
-      symmetrize_input: whether (x + x^H) / 2 is taken.
-      sort_eigenvalues: accepted; they always are in order.
-      subset_by_index: the half-open range of eigenvalues wanted.
-      implementation: accepted.
+      lower: whether the lower triangle is read, or the upper one.
+      symmetrize_input: whether to decompose (x + x^H) / 2, so that both triangles count.
+      sort_eigenvalues: accepted for compatibility; eigenvalues are always sorted.
+      subset_by_index: half-open range of the eigenvalues to return.
+      implementation: accepted for compatibility.
+
+    Returns: (eigenvectors in columns, eigenvalues).
 
     Example:
       >>> vectors, values = lax.linalg.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]]))
@@ -148,21 +161,38 @@ def eigh(
 
 
 def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
-    """Returns (Hessenberg form with Householder vectors below it, their factors)."""
+    """Reduces square matrices to upper Hessenberg form by Householder reflections.
+
+    Args:
+      a: matrices (..., n, n), floating or complex.
+
+    Returns: (Hessenberg form, with the Householder vectors stored below the subdiagonal; scalar
+      factors tau of the reflections, (..., n - 1)).
+    """
     form, taus = hessenberg_p.bind(a)
     return form, taus
 
 
 def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
-    """Computes the first columns of the product of Householder reflections given by `a`."""
+    """Computes the first columns of a product of Householder reflections.
+
+    Args:
+      a: Householder vectors below the diagonal of matrices (..., m, n) with m >= n, as in LAPACK.
+      taus: scalar factors of the reflections, (..., k) with k <= n.
+
+    Returns: array of the shape and dtype of a.
+    """
     return householder_product_p.bind(a, taus)
 
 
 def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
-    """Returns (L below the diagonal and U, pivots, permutation of rows) with x[perm] = L @ U.
+    """Computes the LU decomposition with partial pivoting, x[permutation] = L @ U.
 
     Args:
       x: matrices (..., m, n), floating or complex.
+
+    Returns: (L below the diagonal and U on and above it, in one matrix; pivots: row exchanges;
+      permutation of the rows). The unit diagonal of L is not stored.
 
     Example:
       >>> factors, pivots, permutation = lax.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
@@ -177,14 +207,22 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
 
 
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
-    """Converts the row exchanges `pivots` to a permutation of `permutation_size` rows."""
+    """Converts row exchanges, as `lu` returns them, to a permutation of `permutation_size` rows."""
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=permutation_size)
 
 
 def ormqr(
     a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False
 ) -> Array:
-    """Computes Q @ c, or c @ Q unless `left`, for the product Q of reflections in `a` and `taus`."""
+    """Multiplies `c` by the unitary matrix Q of a QR decomposition without forming Q.
+
+    Args:
+      a: Householder vectors below the diagonal, as in LAPACK.
+      taus: scalar factors of the reflections.
+      c: matrices to be multiplied.
+      left: whether to compute Q @ c; otherwise c @ Q.
+      transpose: whether to multiply by Q^H instead of Q.
+    """
     return ormqr_p.bind(a, taus, c, left=left, transpose=transpose)
 
 
@@ -195,13 +233,15 @@ def qr(
     full_matrices: bool = True,
     use_magma: bool | None = None,
 ) -> tuple[Array, ...]:
-    """Returns (Q, R) with x = Q @ R, or (Q, R, P) with x[:, P] = Q @ R if `pivoting`.
+    """Computes the QR decomposition x = Q @ R, or x[:, P] = Q @ R with column pivoting.
 
     Args:
       x: matrices (..., m, n), floating or complex.
-      pivoting: whether columns are permuted so that the diagonal of R descends.
-      full_matrices: whether Q is (..., m, m); else it is (..., m, min(m, n)).
+      pivoting: whether columns are permuted so that the diagonal of R descends in absolute value.
+      full_matrices: whether Q is (..., m, m); otherwise it is (..., m, min(m, n)).
       use_magma: accepted for compatibility.
+
+    Returns: (Q, R), or (Q, R, P) if `pivoting`.
     """
     return tuple(qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma))
 
@@ -213,7 +253,20 @@ def schur(
     sort_eig_vals: bool = False,
     select_callable: Callable[..., Any] | None = None,
 ) -> tuple[Array, ...]:
-    """Returns (T, Z) with x = Z @ T @ Z^H, T (quasi-)triangular."""
+    """Computes the Schur decomposition x = Z @ T @ Z^H.
+
+    Args:
+      x: matrices (..., n, n), floating or complex.
+      compute_schur_vectors: whether Z is returned.
+      sort_eig_vals: must be False.
+      select_callable: accepted for compatibility.
+
+    Returns: (T, Z), or (T,) without Schur vectors. T is upper triangular; for real x it is
+      quasi-triangular: pairs of complex conjugate eigenvalues are 2 x 2 blocks on its diagonal.
+
+    Raises:
+      NotImplementedError: if `sort_eig_vals` is true.
+    """
     if sort_eig_vals:
         raise NotImplementedError("schur: eigenvalues cannot be sorted on CPU")
     return tuple(
@@ -232,14 +285,16 @@ def svd(
     subset_by_index: tuple[int, int] | None = None,
     algorithm: SvdAlgorithm | None = None,
 ) -> Any:
-    """Returns (U, singular values, V^H), or only the values unless `compute_uv`; descending.
+    """Computes the singular value decomposition x = U @ diag(s) @ V^H, with s descending.
 
     Args:
       x: matrices (..., m, n), floating or complex.
-      full_matrices: whether U and V^H are square; else their inner size is min(m, n).
-      compute_uv: whether U and V^H are wanted.
-      subset_by_index: the half-open range of singular values wanted.
+      full_matrices: whether U and V^H are square; otherwise their inner size is min(m, n).
+      compute_uv: whether U and V^H are computed.
+      subset_by_index: half-open range of the singular values to return.
       algorithm: accepted for compatibility.
+
+    Returns: (U, s, V^H), or s alone unless `compute_uv`.
 
     Example:
       >>> lax.linalg.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
@@ -256,7 +311,15 @@ def symmetric_product(
     a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: float = 1.0, beta: float = 0.0,
     symmetrize_output: bool = False,
 ) -> Array:  # fmt: skip
-    """Computes alpha * A @ A^T + beta * C, for symmetric C."""
+    """Computes alpha * A @ A^T + beta * C for symmetric C.
+
+    Args:
+      a_matrix: matrices A (..., n, k).
+      c_matrix: symmetric matrices C (..., n, n).
+      alpha: factor of the product.
+      beta: factor of C.
+      symmetrize_output: accepted for compatibility: both triangles are always computed.
+    """
     return symmetric_product_p.bind(a_matrix, c_matrix, alpha=alpha, beta=beta)
 
 
@@ -270,16 +333,16 @@ def triangular_solve(
     conjugate_a: bool = False,
     unit_diagonal: bool = False,
 ) -> Array:
-    """Solves op(a) @ X = b for X if `left_side`, else X @ op(a) = b.
+    """Solves op(a) @ X = b for X if `left_side`, otherwise X @ op(a) = b.
 
     Args:
       a: triangular matrices (..., n, n); the other triangle is not read.
-      b: right sides; one vector may have one axis less than `a`.
-      left_side: on which side `a` stands.
-      lower: which triangle of `a` counts.
-      transpose_a: whether op transposes.
-      conjugate_a: whether op conjugates.
-      unit_diagonal: whether the diagonal counts as ones.
+      b: right-hand sides; a single vector may have one axis less than `a`.
+      left_side: whether `a` is on the left of X, or on the right.
+      lower: whether `a` is lower triangular, or upper.
+      transpose_a: whether op transposes `a`.
+      conjugate_a: whether op conjugates `a`.
+      unit_diagonal: whether the diagonal of `a` is taken as ones and not read.
 
     Returns: array of the shape and dtype of b.
 
@@ -302,9 +365,14 @@ def triangular_solve(
 
 
 def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Array, Array]:
-    """Returns (factors, diagonal, off-diagonal, taus): the tridiagonal form of a Hermitian matrix.
+    """Reduces Hermitian matrices to tridiagonal form by Householder reflections.
 
-    Only its lower triangle is read, or only the upper one if `lower` is false.
+    Args:
+      a: matrices (..., n, n), floating or complex, with n >= 1.
+      lower: whether only the lower triangle is read, or only the upper one.
+
+    Returns: (matrices that hold the Householder vectors; real diagonal (..., n); real off-diagonal
+      (..., n - 1); scalar factors tau of the reflections, (..., n - 1)).
     """
     factors, d, e, taus = tridiagonal_p.bind(a, lower=lower)
     return factors, d, e, taus
@@ -313,10 +381,16 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
 def tridiagonal_solve(
     dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
 ) -> Array:
-    """Solves T @ X = b for X, where T has the diagonals dl[1:], d, du[:-1].
+    """Solves T @ X = b for X, where T is tridiagonal with diagonals dl[1:], d and du[:-1].
 
-    Where T is singular, X is NaN; with `perturb_singular` it is the solution with a matrix beside T
-    (Golub and Van Loan, Matrix Computations, 7.6.1: inverse iteration wants it), large and finite.
+    Args:
+      dl: subdiagonal (..., n); the first element is not read.
+      d: main diagonal (..., n).
+      du: superdiagonal (..., n); the last element is not read.
+      b: right-hand sides (..., n, k).
+      perturb_singular: what to return where T is singular: if False, NaN; if True, a large but
+        finite solution for a slightly perturbed matrix, as inverse iteration needs it (Golub and
+        Van Loan, Matrix Computations, 7.6.1).
     """
     return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=perturb_singular)
 
@@ -329,9 +403,19 @@ def qdwh(
     eps: float | None = None,
     dynamic_shape: tuple[int, int] | None = None,
 ) -> tuple[Array, Array, Array, Array]:
-    """Returns (U, H, number of iterations, whether it converged): x = U @ H, H positive semidefinite.
+    """Computes the polar decomposition x = U @ H, H positive semidefinite.
 
-    The decomposition is computed from singular values, in no iterations.
+    It is computed from the singular value decomposition, hence without iterations.
+
+    Args:
+      x: matrices (..., m, n), floating or complex.
+      is_hermitian: accepted for compatibility.
+      max_iterations: accepted for compatibility.
+      eps: accepted for compatibility.
+      dynamic_shape: accepted for compatibility.
+
+    Returns: (U, H, number of iterations, whether the iteration converged): the last two are 0 and
+      True.
     """
     u, s, vh = svd(x, full_matrices=False)
     unitary = mat.matmul(u, vh)

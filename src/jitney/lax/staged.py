@@ -1,4 +1,4 @@
-"""Functions of `jax.lax` that are recorded as one call, a `jit` equation of their name."""
+"""Functions of `jax.lax` that are traced to a single `jit` equation with their name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from jitney.core.thresholds import threshold
 from jitney.primitives.indexing import dynamic_slice
 from jitney.primitives.signal import fft as fourier
 
-# Elements from which a transform by several threads is much faster than SciPy's.
+# Number of elements from which a multithreaded transform is much faster than SciPy's.
 _LARGE_TRANSFORM = threshold(1 << 15, small=8)
 
 dynamic_index_in_dim = jit_when_traced(

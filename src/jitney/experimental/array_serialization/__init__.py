@@ -1,7 +1,8 @@
-"""`jax.experimental.array_serialization`: arrays written to files by tensorstore, and read from them.
+"""`jax.experimental.array_serialization`: saving arrays to files, and loading them, by TensorStore.
 
-`serialization` has the managers that libraries use, `tensorstore_impl` what they are made of, and
-`specs` says where and how an array is stored. Tensorstore is not needed to import this package.
+`serialization` contains the checkpoint managers that libraries use, `tensorstore_impl` the
+functions for single arrays, and `specs` the descriptions of where and in which format an array is
+stored. TensorStore is not needed to import this package.
 """
 
 from jitney.core.lazy import listing

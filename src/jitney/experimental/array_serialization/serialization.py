@@ -1,8 +1,8 @@
-"""`jax.experimental.array_serialization.serialization`: arrays are stored while the program goes on.
+"""`jax.experimental.array_serialization.serialization`: asynchronous checkpoints of arrays.
 
-`serialize` returns as soon as the arrays' numbers are copied; a thread waits for the files, and then
-calls what the caller has asked for, such as renaming the folder of a checkpoint. What fails there is
-raised by the next call of `check_for_errors` or `wait_until_finished`.
+`serialize` returns as soon as the arrays are copied. A thread waits until the files are written,
+and then runs the caller's callback, which may rename the folder of a checkpoint. Errors in the
+thread are raised by the next call of `check_for_errors` or `wait_until_finished`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __dir__ = listing(__name__)
 
 
 class BarrierTimeoutError(Exception):
-    """A process has waited too long for the others."""
+    """A timeout of a process that waits for the others; it exists for libraries that catch it."""
 
 
 def get_tensorstore_spec(
@@ -67,7 +67,7 @@ def __getattr__(name: str) -> Any:
 
 
 class GlobalAsyncCheckpointManagerBase(abc.ABC):
-    """The interface of managers that store arrays asynchronously, and read them."""
+    """The interface of managers that save arrays asynchronously, and load them."""
 
     @abc.abstractmethod
     def check_for_errors(self) -> None:
@@ -75,13 +75,13 @@ class GlobalAsyncCheckpointManagerBase(abc.ABC):
 
     @abc.abstractmethod
     def wait_until_finished(self) -> None:
-        """Waits until everything is stored; raises the error of a write, if any."""
+        """Waits until all writes are finished; raises the error of a write, if any."""
 
     @abc.abstractmethod
     def serialize(
         self, arrays: Any, tensorstore_specs: Any, *, on_commit_callback: Callable[[], None]
     ) -> None:
-        """Begins to store arrays; calls `on_commit_callback` when they are."""
+        """Starts to save arrays, and calls `on_commit_callback` when they are written."""
 
     @abc.abstractmethod
     def deserialize(
@@ -91,14 +91,14 @@ class GlobalAsyncCheckpointManagerBase(abc.ABC):
         global_shapes: Sequence[tuple[int, ...]] | None = None,
         dtypes: Sequence[DTypeLike] | None = None,
     ) -> Any:
-        """Reads arrays."""
+        """Loads arrays with the given shardings."""
 
 
 class AsyncManager:
-    """A thread that waits for writes, and then calls a callback.
+    """A manager of a thread that waits for writes, and then runs a callback.
 
     Args:
-      timeout_secs: how long a process waits for the others; a single process does not wait.
+      timeout_secs: accepted for compatibility: there is no barrier between processes.
     """
 
     def __init__(self, timeout_secs: int = 300) -> None:
@@ -108,11 +108,11 @@ class AsyncManager:
         self._exception: BaseException | None = None
 
     def _add_futures(self, futures: Sequence[Any]) -> None:
-        """Adds futures that the thread waits for."""
+        """Sets the futures that the next thread waits for."""
         self._commit_futures = list(futures)
 
     def _start_async_commit(self, on_commit_callback: Callable[[], None] | None) -> None:
-        """Starts the thread; `on_commit_callback` is called in it."""
+        """Starts the thread, which calls `on_commit_callback` when all futures are done."""
         futures, self._commit_futures = self._commit_futures, []
 
         def commit() -> None:
@@ -122,7 +122,7 @@ class AsyncManager:
                     future.result()
                 if on_commit_callback is not None:
                     on_commit_callback()
-            except BaseException as error:  # raised where the caller asks for it
+            except BaseException as error:  # raised later, in the caller's thread
                 self._exception = error
                 return
             monitoring.record_event_duration_secs(
@@ -139,7 +139,7 @@ class AsyncManager:
             raise error
 
     def wait_until_finished(self) -> None:
-        """Waits until everything is stored; raises the error of a write, if any."""
+        """Waits until all writes are finished; raises the error of a write, if any."""
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join()
@@ -147,7 +147,7 @@ class AsyncManager:
 
 
 class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBase):
-    """Stores and reads sequences of arrays.
+    """A manager that saves and loads sequences of arrays.
 
     Example:
       >>> manager = GlobalAsyncCheckpointManager()
@@ -164,17 +164,19 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
         on_commit_callback: Callable[[], None] | None = None,
         transaction: Any = None,
     ) -> None:
-        """Begins to store arrays, after those before them.
+        """Starts to save arrays, after waiting for earlier writes to finish.
 
         Args:
-          arrays: what is stored; may be changed and deleted when this returns.
-          tensorstore_specs: where each is; `get_tensorstore_spec` makes them of paths.
-          on_commit_callback: called in another thread when all are stored.
-          transaction: a transaction of tensorstore's that the writes belong to.
+          arrays: the arrays; they may be donated or deleted when this returns.
+          tensorstore_specs: the spec of each array, as `get_tensorstore_spec` derives it from a
+            path.
+          on_commit_callback: called in another thread when all arrays are written.
+          transaction: a TensorStore transaction that the writes belong to.
 
         Raises:
-          ValueError: if there are more or fewer specs than arrays; what tensorstore raises for places
-            that cannot be written.
+          ValueError: if the numbers of arrays and specs differ.
+
+        TensorStore raises an error for locations that cannot be written.
         """
         self.wait_until_finished()
         if len(arrays) != len(tensorstore_specs):
@@ -203,7 +205,7 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
         on_commit_callback: Callable[[], None] | None = None,
         transaction: Any = None,
     ) -> None:
-        """`serialize`, each array in a folder of its own."""
+        """Calls `serialize` with the specs of the given paths, a folder for each array."""
         self.serialize(
             arrays,
             [get_tensorstore_spec(path) for path in paths],
@@ -219,14 +221,15 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
         dtypes: Sequence[DTypeLike] | None = None,
         concurrent_gb: int = 32,
     ) -> list[ArrayImpl]:
-        """Reads arrays, when what is being stored is.
+        """Loads arrays, after waiting for earlier writes to finish.
 
         Args:
-          shardings: where each is put.
-          tensorstore_specs: where each is stored.
-          global_shapes: of each array, if not the stored ones; what is beyond those is zero.
-          dtypes: of each array, if not the stored ones.
-          concurrent_gb: gigabytes that are read at once.
+          shardings: the sharding of each array.
+          tensorstore_specs: the spec of each array.
+          global_shapes: shape of each array, if it differs from the stored one; elements beyond the
+            stored shape are zero.
+          dtypes: dtype of each array, if it differs from the stored one.
+          concurrent_gb: limit on the gigabytes that are read at the same time.
         """
         self.wait_until_finished()
         return run_deserialization(
@@ -241,7 +244,7 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
         dtypes: Sequence[DTypeLike] | None = None,
         concurrent_gb: int = 32,
     ) -> list[ArrayImpl]:
-        """`deserialize`, each array from a folder of its own."""
+        """Calls `deserialize` with the specs of the given paths, a folder for each array."""
         specs = [get_tensorstore_spec(path) for path in paths]
         return self.deserialize(shardings, specs, global_shapes, dtypes, concurrent_gb)
 
@@ -250,7 +253,7 @@ _get_metadata = functools.partial(tensorstore_impl.metadata_of, driver="zarr")
 
 
 def run_serialization(arrays: PyTree, tensorstore_specs: PyTree) -> None:
-    """Writes a pytree of arrays, each as the spec in its place says; returns when all are stored."""
+    """Saves a pytree of arrays according to a pytree of specs, and waits until all are written."""
 
     async def run() -> None:
         await asyncio.gather(*_paired(async_serialize, arrays, tensorstore_specs))
@@ -265,14 +268,14 @@ def run_deserialization(
     dtypes: PyTree = None,
     concurrent_gb: int = 32,
 ) -> Any:
-    """Reads a pytree of arrays.
+    """Loads a pytree of arrays.
 
     Args:
-      shardings: where each is put.
-      tensorstore_specs: where each is stored.
-      global_shapes: a list of shapes that arrays are to have, if not the stored ones.
-      dtypes: a list of their dtypes, if not the stored ones.
-      concurrent_gb: gigabytes that are read at once.
+      shardings: a pytree with the sharding of each array.
+      tensorstore_specs: a pytree with the spec of each array.
+      global_shapes: a list of shapes of the arrays, if they differ from the stored ones.
+      dtypes: a list of dtypes of the arrays, if they differ from the stored ones.
+      concurrent_gb: limit on the gigabytes that are read at the same time.
 
     Returns: a pytree like `shardings`.
     """
@@ -295,7 +298,7 @@ def run_deserialization(
 
 
 def _paired(f: Any, tree: PyTree, specs: PyTree) -> list[Coroutine[Any, Any, Any]]:
-    """Returns `f(leaf, its spec)` for the leaves of a tree of arrays or places."""
+    """Returns `f(leaf, spec)` for each leaf of `tree` with its spec."""
     leaves, structure = pytrees.tree_flatten(tree)
     leaf_specs = structure.flatten_up_to(specs)
     return [f(leaf, spec) for leaf, spec in zip(leaves, leaf_specs, strict=True)]

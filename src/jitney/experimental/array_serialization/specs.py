@@ -1,7 +1,7 @@
-"""Tensorstore's descriptions of arrays: where they are stored, in which format and in what blocks.
+"""TensorStore specs: where an array is stored, in which format and with which chunks.
 
-A spec is a dictionary: `driver` is the format, `kvstore` the place, `metadata` the shape and the
-blocks. Nothing here needs tensorstore itself, whose documentation has what the words mean.
+A spec is a dict: `driver` is the format, `kvstore` the location, and `metadata` the shape and the
+chunks. This module does not need TensorStore, whose documentation defines the fields.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from jitney.core import dtypes
 
 Spec: TypeAlias = dict[str, Any]
 
-FILE_SIZE_TARGET = 2 * 1024**3  # bytes of a block, of which each is a file
-_SLACK = 1.1  # blocks may be a tenth larger than that
+FILE_SIZE_TARGET = 2 * 1024**3  # bytes of a chunk; each chunk is one file
+_SLACK = 1.1  # chunks may exceed the target by a tenth
 _PROCESS_FOLDER = "process_{}"
 
-# Prefixes of addresses of cloud storage -> tensorstore's driver for it.
+# Prefix of cloud storage addresses -> the TensorStore driver for it.
 _CLOUDS = {"gs": "gcs", "s3": "s3"}
 _CLOUD_ADDRESS = re.compile(r"(gs|s3):/{1,2}([^/]*)/(.*)", re.DOTALL)
 
@@ -38,21 +38,22 @@ def get_tensorstore_spec(
     """Returns the spec of an array that is stored at a path.
 
     Args:
-      ckpt_path: of the array: a folder, or an address that begins with gs:// or s3://.
-      ocdbt: whether arrays of one folder share a database, in the folder above `ckpt_path`.
-      process_idx: the process that writes a part of it, in a folder of its own.
-      arr: the array, for its shape, dtype and blocks to be in the spec.
+      ckpt_path: location of the array: a folder, or an address that begins with gs:// or s3://.
+      ocdbt: whether arrays of one folder share an OCDBT database, in the parent folder of
+        `ckpt_path`.
+      process_idx: index of a process that writes its part of the array to a separate folder.
+      arr: the array, if its shape, dtype and chunks shall be in the spec.
       driver: the format: "zarr" or "zarr3".
 
     Raises:
-      ValueError: if `ocdbt` is true and the path is not absolute or has no folder for it, or the
-        format is neither.
+      ValueError: if `ocdbt` is true and the path is not absolute or has no folder for the database,
+        or if the format is unknown.
 
     Example:
       >>> get_tensorstore_spec("/tmp/state/weights", ocdbt=False)
       {'driver': 'zarr3', 'kvstore': {'driver': 'file', 'path': '/tmp/state/weights'}}
     """
-    # An address loses one of its slashes here, which _CLOUD_ADDRESS allows for.
+    # `normpath` removes one of the slashes of an address, which _CLOUD_ADDRESS allows for.
     path = os.path.normpath(os.fspath(ckpt_path))
     if _is_cloud(path):
         _cloud_store(path)  # raises for addresses without a path
@@ -116,7 +117,7 @@ def is_remote_storage(tspec: Spec | str) -> bool:
     return tspec.get("driver") in _CLOUDS.values()
 
 
-# --- shapes and blocks ----------------------------------------------------------------------------
+# --- shapes and chunks ----------------------------------------------------------------------------
 
 
 def metadata_of(
@@ -125,16 +126,16 @@ def metadata_of(
     file_size_target: int = FILE_SIZE_TARGET,
     driver: str = "zarr3",
 ) -> Spec:
-    """Returns the metadata of a spec: shape, dtype and blocks, each within the part of one device.
+    """Returns the metadata of a spec: shape, dtype and chunks, each of which is within one shard.
 
     Args:
       arr: an array.
-      is_remote: whether it is stored in the cloud, for which "zarr3" compresses blocks.
-      file_size_target: how many bytes a block is to have at most, or little more.
+      is_remote: whether it is in cloud storage, for which "zarr3" compresses chunks.
+      file_size_target: maximum size of a chunk in bytes, which may be exceeded by a tenth.
       driver: "zarr" or "zarr3".
 
     Raises:
-      ValueError: if the driver is another.
+      ValueError: if the format is unknown.
     """
     shape: tuple[int, ...] = tuple(arr.shape)
     place = getattr(arr, "sharding", None)
@@ -158,10 +159,10 @@ def metadata_of(
 def block_shape(
     shape: Sequence[int], dtype: str | np.dtype, file_size_target: int = FILE_SIZE_TARGET
 ) -> list[int]:
-    """A block of about `file_size_target` bytes, into a whole number of which `shape` is divided.
+    """Returns a chunk shape of about `file_size_target` bytes that divides `shape` evenly.
 
-    Sizes are divided by their prime factors, the smallest of all first, and keep their largest one.
-    An array of sizes that are prime stays whole.
+    Sizes are reduced by their prime factors, always by the smallest one left of any axis, but not
+    by the largest factor of an axis. An array whose sizes are all prime is therefore one chunk.
 
     Example:
       >>> block_shape((16, 16), "float32", 256)
@@ -177,7 +178,7 @@ def block_shape(
 
 
 def prime_factors(n: int) -> Iterator[int]:
-    """Returns the prime factors of `n`, smallest first, as often as they divide it."""
+    """Yields the prime factors of `n` with multiplicity, smallest first."""
     for factor in itertools.count(2):
         if factor * factor > n:
             break
@@ -192,14 +193,14 @@ def prime_factors(n: int) -> Iterator[int]:
 
 
 def is_tensorstore_spec_leaf(leaf: Any) -> bool:
-    """Returns whether a node of a pytree is a spec, or None in place of one."""
+    """Returns whether a node of a pytree is a spec or None, which stands for a missing spec."""
     return leaf is None or (isinstance(leaf, dict) and ("driver" in leaf or "kvstore" in leaf))
 
 
 def merge_nested_ts_specs(dict1: dict[Any, Any], dict2: dict[Any, Any] | None) -> dict[Any, Any]:
-    """Returns a spec updated by another one; None leaves it as it is.
+    """Returns a spec updated by another one; None leaves it unchanged.
 
-    What they say of the place, `kvstore`, is merged in the same way, word by word.
+    The entries of `kvstore` are merged in the same way.
 
     Example:
       >>> merge_nested_ts_specs({"kvstore": {"driver": "file"}}, {"kvstore": {"path": "/x"}})
@@ -217,17 +218,17 @@ def verify_tensorstore_spec(
     ocdbt: bool,
     check_metadata: bool = True,
 ) -> None:
-    """Checks that a spec is that of an array in a folder.
+    """Checks that a spec describes an array in a folder.
 
     Args:
       spec: the spec.
-      arr: the array; None without `check_metadata`.
+      arr: the array; may be None without `check_metadata`.
       path: the folder: with `ocdbt` that of the database, else that of the array.
       ocdbt: whether the array is in a database.
-      check_metadata: whether the spec has to have the array's shape, and its dtype if it has one.
+      check_metadata: whether the spec must have the array's shape, and its dtype if it has any.
 
     Raises:
-      ValueError: if it is not, with what differs.
+      ValueError: if it does not; the message states the difference.
     """
     store = spec.get("kvstore", {})
     if ocdbt and store.get("driver") != "ocdbt":

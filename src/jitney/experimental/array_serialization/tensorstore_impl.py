@@ -1,8 +1,8 @@
-"""`jax.experimental.array_serialization.tensorstore_impl`: one array to files, or from them.
+"""`jax.experimental.array_serialization.tensorstore_impl`: saving and loading of single arrays.
 
-Functions are coroutines, so that many arrays are written or read at once; `serialization` runs them for
-programs that have no event loop. What replicas hold is written once. Tensorstore is imported when the
-first array is.
+Functions are coroutines, so that many arrays can be written or read concurrently; `serialization`
+runs them for programs without an event loop. Replicated data are written once. TensorStore is
+imported when it is first used.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __dir__ = listing(__name__)
 
 _Place = Sharding | Format | ShapeDtypeStruct
 _T = TypeVar("_T")
-_LimitInFlightBytes = LimitInFlightBytes  # as JAX names it
+_LimitInFlightBytes = LimitInFlightBytes  # the name of the class in JAX
 
 _CACHE_BYTES = 10**10
 _CONCURRENT_OPERATIONS = 128
@@ -50,7 +50,7 @@ _BLOCK_ELEMENTS = 10**8
 
 @functools.cache
 def _defaults() -> tuple[ts.Context, ts.ChunkLayout]:
-    """Returns the context (caches, threads) and block options that all arrays of the process share."""
+    """Returns the context (caches, threads) and chunk layout that all arrays of a process share."""
     import tensorstore
 
     limit = {"limit": _CONCURRENT_OPERATIONS}
@@ -110,20 +110,20 @@ async def async_serialize(
 
     Args:
       arr_inp: an array on one or more devices.
-      tensorstore_spec: where to. What it lacks of shape, dtype and blocks is added to it.
-      commit_future: a list that gets the futures of writes that are not finished, for the caller to
-        wait for; without one all of it is stored when the coroutine ends. In either case the array's
-        memory may be changed after it.
-      context, chunk_layout: tensorstore's; by default those that the process shares.
-      primary_host: the process that makes the array's files; every one by default.
-      replica_id: which of equal parts of the array are written.
-      transaction: what the writes belong to.
+      tensorstore_spec: the spec of the array. Missing metadata and dtype are added to it.
+      commit_future: a list to which futures of unfinished writes are appended, for the caller to
+        wait for. Without it, the array is written when the coroutine returns. In either case the
+        memory of the array may be reused when the coroutine returns.
+      context, chunk_layout: of TensorStore; by default those that the process shares.
+      primary_host: index of the process that creates the array's files; by default each one does.
+      replica_id: which replica of each shard is written.
+      transaction: the TensorStore transaction that the writes belong to.
 
-    Returns: a list of None, one for each of the array's parts.
+    Returns: a list with None for each shard.
 
     Raises:
-      TypeError: if `arr_inp` is not an array of numbers.
-      ValueError: by tensorstore, if the place has an array of another shape or dtype.
+      TypeError: if `arr_inp` is not an array, or is an array of PRNG keys.
+      ValueError: from TensorStore, if the location has an array of another shape or dtype.
     """
     if not isinstance(arr_inp, ArrayImpl) or dtypes.is_extended(arr_inp.dtype):
         raise TypeError(
@@ -144,13 +144,13 @@ async def async_serialize(
             await opening
         else:
             commit_future.append(opening)
-    # The metadata are in the spec, so that no process reads files that may not be written yet.
+    # The metadata are taken from the spec, since files may not have been written yet.
     store = await _open(
         tensorstore_spec, context, chunk_layout, assume_metadata=True, transaction=transaction
     )
 
     async def write(index: tuple[slice, ...], data: np.ndarray) -> None:
-        # The copy is tensorstore's own as soon as `copy` is done, when there is a commit to wait for.
+        # If the commit is awaited later, TensorStore has its own copy as soon as `copy` is done.
         futures = store[index].write(
             data, can_reference_source_data_indefinitely=commit_future is None
         )
@@ -168,7 +168,7 @@ async def async_serialize(
 
 
 def estimate_read_memory_footprint(t: ts.TensorStore, domain: ts.IndexDomain) -> int:
-    """Returns the bytes of the blocks that have a part of `domain`: they are read whole."""
+    """Returns the bytes of all chunks that intersect `domain`, which are read completely."""
     n = t.dtype.numpy_dtype.itemsize
     blocks = t.chunk_layout.read_chunk.shape or (0,) * len(domain.shape)
     for start, extent, block in zip(domain.origin, domain.shape, blocks, strict=True):
@@ -192,19 +192,20 @@ async def async_deserialize(
     """Reads an array.
 
     Args:
-      in_type: where it is put: a sharding, a format with one, or a ShapeDtypeStruct with one, whose
-        dtype the array gets.
-      tensorstore_spec: where it is stored.
-      global_shape: that of the array, if it is not the stored one. What is beyond the stored one is
-        zero.
-      dtype: that of the array, to which numbers are converted; the stored one by default.
-      byte_limiter: bounds the memory of reads that are under way together.
-      context, chunk_layout: tensorstore's; by default those that the process shares.
-      assume_metadata: whether the spec is believed, and not compared to what is stored.
+      in_type: sharding of the array: a sharding, a format with one, or a ShapeDtypeStruct with one,
+        whose dtype the array gets.
+      tensorstore_spec: the spec of the stored array.
+      global_shape: shape of the array, if it differs from the stored one; elements beyond the
+        stored shape are zero.
+      dtype: dtype to which the elements are converted; by default that of `in_type` or the stored
+        one.
+      byte_limiter: limit on the memory of concurrent reads.
+      context, chunk_layout: of TensorStore; by default those that the process shares.
+      assume_metadata: whether the metadata in the spec are used without reading the stored ones.
 
     Raises:
-      TypeError: if `in_type` does not say on which devices.
-      ValueError: by tensorstore, if there is no such array.
+      TypeError: if `in_type` has no sharding.
+      ValueError: from TensorStore, if there is no such array.
     """
     import tensorstore
 
@@ -251,14 +252,14 @@ async def async_deserialize(
 
 
 def _bounds(index: Any, shape: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """Returns the first element along each axis, and the one after the last."""
+    """Returns (start, stop) of each axis."""
     return tuple([s.indices(n)[:2] for s, n in zip(index, shape, strict=True)])
 
 
 def combine_kvstores(
     combined_kvstore: Spec, kvstores: list[Spec], context: ts.Context | None = None
 ) -> None:
-    """Copies all entries of `kvstores`, such as databases of several processes, to another one."""
+    """Copies all entries of `kvstores`, such as databases of several processes, to one store."""
     import tensorstore
 
     context = context or _defaults()[0]

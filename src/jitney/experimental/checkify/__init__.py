@@ -1,8 +1,8 @@
-"""`jax.experimental.checkify`: runtime checks in programs, whose failures are values.
+"""`jax.experimental.checkify`: runtime checks in jitted functions, with errors as values.
 
-Compiled programs cannot raise. `checkify` makes a function return, beside its results, an `Error` that
-says which check failed first: checks that the function itself makes by `check`, and, if asked for, NaN,
-divisions by zero and indices out of bounds anywhere in it.
+Compiled programs cannot raise. `checkify` transforms a function to return, besides its results, an
+`Error` that states which check failed first. Checks are those that the function makes by `check`
+and, if requested, automatic ones for NaN, division by zero and indices out of bounds.
 """
 
 from __future__ import annotations
@@ -54,28 +54,28 @@ all_checks: frozenset[ErrorCategory] = automatic_checks | user_checks
 def checkify(
     f: Callable[..., Any], errors: Collection[ErrorCategory] = user_checks
 ) -> Callable[..., tuple[Error, Any]]:
-    """Returns a function like `f` that also returns whether checks failed.
+    r"""Returns a function that returns, besides the results of `f`, the first error of its checks.
 
-    The error is that of the first check that fails, in program order; later operations are
-    computed all the same. Under `grad` and `jvp` of the checked function, derivatives that a
-    function brings itself (`custom_jvp`, `custom_vjp`) are not checked; `checkify` of a derivative
-    checks all.
+    Errors are ordered as in the program. Operations after a failed check are still computed. If the
+    checked function is differentiated by `grad` or `jvp`, user-defined derivatives (`custom_jvp`,
+    `custom_vjp`) are not checked; `checkify` of a derivative checks everything.
 
     Args:
-      f: any function of arrays, jitted ones included. Other arguments are left as they are.
-      errors: what is looked for: `user_checks` (those that `check` makes), `nan_checks`, `div_checks`,
+      f: a function of arrays, which may be jitted. Other arguments are passed through unchanged.
+      errors: categories of checks: `user_checks` (calls of `check`), `nan_checks`, `div_checks`,
         `index_checks`, and unions of them: `float_checks`, `automatic_checks`, `all_checks`.
 
-    Returns: a function of the same arguments, which returns (error, results).
+    Returns: a function with the same parameters that returns (error, results).
 
     Raises:
-      ValueError: when it is called, for a `while_loop` with checks whose condition `vmap` has batched.
+      ValueError: when the function is called, for a `while_loop` with checks whose condition is
+        batched by `vmap`.
 
     Example:
       >>> from jax.experimental import checkify
       >>> f = checkify.checkify(lambda x, i: x[i], errors=checkify.index_checks)
       >>> error, _ = f(jnp.arange(3), jnp.array(5))
-      >>> print(error.get().replace(": ", ":\\n"))
+      >>> print(error.get().replace(": ", ":\n"))
       out-of-bounds indexing of an array with shape (3,):
       index 5 lies outside of axis 0, which has size 3.
     """

@@ -1,12 +1,12 @@
-"""Functionalization of checks: programs that return an error beside their results.
+"""Functionalization of checks: transforms programs to return an error besides their results.
 
-A program is evaluated equation by equation under whatever trace is current. A `Checker` carries the
-error that has been found so far; the first one stays. Each primitive may have a rule in the slot
-`checkify`, which adds what is to be checked, and hands the error through the programs that it holds:
+A program is evaluated equation by equation under the current trace. A `Checker` holds the first
+error found so far. A primitive may have a rule in the slot `checkify`, which adds checks and
+threads the error through the jaxprs in its parameters:
 
     rule(checker, eqn, operands) -> results
 
-The others are bound as they are, and looked at for NaN if they can make one.
+Other primitives are bound unchanged, and their results are checked for NaN if they can produce it.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ _INT32 = np.dtype(np.int32)
 
 
 class Checker:
-    """The first error of a program so far, and the categories of checks.
+    """The first error of a program so far, and the categories of errors to check for.
 
     Attributes:
-      categories: classes of the errors that are looked for.
-      code: of the first error; an array of the codes of all devices after a program of each of them.
-      payload: of each kind that may have happened, likewise.
-      checks: what codes stand for.
+      categories: classes of the errors to check for.
+      code: code of the first error; after a `shard_map`, an array with the codes of all devices.
+      payload: payload of each kind of error that may have occurred, with the same leading axes.
+      checks: the check of each code.
     """
 
     def __init__(
@@ -87,14 +87,14 @@ class Checker:
 
     @property
     def kinds(self) -> Kinds:
-        """The kinds that may have happened."""
+        """The kinds of errors that may have occurred."""
         return tuple(self.payload)
 
     def error(self) -> Error:
-        """Returns the error as users get it."""
+        """Returns the error as a value for users."""
         return Error(self.code, self.payload, self.checks)
 
-    # --- finding errors ---------------------------------------------------------------------------
+    # --- adding checks ----------------------------------------------------------------------------
 
     def add(
         self,
@@ -107,11 +107,11 @@ class Checker:
         """Adds a check.
 
         Args:
-          error_type: class of its error.
-          failed: whether it has failed; anywhere, of an array.
-          message: what went wrong.
-          payload: the numbers that the message shows.
-          tree: their structure, as `Check` has it.
+          error_type: class of the error.
+          failed: a boolean array; the check fails if any element is true.
+          message: error message.
+          payload: values that the message shows.
+          tree: structure of the payload, as in `Check`.
         """
         avals = [get_aval(x) for x in payload]
         structs = tuple([ShapeDtypeStruct(a.shape, a.dtype) for a in avals])
@@ -121,7 +121,7 @@ class Checker:
         self.merge(code, {kind: payload}, {number: Check(kind, message, tree)})
 
     def merge(self, code: Any, payload: dict[ErrorEffect, Sequence[Any]], checks: Checks) -> None:
-        """Merges an error, which counts if it has occurred and is the first."""
+        """Merges another error, which is kept if it has occurred and no earlier one has."""
         self._choose()
         self._make_room(payload)
         is_first = bitwise_and(
@@ -136,7 +136,7 @@ class Checker:
         self.checks.update(checks)
 
     def _choose(self) -> None:
-        """Selects the first of the errors of several devices."""
+        """Reduces the errors of several devices to the first one."""
         shape = get_aval(self.code).shape
         if not shape:
             return
@@ -156,25 +156,25 @@ class Checker:
             if kind not in self.payload:
                 self.payload[kind] = [_zeros(s) for s in kind.shape_dtypes]
 
-    # --- programs within programs -----------------------------------------------------------------
+    # --- jaxprs in parameters ---------------------------------------------------------------------
 
     def state(self, kinds: Kinds) -> list[Any]:
-        """Returns the error as operands of a checked program: its code, and the payloads of `kinds`."""
+        """Returns the error as operands of a checked program: code and payloads of `kinds`."""
         self._choose()
         return [of_each_device(x) for x in self.results(kinds)]
 
     def results(self, kinds: Kinds) -> list[Any]:
-        """Returns the error as results of a program: the same, of several devices if it is of these."""
+        """Returns the error as results of a checked program, perhaps one for each device."""
         self._make_room(kinds)
         return [self.code, *[x for kind in kinds for x in self.payload[kind]]]
 
     def take(self, program: CheckedProgram, outs: Sequence[Any], has_run: bool = True) -> list[Any]:
-        """Takes over the error that a checked program returns; returns its results.
+        """Replaces the error by the one that a checked program has returned; returns its results.
 
         Args:
           program: the checked program.
-          outs: what it has returned.
-          has_run: whether its checks were made at all.
+          outs: all values that it has returned.
+          has_run: whether its checks were evaluated at all.
         """
         values = iter(outs)
         self.code = next(values)
@@ -187,12 +187,13 @@ class Checker:
     def programs(
         self, *programs: ClosedJaxpr, of_devices: bool = False
     ) -> list[CheckedProgram] | None:
-        """Returns `programs`, checked, with one structure of the error for all: that of any of them.
+        """Returns checked versions of `programs`, which share one structure of the error.
 
-        With `of_devices` they may return the errors of several devices.
+        The structure contains the kinds of errors of all programs. With `of_devices` they may
+        return the errors of several devices.
 
-        None if there is nothing to check in any of them: the operation that holds them stays as it
-        is: it needs no more memory, and no case of it is refused.
+        Returns None if no program has checks. The equation then stays unchanged, so it needs no
+        more memory, and unsupported cases are not rejected.
         """
         kinds = self.kinds
         has_checks = False
@@ -227,7 +228,7 @@ class Checker:
         return self.bind(eqn, operands)
 
     def bind(self, eqn: JaxprEqn, operands: Sequence[Any]) -> Sequence[Any]:
-        """Binds an operation as it is, and checks its results for NaN."""
+        """Binds an operation unchanged, and checks its results for NaN."""
         outs = bind_unchecked(eqn, operands)
         if NaNError in self.categories and eqn.primitive.name not in _MAKE_NO_NAN:
             for x in outs:
@@ -238,7 +239,7 @@ class Checker:
 
 
 def bind_unchecked(eqn: JaxprEqn, operands: Sequence[Any]) -> Sequence[Any]:
-    """Binds an operation as it is."""
+    """Binds an operation unchanged."""
     out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
     return out if eqn.primitive.multiple_results else [out]
 
@@ -248,13 +249,13 @@ def _is_inexact(aval: AbstractValue) -> bool:
 
 
 def of_each_device(x: Any) -> Any:
-    """Returns `x`, which may differ from device to device, if types say so here."""
+    """Returns `x` marked as varying over the devices, where types track that."""
     axes = trace_state.checked_axes - varying.axes_of(get_aval(x))
     return pvary_p.bind(x, axes=tuple(sorted(axes, key=str))) if axes else x
 
 
 def _zeros(like: Any) -> Any:
-    """Returns zeros of a shape and a dtype, which may be that of keys."""
+    """Returns zeros of the shape and dtype of `like`, which may be that of keys."""
     if dtypes.is_extended(like.dtype):
         return full_like(like, 0)
     return as_value(np.zeros(like.shape, like.dtype))
@@ -267,7 +268,7 @@ def _unshard(x: Any) -> Any:
 
 
 def like(scalar: Any, x: Any) -> Any:
-    """Returns `scalar` in the shape of `x`."""
+    """Returns `scalar` broadcast to the shape of `x`."""
     shape = get_aval(x).shape
     return broadcast_in_dim(scalar, shape, ()) if shape else scalar
 
@@ -277,7 +278,7 @@ def _anywhere(x: Any) -> Any:
     return reduce_or_p.bind(x, axes=tuple(range(rank)), out_sharding=None) if rank else x
 
 
-# Operations whose results are NaN only where an operand is.
+# Operations that return NaN only if an operand is NaN.
 _MAKE_NO_NAN = frozenset(
     "abs argmax argmin bitcast_convert_type broadcast_in_dim ceil clamp complex concatenate conj "
     "convert_element_type copy copy_p cumlogsumexp cummax cummin device_put dynamic_slice "
@@ -294,13 +295,13 @@ _MAKE_NO_NAN = frozenset(
 
 @record
 class CheckedProgram:
-    """A program with an error as first operands and results: the code, and payloads of `kinds`.
+    """A program whose first operands and results are an error: its code, and payloads of `kinds`.
 
     Attributes:
       closed: the program.
-      kinds: whose payloads it returns; those that it takes come first.
-      taken: how many operands the error is.
-      checks: what codes stand for.
+      kinds: kinds of errors whose payloads it returns; those that are also operands come first.
+      taken: number of operands that represent the error.
+      checks: the check of each code.
     """
 
     closed: ClosedJaxpr
@@ -313,17 +314,17 @@ class CheckedProgram:
 def checked(
     program: ClosedJaxpr, categories: frozenset[ErrorCategory], kinds: Kinds, of_devices: bool
 ) -> CheckedProgram:
-    """Returns `program`, checked: always the same one, so that it is compiled once.
+    """Returns the checked version of `program`; memoised, so that it is compiled once.
 
     Args:
       program: any program.
-      categories: classes of the errors that are looked for.
-      kinds: of the errors that may have happened before.
+      categories: classes of the errors to check for.
+      kinds: kinds of errors that may have occurred before.
       of_devices: whether it may return the errors of several devices.
     """
     jaxpr = program.jaxpr
     n = sum([len(kind.shape_dtypes) for kind in kinds])
-    outcomes: list[tuple[Kinds, Checks]] = []  # not the checker, which holds tracers
+    outcomes: list[tuple[Kinds, Checks]] = []  # does not hold the checker, which refers to tracers
 
     def run(*args: Value) -> list[Any]:
         code, payload, operands = args[0], args[1 : n + 1], args[n + 1 :]

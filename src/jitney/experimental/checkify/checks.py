@@ -1,4 +1,4 @@
-"""`check`: the operation that asserts a condition in a program."""
+"""`check`: the operation that asserts a condition in a function."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, PyTree
     from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
 
-# operands: the code of an error, and its payloads; structure: of the Error
+# operands: code and payloads of an error; structure: tree structure of the Error
 check_p = declare("check", multiple_results=True)
 check_p.effectful = True
 
@@ -40,7 +40,7 @@ def _check_abstract(*_: AbstractValue, structure: pytrees.PyTreeDef, debug: bool
 
 
 def kinds_of(structure: pytrees.PyTreeDef) -> tuple[ErrorEffect, ...]:
-    """Returns the kinds of error of an `Error` of some structure."""
+    """Returns the kinds of errors of an `Error` with the given tree structure."""
     return tuple(structure.unflatten([None] * structure.num_leaves).payload)
 
 
@@ -99,7 +99,7 @@ def one_error(error: Error, last: bool = False) -> Error:
 
 
 def make_error(kind: ErrorEffect, check: Check, failed: Value, payload: Sequence[Value]) -> Error:
-    """Returns the error of one check, which has happened where the scalar `failed` is true."""
+    """Returns the error of a single check, which has occurred if the scalar `failed` is true."""
     code = next_code()
     return Error(
         select_n(failed, as_value(np.int32(NO_ERROR)), as_value(np.int32(code))),
@@ -113,20 +113,20 @@ def check(
 ) -> None:
     """Asserts that `pred` holds.
 
-    Outside of jit it raises if `pred` is False. Within, functions have to be passed through
-    `checkify.checkify`, which makes failed checks part of the result.
+    In eager mode a failed check raises. A jitted function with checks must be transformed by
+    `checkify.checkify`, which returns failed checks as part of the result.
 
     Args:
       pred: a boolean scalar.
-      msg: what has gone wrong if it is False; a format string (`"{} is not {x}"`).
+      msg: error message: a format string (`"{} is not {x}"`).
       *fmt_args: arrays, or pytrees of them, for the positional fields of `msg`.
-      debug: whether the check is left out unless `checkify` is applied.
-      **fmt_kwargs: the same for its named fields.
+      debug: whether the check is ignored unless `checkify` is applied.
+      **fmt_kwargs: arrays, or pytrees of them, for the named fields of `msg`.
 
     Raises:
-      TypeError: if `pred` is not a boolean scalar, or if what is to be formatted holds no arrays.
-      IndexError, KeyError: if `msg` has other fields than there are arguments.
-      JaxRuntimeError: outside of jit, if the check fails.
+      TypeError: if `pred` is not a boolean scalar, or if a format argument contains no arrays.
+      IndexError, KeyError: if `msg` has a field without an argument.
+      JaxRuntimeError: in eager mode, if the check fails.
 
     Example:
       >>> from jax.experimental import checkify
@@ -136,7 +136,7 @@ def check(
 
 
 def debug_check(pred: ArrayLike, msg: str, *fmt_args: PyTree, **fmt_kwargs: PyTree) -> None:
-    """Checks like `check`, but only if `checkify` is applied.
+    """Asserts that `pred` holds like `check`, but only if `checkify` is applied.
 
     Args:
       pred: a boolean scalar.
@@ -181,21 +181,25 @@ def _bind(error: Error, debug: bool) -> None:
 
 
 def check_error(error: Error) -> None:
-    """Raises an error that has occurred; in a function that is checked again, asserts that none has.
+    """Raises the exception of an error that has occurred.
+
+    In a function that is transformed by `checkify` itself, it is a check that fails with that
+    error.
 
     Args:
-      error: what a checked function has returned; of several errors the first that happened counts.
+      error: an error that a checked function has returned. If it holds several, the first one that
+        has occurred is used.
 
     Raises:
-      TypeError: if it is not an `Error`.
-      JaxRuntimeError: outside of jit, if a check has failed.
+      TypeError: if `error` is not an `Error`.
+      JaxRuntimeError: in eager mode, if a check has failed.
 
     Example:
       >>> from jax.experimental import checkify
       >>> error, y = checkify.checkify(jnp.sqrt)(jnp.float32(4.0))
       >>> checkify.check_error(error)
     """
-    value: object = error  # users may err
+    value: object = error  # may be of any type at run time
     if not isinstance(value, Error):
         raise TypeError(
             "checkify.check_error: `error` must be the Error that a checked function returns, but is "

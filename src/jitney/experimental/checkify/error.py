@@ -1,13 +1,13 @@
-"""Errors as values: what a checked program returns beside its results.
+"""Errors as values, which checked programs return besides their results.
 
-An `Error` is a pytree of arrays, so it goes through `jit`, `vmap` and loops as other values do:
+An `Error` is a pytree of arrays, so it passes through `jit`, `vmap` and loops like other values:
 
-    code       int32, 0 while nothing has gone wrong, else the number of the check that failed first
-    payload    for each kind of error, the numbers that its message shows
+    code       int32: 0 if no check has failed, else the code of the check that failed first
+    payload    for each kind of error, the values that its message shows
 
-What the numbers of checks stand for is known when a program is traced, and stands in the structure.
-Kinds are `ErrorEffect`s, a class of errors and the types of its payload: checks of one kind share its
-memory.
+The checks that the codes stand for are known at trace time, and are static data of the pytree. A
+kind is an `ErrorEffect`: a class of errors with the types of its payload. Checks of the same kind
+share memory.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from jitney.core.record import record
 from jitney.core.shape_dtype import ShapeDtypeStruct
 from jitney.core.trace import Tracer
 
-NO_ERROR = 0  # the code of an error that has not happened
+NO_ERROR = 0  # code of an error that has not occurred
 _codes = itertools.count(1)
 
 
 class JaxRuntimeError(ValueError):
-    """A check of `checkify` has failed."""
+    """The exception raised for a failed check of `checkify`."""
 
 
 class JaxException(Exception):
-    """A check that failed, with its numbers; `Error.get_exception` returns one.
+    """A failed check with its payload, as `Error.get_exception` returns it.
 
     Attributes:
-      check: what was checked.
-      payload: the numbers that the message shows.
+      check: the check that failed.
+      payload: the values that the message shows.
     """
 
     def __init__(self, check: Check, payload: Sequence[Any]) -> None:
@@ -48,19 +48,19 @@ class JaxException(Exception):
 
 
 class FailedCheckError(JaxException):
-    """A `checkify.check` has failed."""
+    """The error of a failed `checkify.check`."""
 
 
 class NaNError(JaxException):
-    """An operation has given NaN."""
+    """The error of an operation that returned NaN."""
 
 
 class DivisionByZeroError(JaxException):
-    """A number was divided by zero."""
+    """The error of a division by zero."""
 
 
 class OOBError(JaxException):
-    """An index was out of bounds."""
+    """The error of an index out of bounds."""
 
 
 ErrorCategory: TypeAlias = type[JaxException]
@@ -68,10 +68,10 @@ ErrorCategory: TypeAlias = type[JaxException]
 
 @record(frozen=True)
 class ErrorEffect(Effect):
-    """A kind of error: what may go wrong in a program, and the numbers that come with it.
+    """A kind of error that may occur in a program, with the types of its payload.
 
     Attributes:
-      error_type: the class of the errors.
+      error_type: class of the errors.
       shape_dtypes: types of the payload.
     """
 
@@ -84,14 +84,14 @@ control_flow_allowed_effects.add_type(ErrorEffect)
 
 
 class Check:
-    """One check of a program.
+    """A check of a program.
 
     Attributes:
-      kind: of the error that it may find.
-      text: the message; fields of a format string stand for the payload, which is of structure `tree`:
-        of (args, kwargs).
-      note: what follows the message.
-      place: where the program says so.
+      kind: kind of the error that it may cause.
+      text: error message; if `tree` is given, a format string for the payload.
+      tree: structure of the payload, a pytree (args, kwargs), or None.
+      note: text appended to the message.
+      place: source location of the check.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Check:
         self.place = source_info.current()
 
     def message(self, payload: Sequence[Any]) -> str:
-        """Returns the message of the error."""
+        """Returns the error message with the values of `payload`."""
         args, kwargs = ((), {}) if self.tree is None else self.tree.unflatten(payload)
         text = self.text.format(*args, **kwargs) if self.tree is not None else self.text
         return f"{text}{self.note}"
@@ -114,17 +114,17 @@ class Check:
 
 
 Checks: TypeAlias = Mapping[int, Check]
-"""The checks that the codes of a program's errors stand for."""
+"""Maps the codes of a program's errors to checks."""
 
 
 def next_code() -> int:
-    """Returns the code of a new check."""
+    """Returns a new code."""
     return next(_codes)
 
 
 @pytrees.register_pytree_node_class
 class Error:
-    """The first failed check of a checked program, if any; a pytree.
+    """The first failed check of a checked function, if any; a pytree.
 
     Under `vmap`, and as a stacked result of `scan`, it holds several errors.
 
@@ -147,23 +147,23 @@ class Error:
         self._payload = {kind: list(values) for kind, values in payload.items()}
         self.checks = dict(checks)
 
-    # --- for programs -----------------------------------------------------------------------------
+    # --- internal interface -----------------------------------------------------------------------
 
     @property
     def payload(self) -> dict[ErrorEffect, list[Any]]:
-        """The numbers of each kind of error."""
+        """The payload of each kind of error."""
         return self._payload
 
     @property
     def _metadata(self) -> dict[int, Check]:
         return self.checks
 
-    # --- for users --------------------------------------------------------------------------------
+    # --- user interface ---------------------------------------------------------------------------
 
     def get(self) -> str | None:
         """Returns the message of the first check that failed; None if none did.
 
-        Of several errors those that happened, each on a line with its index.
+        If there are several errors, those that occurred are listed, each on a line with its index.
         """
         codes = self._codes()
         exceptions = self._exceptions(codes)
@@ -178,15 +178,15 @@ class Error:
         return "\n".join(lines)
 
     def get_exception(self) -> JaxException | None:
-        """Returns the first error, with its numbers; None if there is none."""
+        """Returns the exception of the first error, with its payload; None if there is none."""
         return next(iter(self._exceptions(self._codes()).values()), None)
 
     def throw(self) -> None:
-        """Raises the error of the first failed check, if any.
+        """Raises the exception of the first failed check, if any.
 
         Raises:
           JaxRuntimeError: if a check has failed; its cause is the exception of that check.
-          ValueError: for an error that is not known yet, while a program is traced.
+          ValueError: if the error is a tracer, that is while a function is traced.
         """
         message = self.get()
         if message is not None:
@@ -212,7 +212,7 @@ class Error:
     # --- as a pytree ------------------------------------------------------------------------------
 
     def tree_flatten(self) -> tuple[list[Any], Any]:
-        """Returns the arrays and the static description."""
+        """Returns (arrays, static data)."""
         kinds = tuple(self._payload)
         return (
             [self.code, *[list(values) for values in self._payload.values()]],
@@ -221,7 +221,7 @@ class Error:
 
     @classmethod
     def tree_unflatten(cls, metadata: Any, data: Sequence[Any]) -> Error:
-        """Inverts `tree_flatten`."""
+        """Returns the error with the given static data and arrays."""
         kinds, checks = metadata
         code, *payload = data
         error = cls.__new__(cls)

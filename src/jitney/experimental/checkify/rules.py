@@ -1,4 +1,4 @@
-"""Checks of each operation, and propagation of errors through the programs that operations hold."""
+"""Checks of single operations, and propagation of errors through primitives with jaxprs."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ def _div_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequen
 def _check_indices(
     checker: Checker, shape: Sequence[int], indices: Any, axes: Sequence[int], last: Sequence[int]
 ) -> None:
-    """Looks for indices out of bounds.
+    """Adds a check for indices out of bounds.
 
     Args:
-      checker: gets what is found.
-      shape: of the array.
+      checker: the checker that the check is added to.
+      shape: shape of the indexed array.
       indices: [..., len(axes)]
-      axes: which axis each entry of an index is along.
-      last: the largest index along each of them.
+      axes: the axis that each component of an index refers to.
+      last: the largest valid index along each of them.
     """
     if not axes or 0 in get_aval(indices).shape:
         return
@@ -175,7 +175,7 @@ def _dynamic_update_slice_checkify(
     return checker.bind(eqn, operands)
 
 
-# --- programs ---------------------------------------------------------------------------------------
+# --- primitives with jaxprs -------------------------------------------------------------------------
 
 
 @jit_p.checkify
@@ -211,12 +211,12 @@ def _shard_map_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> 
 
 @memoize_by_identity
 def _put_together(closed: ClosedJaxpr, region: Region, n: int) -> ClosedJaxpr:
-    """Returns a checked program of parts that begins with one error and returns that of each device.
+    """Returns a per-device program whose operand is one error and whose result is one per device.
 
     Args:
       closed: the program; its first `n` operands and results are the error.
-      region: where it runs.
-      n: how many values the error is.
+      region: the `shard_map` region in which it runs.
+      n: number of values that represent the error.
     """
 
     def run(*args: Any) -> list[Any]:
@@ -265,7 +265,7 @@ def _scan_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Seque
     carried = flat_trees.values(len(state))
 
     def with_state(tree: FlatTree, k: int) -> FlatTree:
-        """Returns a tree whose group `k`, the carry, begins with the error."""
+        """Returns `tree` with the error prepended to group `k`, the carry."""
         elts = tree.elts
         return group(*elts[:k], group(carried, elts[k]), *elts[k + 1 :])
 
@@ -275,7 +275,7 @@ def _scan_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Seque
 
 
 def _moved(closed: ClosedJaxpr, n_state: int, n: int) -> ClosedJaxpr:
-    """Returns `closed`, whose first operands, the error, come after the `n` that follow them."""
+    """Returns `closed` with its leading operands, the error, moved behind the next `n`."""
     invars = closed.jaxpr.invars
     order = [*invars[n_state : n_state + n], *invars[:n_state], *invars[n_state + n :]]
     info = closed.jaxpr.debug_info._replace(arg_names=(None,) * len(order))
@@ -284,7 +284,11 @@ def _moved(closed: ClosedJaxpr, n_state: int, n: int) -> ClosedJaxpr:
 
 @while_p.checkify
 def _while_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
-    """Evaluates the condition once more for its errors: before the loop, and after iterations."""
+    """Threads the error through the carry of a while loop.
+
+    The condition cannot return an error. It is therefore evaluated once more for its checks, before
+    the loop and at the end of each iteration.
+    """
     params = eqn.params
     n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
     programs = checker.programs(params["cond_jaxpr"], params["body_jaxpr"])
@@ -302,7 +306,7 @@ def _while_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequ
     checker.take(cond, _run(cond.closed, [*checker.state(cond.kinds), *of_cond, *init]))
 
     def goes_on(*args: Any) -> list[Any]:
-        # What it finds has been found by the body, or before the loop.
+        # Errors of the condition have already been recorded by the body, or before the loop.
         consts, state, carry = args[:n_cond], args[n_cond:][:n_state], args[n_cond + n_state :]
         return [_run(cond.closed, [*state, *consts, *carry])[-1]]
 
@@ -343,12 +347,12 @@ def _traced(fun: Any, avals: Sequence[Any], like: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr, consts)
 
 
-# --- functions with derivatives of their own --------------------------------------------------------
+# --- functions with user-defined derivatives --------------------------------------------------------
 
 
 @custom_jvp_call_p.checkify
 def _custom_jvp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
-    """The rule of the derivative is the user's; nothing is looked for in it."""
+    """Checks the function; the user's JVP rule is not checked."""
     params = eqn.params
     n = params["num_consts"]
     programs = checker.programs(params["call_jaxpr"])
@@ -357,7 +361,7 @@ def _custom_jvp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operand
     (program,) = programs
     state = checker.state(program.kinds)
     n_state, rule = len(state), params["jvp"]
-    replaced: list[bool] = []  # the program by the rule, while the operation is bound
+    replaced: list[bool] = []  # non-empty if the JVP rule replaced the function when it was bound
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         replaced.append(True)
@@ -374,7 +378,7 @@ def _custom_jvp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operand
 
 @custom_vjp_call_p.checkify
 def _custom_vjp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
-    """The rules of the derivative are the user's; nothing is looked for in them."""
+    """Checks the function; the user's rules of the VJP are not checked."""
     params = eqn.params
     n = params["num_consts"]
     programs = checker.programs(params["call_jaxpr"])
@@ -383,7 +387,7 @@ def _custom_vjp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operand
     (program,) = programs
     state = checker.state(program.kinds)
     n_state, forward, backward = len(state), params["fwd"], params["bwd"]
-    replaced: list[bool] = []  # the program by its rule, while the operation is bound
+    replaced: list[bool] = []  # non-empty if the forward rule replaced the function when bound
 
     def fwd(primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
         replaced.append(True)

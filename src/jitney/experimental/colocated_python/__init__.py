@@ -1,8 +1,7 @@
-"""`jax.experimental.colocated_python`: Python functions that run where arrays are.
+"""`jax.experimental.colocated_python`: Python functions that run on the hosts of their arguments.
 
-They are for programs whose devices belong to other machines: the function is sent to the processes that
-own them. Here devices are this process's own, so the function is called in it, with the arrays as they
-are.
+In JAX, the function is sent to the processes that own the devices of its arguments. Here devices
+belong to the calling process, so the function is called directly.
 """
 
 from jitney.core.lazy import listing

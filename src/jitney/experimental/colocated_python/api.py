@@ -1,4 +1,4 @@
-"""The CPU devices beside other devices, on which functions of Python find their arrays."""
+"""The CPU devices on the hosts of other devices, on which Python functions find their arrays."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def colocated_cpu_devices(devices_or_mesh: Sequence[Device]) -> Sequence[Device]
 
 
 def colocated_cpu_devices(devices_or_mesh: Any) -> Any:
-    """Returns the CPU devices of the machines that own `devices_or_mesh`, one for each.
+    """Returns the CPU devices on the hosts of `devices_or_mesh`, one for each device.
 
     Args:
-      devices_or_mesh: devices in a sequence, or a mesh of devices.
+      devices_or_mesh: a sequence of devices, or a mesh of devices.
 
-    Returns: what was given, as a list or a mesh: all devices here are CPUs.
+    Returns: the same devices as a list or a mesh, since all devices here are CPUs.
 
     Raises:
-      TypeError: if it is neither.
+      TypeError: if `devices_or_mesh` is neither.
 
     Example:
       >>> colocated_cpu_devices(jax.devices()) == jax.devices()

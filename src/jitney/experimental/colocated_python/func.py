@@ -1,4 +1,4 @@
-"""Functions that run where their arrays are."""
+"""Functions that run on the hosts of their arguments."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if not TYPE_CHECKING:  # type checkers would accept any name
 
 @record(frozen=True)
 class Specialization:
-    """The static description of a function's calls.
+    """Static information about the calls of a function.
 
     Attributes:
-      in_specs: (positional, keyword) arguments as a pytree of ShapeDtypeStructs.
-      out_specs_fn: takes ShapeDtypeStructs for arguments, returns those of results.
-      devices: where it runs, for a function without arguments.
+      in_specs: types of (positional, keyword) arguments, a pytree of ShapeDtypeStructs.
+      out_specs_fn: function from ShapeDtypeStructs of the arguments to those of the results.
+      devices: devices on which a function without arguments runs.
     """
 
     in_specs: PyTree = None
@@ -38,10 +38,10 @@ class Specialization:
     devices: tuple[Device, ...] | None = None
 
     def update(self, **changes: Any) -> Specialization:
-        """Returns the description with further entries.
+        """Returns the specialization with further fields set.
 
         Raises:
-          ValueError: if an entry is set already.
+          ValueError: if a field is already set.
         """
         updates = {name: value for name, value in changes.items() if value is not None}
         for name in updates:
@@ -54,19 +54,19 @@ class Specialization:
 
 
 def colocated_python(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns `fun`, called where its arguments are.
+    """Returns `fun` as a function that runs on the hosts of its arguments.
 
     Args:
-      fun: takes and returns pytrees of arrays. It is not traced, may do anything that Python does, and
-        gets arrays to compute with.
+      fun: a function of pytrees of arrays that returns such a pytree. It is not traced: it is
+        called with concrete arrays, and may have side effects.
 
-    Returns: a function of the same arguments. It has an attribute `specialize(in_specs=None,
-      out_specs_fn=None, devices=None)`, which returns one of which the types of arguments and results
-      are known, or for a function without arguments, on which devices it runs.
+    Returns: a function with the same parameters. Its attribute
+      `specialize(in_specs=None, out_specs_fn=None, devices=None)` returns a version with known
+      types of arguments and results, or, for a function without arguments, with known devices.
 
     Raises:
-      ValueError: by the function, if something else than arrays comes in or out, or it has no arguments
-        and no devices.
+      ValueError: when the function is called, if an argument or result is not an array, or if there
+        are neither arguments nor devices.
 
     Example:
       >>> @colocated_python
@@ -95,7 +95,7 @@ def _specialized(fun: Callable[..., Any], known: Specialization) -> Callable[...
         out_specs_fn: Callable[..., PyTree] | None = None,
         devices: Sequence[Device] | None = None,
     ) -> Callable[..., Any]:
-        """Returns the function, specialized: see `colocated_python`."""
+        """Returns a specialized version of the function: see `colocated_python`."""
         placement = None if devices is None else tuple(devices)
         changed = known.update(in_specs=in_specs, out_specs_fn=out_specs_fn, devices=placement)
         return _specialized(fun, changed)

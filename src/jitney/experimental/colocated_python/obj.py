@@ -1,4 +1,4 @@
-"""Classes whose objects live where arrays are."""
+"""Classes whose objects live on the hosts of their arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.core.lazy import listing, refusing
 from jitney.experimental.colocated_python.func import colocated_python
 
-__all__: list[str] = []  # the package passes the class on
+__all__: list[str] = []  # the package re-exports the class
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name
@@ -18,13 +18,13 @@ if not TYPE_CHECKING:  # type checkers would accept any name
 
 
 def colocated_python_class(cls: type[object]) -> type[object]:
-    """Returns `cls`, whose objects are made and whose methods run where their arguments are.
+    """Returns a version of `cls` whose methods run on the hosts of their arguments.
 
     Args:
-      cls: a class. Its methods take and return pytrees of arrays, like `colocated_python`'s functions.
+      cls: a class. Its methods must satisfy the requirements of `colocated_python`.
 
-    Returns: a class with the same methods. An object of `cls` is made by the first call of a method of
-    it; there is no way to its attributes but by methods.
+    Returns: a class with the same methods. An object of `cls` is created by the first call of a
+      method; its attributes are accessible only through methods.
 
     Example:
       >>> @colocated_python_class
@@ -67,7 +67,7 @@ class _Remote:
 
 
 def _method(cls: type[object], name: str) -> property:
-    """A method, bound to the object when it is called, so that `x.method.specialize` is there."""
+    """Returns a property that binds the method on access, so that `x.method.specialize` exists."""
     function = getattr(cls, name)
 
     def bound(self: _Remote) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Lists of devices, as they go to the processes that own them."""
+"""Lists of devices, in the form in which JAX sends them to the processes that own them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __dir__ = listing(__name__)
 
 
 class DeviceList(tuple[Device, ...]):
-    """Devices in an order, equal to others that have the same ones in the same order."""
+    """An ordered, hashable list of devices."""
 
     __slots__ = ()
 
@@ -24,7 +24,7 @@ class DeviceList(tuple[Device, ...]):
 
     @property
     def is_fully_addressable(self) -> bool:
-        """Whether all devices are this process's."""
+        """Whether all devices belong to this process."""
         return all(device.is_addressable for device in self)
 
     @property
@@ -34,17 +34,17 @@ class DeviceList(tuple[Device, ...]):
 
     @property
     def default_memory_kind(self) -> str:
-        """The kind of the default memory of the first device."""
+        """The default memory kind of the first device."""
         return self[0].default_memory().kind
 
     @property
     def memory_kinds(self) -> tuple[str, ...]:
-        """The memories of each device."""
+        """The memory kinds of each device."""
         return MEMORY_KINDS
 
     @property
     def process_indices(self) -> set[int]:
-        """The numbers of the processes that own them."""
+        """The indices of the processes that own the devices."""
         return {device.process_index for device in self}
 
 
@@ -52,5 +52,5 @@ def _local_devices() -> list[Device]:
     return client.client().local_devices()
 
 
-# Where libraries look for the devices that a function which has arrived may use.
+# Libraries look up here which devices a deserialized function may use.
 xb = SimpleNamespace(backends=backends, local_devices=_local_devices)

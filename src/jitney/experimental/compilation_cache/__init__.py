@@ -1,4 +1,4 @@
-"""`jax.experimental.compilation_cache`: the cache of compiled programs on disk."""
+"""`jax.experimental.compilation_cache`: the persistent compilation cache."""
 
 from jitney.core.lazy import listing
 from jitney.experimental.compilation_cache import compilation_cache as compilation_cache

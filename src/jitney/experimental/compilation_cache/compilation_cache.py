@@ -1,4 +1,4 @@
-"""The cache of compiled programs on disk, for other processes; see `docs/architecture.md`."""
+"""The persistent compilation cache, shared by processes; see `docs/architecture.md`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __dir__ = listing(__name__)
 
 
 def set_cache_dir(path: str | os.PathLike[str]) -> None:
-    """Keeps compiled programs in the folder `path` from now on, and looks for them there."""
+    """Sets the folder of the persistent compilation cache to `path`."""
     config.compilation_cache_dir.set_global(os.fspath(path))
 
 
 def reset_cache() -> None:
-    """Does nothing: the folder is opened for each program, so there is no state to reset."""
+    """Does nothing: the folder is opened for each access, so there is no state to reset."""
 
 
 set_cache_dir.__module__ = reset_cache.__module__ = (

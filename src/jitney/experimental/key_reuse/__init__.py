@@ -1,8 +1,8 @@
-"""`jax.experimental.key_reuse`: finding random keys that are used twice.
+"""`jax.experimental.key_reuse`: detection of PRNG keys that are used twice.
 
-It has no functions. The option `jax_debug_key_reuse`, or the context manager `jax.debug_key_reuse`,
-makes a `jax.errors.KeyReuseError` of a draw, or a split, whose key was consumed before, within programs
-and outside of them:
+This module has no functions. If the option `jax_debug_key_reuse` or the context manager
+`jax.debug_key_reuse` is active, drawing from or splitting a key that was consumed before raises a
+`jax.errors.KeyReuseError`, both in jitted functions and in eager mode:
 
     >>> with jax.debug_key_reuse(True):
     ...     root = jax.random.key(0)

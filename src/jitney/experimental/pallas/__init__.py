@@ -1,6 +1,6 @@
-"""`jax.experimental.pallas`: of it there is the attention that libraries import, in `ops.tpu`.
+"""`jax.experimental.pallas`: only the attention kernels that libraries import, in `ops.tpu`.
 
-Kernels of one's own (`pallas_call`) are not here.
+User-defined kernels (`pallas_call`) are not supported.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
-"""`jax.experimental.pallas.triton`: the language of GPU kernels. There are no GPUs here.
+"""`jax.experimental.pallas.triton`: GPU kernels, which are not supported.
 
-Libraries load the module beside the code that they run on CPUs, so it is there, and empty.
+Libraries import this module along with code that they run on CPUs, so it exists, but is empty.
 """
 
 from jitney.core.lazy import listing

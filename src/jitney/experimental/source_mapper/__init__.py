@@ -1,10 +1,10 @@
-"""`jax.experimental.source_mapper`: from lines of compiled programs to lines of users' files.
+"""`jax.experimental.source_mapper`: maps from lines of compiled programs to lines of source files.
 
     dump, = generate_sourcemaps(f, filter_passes("jaxpr"))(x)
     dump.generated_code       # the program
     dump.source_map.to_json() # for editors and browsers: https://tc39.es/ecma426
 
-A pass is a stage of compilation. There is one, "jaxpr"; libraries register others.
+A pass is a stage of compilation. "jaxpr" is built in; libraries can register others.
 """
 
 from jitney.core.lazy import listing

@@ -1,4 +1,4 @@
-"""Passes that make source maps, and their table."""
+"""The registry of passes that generate source maps."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __dir__ = listing(__name__)
 
 
 class SourceMapDump(NamedTuple):
-    """A program as text, and where its lines come from.
+    """A program as text, with the source locations of its lines.
 
     Attributes:
-      source_map: the map.
+      source_map: the source map.
       generated_code: the text.
-      pass_name: of the pass that made it.
+      pass_name: name of the pass that generated it.
     """
 
     source_map: SourceMap
@@ -36,9 +36,9 @@ class Pass(NamedTuple):
     """A stage of compilation.
 
     Attributes:
-      name: by which `filter_passes` finds it.
-      compile_fn: (folder to work in, function, arguments, keyword arguments, **options) -> a program.
-      generate_dump: (program, **options) -> a `SourceMapDump`.
+      name: the name that `filter_passes` matches.
+      compile_fn: (working folder, function, arguments, keyword arguments, **options) -> program.
+      generate_dump: (program, **options) -> `SourceMapDump`.
     """
 
     name: str
@@ -50,10 +50,10 @@ _passes: dict[str, Pass] = {}
 
 
 def register_pass(pass_: Pass) -> None:
-    """Adds a pass.
+    """Registers a pass.
 
     Raises:
-      ValueError: if there is one of its name.
+      ValueError: if a pass of this name exists.
     """
     if pass_.name in _passes:
         raise ValueError(f"register_pass: there is a pass {pass_.name!r} already")
@@ -66,7 +66,7 @@ def all_passes() -> Sequence[Pass]:
 
 
 def filter_passes(regex: str) -> Sequence[Pass]:
-    """Returns the passes whose names begin with what the regular expression matches.
+    """Returns the passes whose names match the regular expression at the beginning.
 
     Example:
       >>> from jax.experimental import source_mapper
@@ -83,12 +83,12 @@ def compile_with_env(
     env_flags: Mapping[str, str],
     compiler_flags: Mapping[str, Any],
 ) -> None:
-    """Compiles a function with variables of the environment, and options of the compiler.
+    """Compiles a function with the given environment variables and compiler options.
 
     Args:
       f: the function.
       f_args, f_kwargs: its arguments.
-      env_flags: variables that are set meanwhile.
+      env_flags: environment variables that are set during compilation.
       compiler_flags: options of `Lowered.compile`.
     """
     with _environment(env_flags):

@@ -1,4 +1,4 @@
-"""Source maps of a function, by passes."""
+"""Generation of source maps of a function by passes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ __dir__ = listing(__name__)
 def generate_sourcemaps(
     f: Callable[..., Any], passes: Sequence[Pass], **pass_kwargs: object
 ) -> Callable[..., Sequence[SourceMapDump]]:
-    """Returns a function of the arguments of `f`, which returns a dump of each pass.
+    """Returns a function that computes the source maps of `f` after the given passes.
 
     Args:
       f: a function of arrays, which each pass traces and compiles.
-      passes: those to run, in order; see `all_passes` and `filter_passes`.
-      **pass_kwargs: options of passes.
+      passes: the passes, in order; see `all_passes` and `filter_passes`.
+      **pass_kwargs: options for the passes.
+
+    Returns: a function with the parameters of `f`, which returns a `SourceMapDump` for each pass.
 
     Example:
       >>> from jax.experimental import source_mapper

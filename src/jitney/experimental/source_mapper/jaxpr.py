@@ -1,4 +1,4 @@
-"""The pass "jaxpr": lines of a jaxpr come from where its equations were recorded."""
+"""The pass "jaxpr", which maps lines of a jaxpr to the code that recorded their equations."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __dir__ = listing(__name__)
 
-# What stands behind an equation that is printed with its source: file, line, column and function.
+# The comment behind a printed equation: file, line, column and function.
 _SOURCE = re.compile(r" +# (?:(.+):(\d+):(\d+) \(.*\))?$")
 
 
 def canonicalize_filename(file_name: str) -> str:
-    """Returns the name by which a map calls a file: its own."""
+    """Returns the name of a file in source maps, which is its own name."""
     return file_name
 
 
@@ -33,21 +33,22 @@ def compile_jaxpr(
     f_kwargs: Mapping[str, PyTree],
     **_: object,
 ) -> ClosedJaxpr:
-    """Traces a function; `work_dir` is not used."""
+    """Traces a function to a jaxpr; `work_dir` is not used."""
     return make_jaxpr(f)(*f_args, **f_kwargs)
 
 
 class _Equation(NamedTuple):
-    """An equation whose lines are being read: its first column, and its source, if that is known."""
+    """An equation that is being read: its first column, and its source location or ()."""
 
     column: int
     position: tuple[int, ...]
 
 
 def make_jaxpr_dump(jaxpr: ClosedJaxpr, **_: object) -> common.SourceMapDump:
-    """Returns the text of a program, and the map of its lines.
+    """Returns the text of a jaxpr with its source map.
 
-    A line belongs to the innermost equation around it. Equations of which no source is known have none.
+    A line is attributed to the innermost enclosing equation. It has no segment if the source
+    location of that equation is unknown.
     """
     sources: dict[str, int] = {}
     generator = MappingsGenerator()
@@ -73,7 +74,7 @@ def make_jaxpr_dump(jaxpr: ClosedJaxpr, **_: object) -> common.SourceMapDump:
             around.append(_Equation(column, position))
         if around and around[-1].position:
             generator.new_segment(column, *around[-1].position)
-    generator.new_group()  # after the last line
+    generator.new_group()  # terminates the last line
     source_map = SourceMap(3, list(sources), [], [], generator.mappings())
     return common.SourceMapDump(source_map, "\n".join(lines), "jaxpr")
 

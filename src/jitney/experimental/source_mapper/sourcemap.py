@@ -1,9 +1,9 @@
-"""Source maps: which positions of sources the positions of a generated text come from.
+"""Source maps: for positions in generated text, the corresponding positions in source files.
 
-A map has for each line of the text a group of segments. A segment is a tuple of numbers: column of the
-text, and optionally source, line and column there, and optionally a name. All numbers count from zero,
-and all are relative: the column of the text to the segment before it in the line, the others to the
-segment before it that has them. In JSON they are written in base 64.
+A map has a group of segments for each line of the text. A segment is a tuple of numbers: the column
+in the text, optionally followed by source file, line and column, optionally followed by a name. All
+numbers count from zero and are relative: the column in the text to the previous segment of the
+line, the others to the previous segment that has them. In JSON they are encoded in base 64.
 
 Source: ECMA-426, "Source map format specification", https://tc39.es/ecma426.
 """
@@ -21,7 +21,7 @@ Mappings: TypeAlias = "Sequence[Sequence[Segment]]"
 
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _VALUES = {digit: value for value, digit in enumerate(_DIGITS)}
-_BITS = 5  # of a number in a digit; the highest bit says that there are more digits
+_BITS = 5  # payload bits of a digit; the highest bit is set if more digits follow
 
 
 @record(frozen=True)
@@ -30,9 +30,9 @@ class SourceMap:
 
     Attributes:
       version: 3.
-      sources: names of files.
+      sources: names of source files.
       sources_content: their contents; may be empty.
-      names: that segments refer to.
+      names: the names that segments refer to.
       mappings: groups of segments, one for each line.
     """
 
@@ -43,12 +43,13 @@ class SourceMap:
     mappings: Mappings
 
     def to_json(self) -> str:
-        """Returns the map as JSON, in the form of ECMA-426.
+        """Returns the map as JSON in the format of ECMA-426.
 
         Example:
           >>> from jax.experimental.source_mapper import SourceMap
           >>> SourceMap(3, ["a.py"], [], [], [[], [(4, 0, 2, 8)]]).to_json()
-          '{"version": 3, "sources": ["a.py"], "sourcesContent": [], "names": [], "mappings": ";IAEQ"}'
+          '{"version": 3, "sources": ["a.py"], "sourcesContent": [], "names": [], "mappings":
+            ";IAEQ"}'
         """
         fields = {
             "version": self.version,
@@ -61,7 +62,11 @@ class SourceMap:
 
     @classmethod
     def from_json(cls, json_data: str) -> SourceMap:
-        """Returns the map of a text in JSON; raises KeyError if a field is missing."""
+        """Parses a map in JSON.
+
+        Raises:
+          KeyError: if a field is missing.
+        """
         fields = json.loads(json_data)
         groups = fields["mappings"].split(";")
         return cls(
@@ -97,7 +102,7 @@ def _decoded(text: str) -> Iterator[int]:
 
 
 class MappingsGenerator:
-    """Makes the groups of a map of segments of absolute numbers."""
+    """A builder of the mappings of a source map from segments with absolute numbers."""
 
     def __init__(self) -> None:
         self._groups: list[list[Segment]] = []
@@ -105,15 +110,15 @@ class MappingsGenerator:
         self._last = [0, 0, 0, 0]  # source, line, column, name
 
     def new_group(self) -> None:
-        """Begins the next line of the text."""
+        """Starts the next line of the text."""
         self._groups.append([])
         self._column = 0
 
     def new_segment(self, *seg: int) -> None:
-        """Adds a segment: (column, source, line, column there, name), of which the end may be missing.
+        """Adds a segment (column, source, line, column there, name); the tail may be omitted.
 
         Raises:
-          RuntimeError: if no line has been begun.
+          RuntimeError: if no line has been started.
         """
         if not self._groups:
             raise RuntimeError("MappingsGenerator.new_segment: call new_group first, for each line")
@@ -124,5 +129,5 @@ class MappingsGenerator:
         self._last[: len(position)] = position
 
     def mappings(self) -> Mappings:
-        """Returns the groups."""
+        """Returns the groups of all lines."""
         return self._groups

@@ -1,4 +1,4 @@
-"""`jax.experimental.sparse`: sparse arrays, what is done with them, and `sparsify`."""
+"""`jax.experimental.sparse`: sparse arrays, operations on them, and `sparsify`."""
 
 from jitney.core.lazy import listing
 from jitney.experimental.sparse import ad as ad
@@ -11,7 +11,7 @@ from jitney.experimental.sparse import linalg as linalg
 from jitney.experimental.sparse import random as random
 from jitney.experimental.sparse import transform as transform
 from jitney.experimental.sparse import util as util
-from jitney.experimental.sparse import operators as _operators  # sets them
+from jitney.experimental.sparse import operators as _operators  # importing it sets the operators
 from jitney.experimental.sparse.ad import grad as grad
 from jitney.experimental.sparse.ad import jacfwd as jacfwd
 from jitney.experimental.sparse.ad import jacobian as jacobian

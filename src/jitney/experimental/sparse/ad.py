@@ -1,7 +1,7 @@
-"""`jax.experimental.sparse.ad`: derivatives with respect to what sparse arrays store.
+"""`jax.experimental.sparse.ad`: derivatives with respect to the stored elements of sparse arrays.
 
-The derivative by a sparse array is a sparse array with the same positions: elements that are not stored
-are not variables. Its size is that of what is stored, not that of the whole array.
+The derivative with respect to a sparse array is a sparse array with the same indices: elements that
+are not stored are not variables. Its size is that of the stored data, not that of the dense array.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def is_sparse(x: object) -> bool:
 
 
 def _with_data(like: JAXSparse, data: Array) -> Any:
-    """Returns the sparse array `like` with other elements at its positions."""
+    """Returns a sparse array with the indices of `like` and other data."""
     arrays, description = like.tree_flatten()
     return type(like).tree_unflatten(description, (data, *arrays[1:]))
 
 
 def _derivative(like: JAXSparse | Array, data: Array) -> Any:
-    """The derivative of an array by `like`, as an array of the result's axes and those of `like`."""
+    """Returns a derivative with respect to `like`: the axes of the result, then those of `like`."""
     if not isinstance(like, JAXSparse):
         return data
     outer = data.shape[: data.ndim - like.data.ndim]
@@ -55,7 +55,7 @@ def _derivative(like: JAXSparse | Array, data: Array) -> Any:
 
 
 def _split(tree: PyTree) -> tuple[PyTree, Callable[[PyTree], PyTree], list[Any]]:
-    """Returns (elements of a pytree, function from other elements to such a pytree, its leaves)."""
+    """Returns (data of the leaves of a pytree, function from such data to a pytree, leaves)."""
     leaves, structure = pytrees.tree_flatten(tree, is_leaf=is_sparse)
     elements = [x.data if isinstance(x, JAXSparse) else x for x in leaves]
 
@@ -73,12 +73,15 @@ def _split(tree: PyTree) -> tuple[PyTree, Callable[[PyTree], PyTree], list[Any]]
 def flatten_fun_for_sparse_ad(
     fun: Callable[..., PyTree], argnums: int | Sequence[int], args: Sequence[PyTree]
 ) -> tuple[Callable[..., PyTree], tuple[PyTree, ...], Callable[[PyTree], PyTree]]:
-    """Returns (function of elements, elements, function from their derivatives to the arguments').
+    """Expresses a function of sparse arrays as a function of their data.
 
     Args:
-      fun: takes pytrees of arrays, sparse or not.
-      argnums: with respect to which positional arguments derivatives are taken.
-      args: all of them.
+      fun: a function of pytrees of dense and sparse arrays.
+      argnums: positions of the arguments with respect to which it is differentiated.
+      args: all positional arguments.
+
+    Returns: (function of the data; data of the arguments; function that maps derivatives with
+      respect to the data to derivatives with respect to the arguments).
     """
     chosen = checked_argnums(argnums)
     partial, operands = argnums_partial(fun, chosen, args, {})
@@ -88,7 +91,7 @@ def flatten_fun_for_sparse_ad(
         return partial(*merged(parts))
 
     def restored(derivatives: PyTree) -> Any:
-        """`derivatives`: for each argument, those like its elements."""
+        """Converts derivatives with respect to data to those with respect to the arguments."""
         flat_derivatives, structure = pytrees.tree_flatten(derivatives)
         out = [_derivative(x, d) for x, d in zip(leaves, flat_derivatives, strict=True)]
         result = pytrees.tree_unflatten(structure, out)
@@ -103,9 +106,9 @@ def value_and_grad(
     has_aux: bool = False,
     **kwargs: Param,
 ) -> Callable[..., tuple[Any, Any]]:
-    """Returns a function that computes the value, and gradients as `grad` does.
+    """Returns a function that computes the value of `fun` and its gradients, as `grad` does.
 
-    Args: as there.
+    Args: as for `jax.value_and_grad`; arguments may be sparse arrays.
     """
 
     @wraps(fun)
@@ -126,9 +129,9 @@ def grad(
     has_aux: bool = False,
     **kwargs: Param,
 ) -> Callable[..., Any]:
-    """Returns a function that computes gradients by sparse arrays, which have the same positions.
+    """Returns a function that computes gradients, which have the indices of sparse arguments.
 
-    Args: as there.
+    Args: as for `jax.grad`; arguments may be sparse arrays.
 
     Example:
       >>> M = sparse.BCOO.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -185,11 +188,12 @@ def jacfwd(
     has_aux: bool = False,
     **kwargs: Param,
 ) -> Callable[..., Any]:
-    """Returns a function that computes Jacobians by sparse arrays, in forward mode.
+    """Returns a function that computes Jacobians by forward mode.
 
-    The derivative by a BCOO array is a BCOO array with the axes of the result as batch axes.
+    The Jacobian with respect to a BCOO array is a BCOO array with the axes of the result as batch
+    axes.
 
-    Args: as there.
+    Args: as for `jax.jacfwd`; arguments may be sparse arrays.
     """
     return _jacobian(jacobians.jacfwd, fun, argnums, has_aux, kwargs)
 
@@ -200,9 +204,9 @@ def jacrev(
     has_aux: bool = False,
     **kwargs: Param,
 ) -> Callable[..., Any]:
-    """Returns a function that computes Jacobians by sparse arrays, in reverse mode; see `jacfwd`.
+    """Returns a function that computes Jacobians by reverse mode; results are those of `jacfwd`.
 
-    Args: as there.
+    Args: as for `jax.jacrev`; arguments may be sparse arrays.
 
     Example:
       >>> M = sparse.eye(2)

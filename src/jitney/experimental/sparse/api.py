@@ -1,4 +1,4 @@
-"""`jax.experimental.sparse.api`: what works on all formats."""
+"""`jax.experimental.sparse.api`: functions for all sparse formats."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ todense_p = composed("todense", _todense, _todense_type, linear_in=(0,))
 
 
 def todense(arr: JAXSparse | Array) -> Array:
-    """Returns the whole array of a sparse one; an array as it is.
+    """Converts a sparse array to a dense one; returns other arrays unchanged.
 
-    In functions given to `sparsify`, it is what makes a sparse value an array.
+    It also works in functions transformed by `sparsify`.
 
     Example:
       >>> sparse.todense(sparse.eye(2))
@@ -71,14 +71,14 @@ def empty(
     """Returns a sparse array of zeros.
 
     Args:
-      shape: of the array.
-      dtype: of its elements; the default floating dtype by default.
-      index_dtype: dtype of positions.
+      shape: shape of the array.
+      dtype: dtype of its elements; the default floating dtype if None.
+      index_dtype: dtype of the indices.
       sparse_format: "bcoo", "bcsr", "coo", "csr" or "csc".
-      **kwds: more for the format: `n_batch`, `n_dense`, `nse` of "bcoo" and "bcsr".
+      **kwds: options of the format: `n_batch`, `n_dense` and `nse` for "bcoo" and "bcsr".
 
     Raises:
-      ValueError: if there is no such format, or it has no arrays of that shape.
+      ValueError: if there is no such format, or it does not support the shape.
 
     Example:
       >>> sparse.empty((2, 3))
@@ -96,11 +96,11 @@ def eye(
     sparse_format: str = "bcoo",
     **kwds: int,
 ) -> JAXSparse:
-    """Returns a matrix with ones on a diagonal.
+    """Returns a sparse matrix with ones on a diagonal and zeros elsewhere.
 
     Args:
-      N, M: its shape; `M` is `N` by default.
-      k: the diagonal; above the main one if positive.
+      N, M: numbers of rows and columns; `M` is `N` by default.
+      k: index of the diagonal: 0 for the main diagonal, positive above it.
       dtype, index_dtype, sparse_format, **kwds: as for `empty`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`JAXSparse`: what sparse arrays of all formats have in common."""
+"""`JAXSparse`: the base class of all sparse formats."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class JAXSparse:
-    """A sparse array: a pytree of its arrays, of which shapes and flags are static.
+    """A sparse array: a pytree of arrays with static shape and flags.
 
-    `+`, `-`, `*`, `/`, `@`, `abs`, indexing and `sum` are those of `jax.numpy`, made sparse by
-    `sparsify`; `operators.py` gives them to the classes.
+    The operators `+`, `-`, `*`, `/`, `@`, `abs`, indexing and `sum` are functions of `jax.numpy`
+    transformed by `sparsify`; `operators.py` sets them on the classes.
 
     Attributes:
       data: the stored elements.
-      shape: of the whole array.
+      shape: shape of the dense array.
     """
 
     data: Array
@@ -42,12 +42,12 @@ class JAXSparse:
         def __add__(self, other: JAXSparse | ArrayLike) -> Any: ...
 
     def __init__(self, args: tuple[Any, ...], *, shape: Sequence[int]) -> None:
-        """`args`: the arrays of the format; `shape`: of the whole array."""
+        """Creates a sparse array of the given shape from the arrays `args` of its format."""
         self.shape = tuple(int(n) for n in shape)
 
     @property
     def size(self) -> int:
-        """The number of elements, stored or not."""
+        """The number of elements of the dense array."""
         return math.prod(self.shape)
 
     @property
@@ -62,7 +62,7 @@ class JAXSparse:
 
     @property
     def nse(self) -> int:
-        """The number of stored elements: "number of specified elements"."""
+        """The number of stored elements ("number of specified elements")."""
         raise NotImplementedError(f"{type(self).__name__}.nse")
 
     @property
@@ -71,7 +71,7 @@ class JAXSparse:
         return self.transpose()
 
     def todense(self) -> Array:
-        """Returns the whole array."""
+        """Converts the array to a dense one."""
         raise NotImplementedError(f"{type(self).__name__}.todense")
 
     def transpose(self, axes: Sequence[int] | None = None) -> Self:
@@ -79,12 +79,12 @@ class JAXSparse:
         raise NotImplementedError(f"{type(self).__name__}.transpose")
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
-        """Returns (arrays, static description)."""
+        """Returns (arrays, static data)."""
         raise NotImplementedError(f"{type(self).__name__}.tree_flatten")
 
     @classmethod
     def tree_unflatten(cls, aux_data: dict[str, Any], children: tuple[Any, ...]) -> Self:
-        """Returns the sparse array of `tree_flatten`'s parts."""
+        """Returns the sparse array with the given static data and arrays."""
         raise NotImplementedError(f"{cls.__name__}.tree_unflatten")
 
     def block_until_ready(self) -> Self:
@@ -94,7 +94,9 @@ class JAXSparse:
         return self
 
     def __hash__(self) -> int:
-        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # as arrays: == is by element
+        raise TypeError(
+            f"unhashable type: {type(self).__name__!r}"
+        )  # like arrays: == is elementwise
 
     def __len__(self) -> int:
         if not self.shape:
@@ -105,7 +107,7 @@ class JAXSparse:
         name = type(self).__name__
         try:
             dtype, shape, nse = self.dtype, list(self.shape), self.nse
-        except (AttributeError, IndexError, TypeError):  # no arrays: of a transformation
+        except (AttributeError, IndexError, TypeError):  # placeholders of transformations
             return f"{name}(<invalid>)"
         layout = ", ".join(
             f"{k}={getattr(self, k)}" for k in ("n_batch", "n_dense") if getattr(self, k, 0)

@@ -1,13 +1,13 @@
-"""`jax.experimental.sparse.bcsr`: batches of matrices stored row by row.
+"""`jax.experimental.sparse.bcsr`: batched compressed sparse row (BCSR) matrices.
 
 An array of shape [*batch, rows, columns, *dense] is stored as
 
     data      [*batch, nse, *dense]
     indices   [*batch, nse]          the column of each block
-    indptr    [*batch, rows + 1]     where each row starts
+    indptr    [*batch, rows + 1]     the position at which each row starts
 
-What is stored behind the last row is padding. Operations are those of the BCOO array with the same
-blocks.
+Blocks stored after the last row are padding. Operations are implemented by those of the equal BCOO
+array.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def validate(
     """Returns the properties of an array stored as `data`, `indices` and `indptr`.
 
     Raises:
-      ValueError: if the shapes do not fit, or positions are not integers.
+      ValueError: if the shapes are inconsistent, or indices are not integers.
     """
     n_batch, n_dense = indptr.ndim - 1, len(shape) - indptr.ndim - 1
     what = (
@@ -114,7 +114,7 @@ def validate(
 
 
 def coordinates(indices: Array, indptr: Array) -> Array:
-    """Returns the positions [*batch, nse, 2] of columns and row pointers."""
+    """Converts column indices and row pointers to coordinates [*batch, nse, 2]."""
 
     def of_batch(indices: Array, indptr: Array) -> Array:
         return jnp.stack([rows_of(indptr, indices.shape[0]).astype(indices.dtype), indices], -1)
@@ -123,7 +123,7 @@ def coordinates(indices: Array, indptr: Array) -> Array:
 
 
 def _pointers(indices: Array, n_rows: int) -> Array:
-    """Returns the row pointers of sorted positions [*batch, nse, 2]."""
+    """Returns the row pointers of sorted coordinates [*batch, nse, 2]."""
 
     def of_batch(rows: Array) -> Array:
         return row_pointers(rows, n_rows, rows.dtype)
@@ -133,15 +133,15 @@ def _pointers(indices: Array, n_rows: int) -> Array:
 
 @register_pytree_node_class
 class BCSR(JAXSparse):
-    """Batches of sparse matrices stored row by row.
+    """A batch of compressed sparse row matrices.
 
     Attributes:
       data: the blocks [*batch, nse, *dense].
-      indices: their columns [*batch, nse].
-      indptr: where each row starts [*batch, rows + 1].
-      shape: of the array.
-      indices_sorted: whether columns are said to be sorted within rows.
-      unique_indices: whether no position is said to occur twice.
+      indices: their column indices [*batch, nse].
+      indptr: row pointers: the position at which each row starts [*batch, rows + 1].
+      shape: shape of the dense array.
+      indices_sorted: whether column indices are known to be sorted within each row.
+      unique_indices: whether coordinates are known to be unique.
 
     Example:
       >>> M = sparse.BCSR.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -160,10 +160,10 @@ class BCSR(JAXSparse):
         indices_sorted: bool = False,
         unique_indices: bool = False,
     ) -> None:
-        """`args`: (data, indices, indptr).
+        """Creates an array from `args`, which are (data, indices, indptr).
 
         Raises:
-          ValueError: if the shapes do not fit, or positions are not integers.
+          ValueError: if the shapes are inconsistent, or indices are not integers.
         """
         super().__init__(args, shape=shape)
         self.data, self.indices, self.indptr = map(jnp.asarray, args)
@@ -173,7 +173,7 @@ class BCSR(JAXSparse):
 
     @property
     def nse(self) -> int:
-        """The number of blocks that each batch stores."""
+        """The number of blocks that each batch stores, including padding."""
         return self.indices.shape[-1]
 
     @property
@@ -193,7 +193,7 @@ class BCSR(JAXSparse):
 
     @property
     def info(self) -> SparseInfo:
-        """The static description of the array."""
+        """The static data of the array."""
         return SparseInfo(self.shape, self.indices_sorted, self.unique_indices)
 
     @classmethod
@@ -206,14 +206,14 @@ class BCSR(JAXSparse):
         n_dense: int = 0,
         n_batch: int = 0,
     ) -> BCSR:
-        """See `bcsr_fromdense`."""
+        """Converts a dense array: see `bcsr_fromdense`."""
         return bcsr_fromdense(
             mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch
         )
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> BCSR:
-        """Returns the array with rows compressed; it is sorted if it is not said to be.
+        """Converts a BCOO array; it is sorted first unless it is known to be sorted.
 
         Raises:
           NotImplementedError: unless it has two sparse axes.
@@ -233,10 +233,10 @@ class BCSR(JAXSparse):
     def from_scipy_sparse(
         cls, mat: Any, *, index_dtype: DTypeLike | None = None, n_dense: int = 0, n_batch: int = 0
     ) -> BCSR:
-        """Returns the BCSR matrix of a matrix or an array of `scipy.sparse`.
+        """Converts a matrix or a two-dimensional array of `scipy.sparse`.
 
         Raises:
-          NotImplementedError: if dense or batch axes are asked for.
+          NotImplementedError: if `n_dense` or `n_batch` is not 0.
         """
         if n_dense or n_batch:
             raise NotImplementedError("BCSR.from_scipy_sparse: n_dense and n_batch must be 0")
@@ -260,7 +260,7 @@ class BCSR(JAXSparse):
         n_batch: int = 0,
         nse: int = 0,
     ) -> BCSR:
-        """Returns an array of zeros, with room for `nse` blocks."""
+        """Returns an array of zeros, with storage for `nse` blocks."""
         if len(shape) - n_dense - n_batch != 2:
             raise ValueError(
                 f"sparse.empty: of an array of shape {shape}, with {n_batch} batch and {n_dense} dense "
@@ -287,11 +287,11 @@ class BCSR(JAXSparse):
         dtype: DTypeLike | None = None,
         index_dtype: DTypeLike = "int32",
     ) -> BCSR:
-        """Returns ones on the diagonal `k` of a matrix [N, M]."""
+        """Returns a matrix [N, M] with ones on the diagonal `k`."""
         return cls.from_bcoo(BCOO._eye(N, M, k, dtype=dtype, index_dtype=index_dtype))
 
     def to_bcoo(self) -> BCOO:
-        """Returns the array with its positions written out."""
+        """Converts the array to a BCOO array."""
         return BCOO(
             (self.data, coordinates(self.indices, self.indptr)),
             shape=self.shape,
@@ -300,11 +300,11 @@ class BCSR(JAXSparse):
         )
 
     def todense(self) -> Array:
-        """Returns the whole array."""
+        """Converts the array to a dense one."""
         return bcsr_todense(self)
 
     def transpose(self, axes: Sequence[int] | None = None) -> BCSR:
-        """Not defined, as in JAX: `BCSR.from_bcoo(M.to_bcoo().T)` is the transpose.
+        """Raises NotImplementedError, as in JAX; use `BCSR.from_bcoo(M.to_bcoo().T)`.
 
         Raises:
           NotImplementedError: always.
@@ -314,7 +314,7 @@ class BCSR(JAXSparse):
         )
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCSR:
-        """Returns the array with blocks of equal positions added up; as `BCOO.sum_duplicates`."""
+        """Returns the array with blocks of equal coordinates summed: see `BCOO.sum_duplicates`."""
         return bcsr_eliminate_zeros(self, nse) if remove_zeros else bcsr_sum_duplicates(self, nse)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -336,7 +336,7 @@ class BCSR(JAXSparse):
         return out
 
 
-# --- to and from arrays -------------------------------------------------------------------------
+# --- conversions --------------------------------------------------------------------------------
 
 
 def _todense(data: Array, indices: Array, indptr: Array, *, spinfo: SparseInfo) -> Array:
@@ -355,7 +355,7 @@ bcsr_todense_p = composed("bcsr_todense", _todense, _todense_type, linear_in=(0,
 
 
 def bcsr_todense(mat: BCSR) -> Array:
-    """Returns the whole array of a sparse one."""
+    """Converts a BCSR array to a dense one."""
     return bcsr_todense_p.bind(mat.data, mat.indices, mat.indptr, spinfo=mat.info)
 
 
@@ -401,11 +401,11 @@ def bcsr_fromdense(
     n_dense: int = 0,
     index_dtype: DTypeLike = np.int32,
 ) -> BCSR:
-    """Returns the sparse array of what is not zero in `mat`; arguments as for `bcoo_fromdense`.
+    """Converts a dense array to a BCSR array; arguments as for `bcoo_fromdense`.
 
     Raises:
       ConcretizationTypeError: if `nse` is not given and `mat` is traced.
-      ValueError: unless two axes are left to be sparse.
+      ValueError: unless two axes remain as sparse axes.
     """
     mat = jnp.asarray(mat)
     if mat.ndim - n_batch - n_dense != 2:
@@ -448,11 +448,11 @@ bcsr_extract_p = composed("bcsr_extract", _extract, _extract_type, linear_in=(2,
 
 
 def bcsr_extract(indices: ArrayLike, indptr: ArrayLike, mat: ArrayLike) -> Array:
-    """Returns the blocks of an array at stored positions; zeros where these are padding."""
+    """Extracts the blocks of a dense array at the stored coordinates; zeros at padding."""
     return bcsr_extract_p.bind(*map(jnp.asarray, (indices, indptr, mat)))
 
 
-# --- products and the rest ----------------------------------------------------------------------
+# --- products and other operations --------------------------------------------------------------
 
 
 def _dot_general(
@@ -505,12 +505,12 @@ def bcsr_dot_general(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: None = None,
 ) -> Array:
-    """Computes `lax.dot_general` of a BCSR array and an array.
+    """Computes `lax.dot_general` of a BCSR array and a dense array.
 
     Args: as for `bcoo_dot_general`.
 
     Raises:
-      TypeError: if axes do not pair.
+      TypeError: if paired axes do not match.
       NotImplementedError: if `lhs` is not a BCSR array, or `rhs` is sparse.
     """
     del precision, out_sharding
@@ -534,22 +534,22 @@ def bcsr_dot_general(
 
 
 def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
-    """Returns the array with blocks of equal positions added up; `nse` as for `bcoo_sum_duplicates`."""
+    """Returns the array with blocks of equal coordinates summed, as `bcoo_sum_duplicates`."""
     return BCSR.from_bcoo(bcoo_sum_duplicates(mat.to_bcoo(), nse))
 
 
 def bcsr_eliminate_zeros(mat: BCSR, nse: int | None = None) -> BCSR:
-    """Returns the array without blocks of zeros, blocks of equal positions added up."""
+    """Returns the array without blocks of zeros, as `bcoo_eliminate_zeros`."""
     return BCSR.from_bcoo(bcoo_eliminate_zeros(mat.to_bcoo(), nse))
 
 
 def bcsr_broadcast_in_dim(
     mat: BCSR, *, shape: Shape, broadcast_dimensions: Sequence[int], sharding: None = None
 ) -> BCSR:
-    """Repeats the array along new axes, and along axes of size 1; see `bcoo_broadcast_in_dim`.
+    """Broadcasts the array along new axes, and axes of size 1: see `bcoo_broadcast_in_dim`.
 
     Raises:
-      NotImplementedError: if there were more than two sparse axes.
+      NotImplementedError: if the result would have more than two sparse axes.
     """
     del sharding
     out = bcoo_broadcast_in_dim(
@@ -559,7 +559,7 @@ def bcsr_broadcast_in_dim(
 
 
 def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
-    """Returns arrays joined along an axis; see `bcoo_concatenate`."""
+    """Concatenates arrays along an axis: see `bcoo_concatenate`."""
     return BCSR.from_bcoo(
         bcoo_concatenate([mat.to_bcoo() for mat in operands], dimension=dimension)
     )

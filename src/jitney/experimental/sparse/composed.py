@@ -1,9 +1,10 @@
-"""Primitives that are programs of others: one function of arrays gives all rules but that of types.
+"""Primitives defined by a function of arrays, from which all rules but the type rule are derived.
 
-Products by sparse arrays are gathers, products and scatters. As primitives they are seen whole, in
-jaxprs and by `sparsify`; compiled, they are inlined, so gather, product and sum are one kernel.
-The function is linear in each of some operands (`linear_in`), which gives derivatives; it is mapped
-by `vmap`, and transposed as the linear program that it is.
+Products with sparse arrays are gathers, products and scatters. As primitives they stay single
+equations in jaxprs and for `sparsify`. When they are compiled they are inlined, so gather, product
+and sum are fused into one kernel. The function is linear in some operands (`linear_in`), which
+determines its JVP; the batching and transposition rules apply `vmap` and linear transposition to
+the function.
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ def composed(
     linear_in: Sequence[int],
     multiple_results: bool = False,
 ) -> Primitive:
-    """Declares a primitive whose meaning is `program`.
+    """Declares a primitive that computes `program`.
 
     Args:
-      name: of the primitive.
-      program: takes arrays and the parameters as keywords; returns an array, or a list of arrays, of
-        which only the first depends on the linear operands.
-      type_rule: the types of the results, from those of the operands and the parameters. They are
-        memoised without the settings, which the program reads, and types must not.
-      linear_in: which operands it is linear in, each on its own.
+      name: name of the primitive.
+      program: a function of arrays, with the parameters as keyword arguments. It returns an array,
+        or a list of arrays of which only the first depends on the operands in `linear_in`.
+      type_rule: function from the types of the operands and the parameters to those of the results.
+        Its results are memoised regardless of settings, so it must not depend on them.
+      linear_in: positions of the operands in each of which the function is linear separately.
       multiple_results: whether it returns a list.
     """
     prim = declare(name, multiple_results=multiple_results)
@@ -89,12 +90,12 @@ def composed(
 
 
 def is_nonzero(t: Tangent) -> TypeGuard[Array]:
-    """Returns whether a tangent has numbers; tangents of integers do not."""
+    """Returns whether a tangent is an array of values: neither a symbolic zero nor float0."""
     return not isinstance(t, Zero) and not is_float0(aval_of(t))
 
 
 def _derive(prim: Primitive, program: Program, linear_in: Sequence[int]) -> None:
-    """Sets the derivatives of a function that is linear in each of some operands."""
+    """Sets the JVP and transposition rules of a function that is linear in some operands."""
 
     @prim.jvp
     def jvp_rule(primals: Sequence[Value], tangents: Tangents, **params: Param) -> tuple[Any, Any]:

@@ -1,6 +1,7 @@
-"""`jax.experimental.sparse.coo`: matrices stored as elements, their rows and their columns.
+"""`jax.experimental.sparse.coo`: sparse matrices in coordinate format (COO).
 
-A position beyond the shape is padding and does not count; equal positions add up.
+An element is stored with its row and its column. Elements at equal positions are summed; a position
+beyond the shape marks padding, which is ignored.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ Matrix = TypeVar("Matrix", bound=JAXSparse)
 
 
 class COOInfo(NamedTuple):
-    """The static description of a COO matrix.
+    """The static data of a COO matrix.
 
     Attributes:
-      shape: of the matrix.
-      rows_sorted: whether elements stand in the order of rows.
-      cols_sorted: whether elements stand in the order of columns.
+      shape: shape of the matrix.
+      rows_sorted: whether elements are sorted by rows.
+      cols_sorted: whether elements are sorted by columns.
     """
 
     shape: Shape
@@ -49,12 +50,12 @@ class COOInfo(NamedTuple):
 
 @register_pytree_node_class
 class COO(JAXSparse):
-    """A sparse matrix stored by coordinates; `BCOO` does more.
+    """A sparse matrix in coordinate format; `BCOO` supports more operations.
 
     Attributes:
-      data, row, col: elements and where they stand [nse].
-      shape: of the matrix.
-      rows_sorted, cols_sorted: whether they are said to be in the order of rows, of columns.
+      data, row, col: elements and their positions [nse].
+      shape: shape of the matrix.
+      rows_sorted, cols_sorted: whether elements are known to be sorted by rows, or by columns.
 
     Example:
       >>> M = sparse.COO.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -73,7 +74,7 @@ class COO(JAXSparse):
         rows_sorted: bool = False,
         cols_sorted: bool = False,
     ) -> None:
-        """`args`: (data, row, col)."""
+        """Creates a matrix from `args`, which are (data, row, col)."""
         super().__init__(args, shape=shape)
         self.data, self.row, self.col = map(jnp.asarray, args)
         self.rows_sorted = rows_sorted
@@ -86,14 +87,14 @@ class COO(JAXSparse):
 
     @property
     def info(self) -> COOInfo:
-        """The static description of the matrix."""
+        """The static data of the matrix."""
         return COOInfo(self.shape, self.rows_sorted, self.cols_sorted)
 
     @classmethod
     def fromdense(
         cls, mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32
     ) -> COO:
-        """See `coo_fromdense`."""
+        """Converts a dense matrix: see `coo_fromdense`."""
         return coo_fromdense(mat, nse=nse, index_dtype=index_dtype)
 
     @classmethod
@@ -125,18 +126,18 @@ class COO(JAXSparse):
         dtype: DTypeLike | None = None,
         index_dtype: DTypeLike = "int32",
     ) -> COO:
-        """Returns ones on the diagonal `k` of a matrix [N, M]."""
+        """Returns a matrix [N, M] with ones on the diagonal `k`."""
         n = max(0, min(N, N + k, M, M - k))
         row = jnp.arange(n, dtype=index_dtype) + max(0, -k)
         col = jnp.arange(n, dtype=index_dtype) + max(0, k)
         return cls((jnp.ones(n, dtype), row, col), shape=(N, M), rows_sorted=True, cols_sorted=True)
 
     def todense(self) -> Array:
-        """Returns the whole matrix."""
+        """Converts the matrix to a dense one."""
         return coo_todense(self)
 
     def transpose(self, axes: Sequence[int] | None = None) -> COO:
-        """Returns the matrix with rows and columns exchanged.
+        """Returns the transpose of the matrix.
 
         Raises:
           NotImplementedError: if `axes` are given.
@@ -178,10 +179,10 @@ def matrix_product(
     by_vector: Callable[[Matrix, Array], Array],
     by_matrix: Callable[[Matrix, Array], Array],
 ) -> Array:
-    """Computes `mat @ other` for an array `other`, by one of two products.
+    """Computes `mat @ other` by the product function for vectors or that for matrices.
 
     Raises:
-      NotImplementedError: if `other` is sparse, or has no axis, or more than two.
+      NotImplementedError: if `other` is sparse, or its rank is neither 1 nor 2.
     """
     if isinstance(other, JAXSparse):
         raise NotImplementedError(
@@ -194,11 +195,11 @@ def matrix_product(
     return (by_vector if other.ndim == 1 else by_matrix)(mat, other)
 
 
-# --- to and from arrays -------------------------------------------------------------------------
+# --- conversions --------------------------------------------------------------------------------
 
 
 def todense_by_positions(data: Array, row: Array, col: Array, shape: Shape) -> Array:
-    """Returns the matrix of elements at positions; those beyond the shape do not count."""
+    """Returns the dense matrix of elements at positions; those beyond the shape are ignored."""
     return scatter_sum(shape, (row, col), data)
 
 
@@ -217,7 +218,7 @@ coo_todense_p = composed("coo_todense", _todense, _todense_type, linear_in=(0,))
 
 
 def coo_todense(mat: COO) -> Array:
-    """Returns the whole matrix of a sparse one."""
+    """Converts a COO matrix to a dense one."""
     return coo_todense_p.bind(mat.data, mat.row, mat.col, spinfo=mat.info)
 
 
@@ -228,7 +229,7 @@ def _fromdense(mat: Array, *, nse: int, index_dtype: np.dtype) -> Sequence[Array
 
 
 def within(at: Array, shape: Shape) -> Array:
-    """Returns the positions [nse, 2] of elements; padding adds 0 to the first element."""
+    """Returns positions [nse, 2] with padding moved to the first element, to which it adds 0."""
     return jnp.where(is_stored(at, shape)[:, None], at, jnp.zeros((), at.dtype))
 
 
@@ -255,17 +256,17 @@ def _coo_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) ->
 
 
 def elements_at(mat: Array, row: Array, col: Array) -> Array:
-    """Returns the elements of a matrix; zeros beyond it."""
+    """Returns the elements of a dense matrix at positions; zeros beyond its shape."""
     return mat.at[row, col].get(mode="fill", fill_value=0)
 
 
 def coo_fromdense(mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32) -> COO:
-    """Returns the sparse matrix of what is not zero in `mat`.
+    """Converts a dense matrix to a COO matrix that stores its nonzero elements.
 
     Args:
-      mat: a matrix.
-      nse: how many elements to store; by default as many as it takes.
-      index_dtype: dtype of the positions.
+      mat: a dense matrix.
+      nse: number of elements to store, beyond which they are dropped; by default as many as needed.
+      index_dtype: dtype of the indices.
 
     Raises:
       ConcretizationTypeError: if `nse` is not given and `mat` is traced.
@@ -287,7 +288,7 @@ def coo_fromdense(mat: Array, *, nse: int | None = None, index_dtype: DTypeLike 
 def product_by_positions(
     data: Array, row: Array, col: Array, x: Array, shape: Shape, transpose: bool
 ) -> Array:
-    """Returns the product of a matrix, or its transpose, and a vector or a matrix `x`."""
+    """Multiplies a matrix, or its transpose, by a dense vector or matrix `x`."""
     n = shape[1] if transpose else shape[0]
     source, target = (row, col) if transpose else (col, row)
     gathered = x.at[source].get(mode="fill", fill_value=0)
@@ -304,10 +305,10 @@ def _product(
 def product_type(
     name: str, ndim: int, data: ShapedArray, x: ShapedArray, shape: Shape, transpose: bool
 ) -> ShapedArray:
-    """Returns the type of the product of a matrix, or its transpose, and an array of `ndim` axes.
+    """Returns the type of the product of a matrix, or its transpose, and an array of rank `ndim`.
 
     Raises:
-      TypeError: if the rank of `x` is another, its size does not fit, or dtypes differ.
+      TypeError: if the rank, the size or the dtype of `x` does not match.
     """
     n, m = shape[::-1] if transpose else shape
     if x.ndim != ndim or x.shape[0] != m:
@@ -351,20 +352,20 @@ coo_matmat_p = composed("coo_matmat", _product, _matmat_type, linear_in=(0, 3))
 
 
 def coo_matvec(mat: COO, v: Array, transpose: bool = False) -> Array:
-    """Returns the product of a matrix, or its transpose, and a vector.
+    """Multiplies a matrix, or its transpose, by a dense vector.
 
     Raises:
-      TypeError: if the shapes do not fit.
+      TypeError: if shapes or dtypes do not match.
     """
     data, v = promote_dtypes(mat.data, v)
     return coo_matvec_p.bind(data, mat.row, mat.col, v, spinfo=mat.info, transpose=bool(transpose))
 
 
 def coo_matmat(mat: COO, B: Array, *, transpose: bool = False) -> Array:
-    """Returns the product of a matrix, or its transpose, and a matrix.
+    """Multiplies a matrix, or its transpose, by a dense matrix.
 
     Raises:
-      TypeError: if the shapes do not fit.
+      TypeError: if shapes or dtypes do not match.
     """
     data, B = promote_dtypes(mat.data, B)
     return coo_matmat_p.bind(data, mat.row, mat.col, B, spinfo=mat.info, transpose=bool(transpose))

@@ -1,7 +1,7 @@
-"""`jax.experimental.sparse.csr`: matrices stored row by row, or column by column.
+"""`jax.experimental.sparse.csr`: compressed sparse row (CSR) and column (CSC) matrices.
 
-`indptr[i]` is where row i starts among the stored elements; what is stored behind the last row is
-padding. A CSC matrix is stored as the CSR matrix of its transpose.
+`indptr[i]` is the position of the first stored element of row i; elements stored after the last row
+are padding. A CSC matrix is stored like the CSR matrix of its transpose.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ class _Compressed(JAXSparse):
     """The base class of CSR and CSC matrices.
 
     Attributes:
-      data, indices: elements and their columns (rows, for CSC) [nse].
-      indptr: where each row (column) starts.
-      shape: of the matrix.
+      data, indices: elements and their column indices (row indices for CSC) [nse].
+      indptr: position at which each row (column for CSC) starts.
+      shape: shape of the matrix.
     """
 
     indices: Array
     indptr: Array
 
     def __init__(self, args: tuple[Array, Array, Array], *, shape: Shape) -> None:
-        """`args`: (data, indices, indptr)."""
+        """Creates a matrix from `args`, which are (data, indices, indptr)."""
         super().__init__(args, shape=shape)
         self.data, self.indices, self.indptr = map(jnp.asarray, args)
 
@@ -96,12 +96,12 @@ class _Compressed(JAXSparse):
         arrays = (jnp.empty(0, dtype), jnp.empty(0, index_dtype), jnp.zeros(n + 1, index_dtype))
         return cls(arrays, shape=(shape[0], shape[1]))
 
-    _compressed: int  # the axis that `indptr` divides
+    _compressed: int  # the axis that `indptr` compresses
 
 
 @register_pytree_node_class
 class CSR(_Compressed):
-    """A sparse matrix stored row by row; `BCSR` does more.
+    """A compressed sparse row matrix; `BCSR` supports more operations.
 
     Example:
       >>> M = sparse.CSR.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -115,7 +115,7 @@ class CSR(_Compressed):
     def fromdense(
         cls, mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32
     ) -> CSR:
-        """See `csr_fromdense`."""
+        """Converts a dense matrix: see `csr_fromdense`."""
         return csr_fromdense(mat, nse=nse, index_dtype=index_dtype)
 
     @classmethod
@@ -128,17 +128,17 @@ class CSR(_Compressed):
         dtype: DTypeLike | None = None,
         index_dtype: DTypeLike = "int32",
     ) -> CSR:
-        """Returns ones on the diagonal `k` of a matrix [N, M]."""
+        """Returns a matrix [N, M] with ones on the diagonal `k`."""
         eye = COO._eye(N, M, k, dtype=dtype, index_dtype=index_dtype)
         indptr = row_pointers(eye.row, N, eye.row.dtype)
         return cls((eye.data, eye.col, indptr), shape=(N, M))
 
     def todense(self) -> Array:
-        """Returns the whole matrix."""
+        """Converts the matrix to a dense one."""
         return csr_todense(self)
 
     def transpose(self, axes: Sequence[int] | None = None) -> CSC:
-        """Returns the matrix with rows and columns exchanged, which is stored column by column.
+        """Returns the transpose, as a CSC matrix.
 
         Raises:
           NotImplementedError: if `axes` are given.
@@ -153,7 +153,7 @@ class CSR(_Compressed):
 
 @register_pytree_node_class
 class CSC(_Compressed):
-    """A sparse matrix stored column by column.
+    """A compressed sparse column matrix.
 
     Example:
       >>> M = sparse.CSC.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -167,7 +167,7 @@ class CSC(_Compressed):
     def fromdense(
         cls, mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32
     ) -> CSC:
-        """Returns the sparse matrix of what is not zero in `mat`; arguments as for `csr_fromdense`."""
+        """Converts a dense matrix; arguments as for `csr_fromdense`."""
         rows = csr_fromdense(jnp.asarray(mat).T, nse=nse, index_dtype=index_dtype)
         return rows.transpose()
 
@@ -181,15 +181,15 @@ class CSC(_Compressed):
         dtype: DTypeLike | None = None,
         index_dtype: DTypeLike = "int32",
     ) -> CSC:
-        """Returns ones on the diagonal `k` of a matrix [N, M]."""
+        """Returns a matrix [N, M] with ones on the diagonal `k`."""
         return CSR._eye(M, N, -k, dtype=dtype, index_dtype=index_dtype).transpose()
 
     def todense(self) -> Array:
-        """Returns the whole matrix."""
+        """Converts the matrix to a dense one."""
         return csr_todense(self.transpose()).T
 
     def transpose(self, axes: Sequence[int] | None = None) -> CSR:
-        """Returns the matrix with rows and columns exchanged, which is stored row by row.
+        """Returns the transpose, as a CSR matrix.
 
         Raises:
           NotImplementedError: if `axes` are given.
@@ -205,7 +205,7 @@ class CSC(_Compressed):
         return matrix_product("CSC", self, other, by(csr_matvec), by(csr_matmat))
 
 
-# --- to and from arrays -------------------------------------------------------------------------
+# --- conversions --------------------------------------------------------------------------------
 
 
 def _todense(data: Array, indices: Array, indptr: Array, *, shape: Shape) -> Array:
@@ -223,7 +223,7 @@ csr_todense_p = composed("csr_todense", _todense, _todense_type, linear_in=(0,))
 
 
 def csr_todense(mat: CSR) -> Array:
-    """Returns the whole matrix of a sparse one."""
+    """Converts a CSR matrix to a dense one."""
     return csr_todense_p.bind(mat.data, mat.indices, mat.indptr, shape=mat.shape)
 
 
@@ -258,12 +258,12 @@ def _csr_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) ->
 
 
 def csr_fromdense(mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32) -> CSR:
-    """Returns the sparse matrix of what is not zero in `mat`.
+    """Converts a dense matrix to a CSR matrix that stores its nonzero elements.
 
     Args:
-      mat: a matrix.
-      nse: how many elements to store; by default as many as it takes.
-      index_dtype: dtype of the positions.
+      mat: a dense matrix.
+      nse: number of elements to store, beyond which they are dropped; by default as many as needed.
+      index_dtype: dtype of the indices.
 
     Raises:
       ConcretizationTypeError: if `nse` is not given and `mat` is traced.
@@ -322,10 +322,10 @@ csr_matmat_p = composed("csr_matmat", _product, _matmat_type, linear_in=(0, 3))
 
 
 def csr_matvec(mat: CSR, v: Array, transpose: bool = False) -> Array:
-    """Returns the product of a matrix, or its transpose, and a vector.
+    """Multiplies a matrix, or its transpose, by a dense vector.
 
     Raises:
-      TypeError: if the shapes do not fit.
+      TypeError: if shapes or dtypes do not match.
     """
     data, v = promote_dtypes(mat.data, v)
     return csr_matvec_p.bind(
@@ -334,10 +334,10 @@ def csr_matvec(mat: CSR, v: Array, transpose: bool = False) -> Array:
 
 
 def csr_matmat(mat: CSR, B: Array, *, transpose: bool = False) -> Array:
-    """Returns the product of a matrix, or its transpose, and a matrix.
+    """Multiplies a matrix, or its transpose, by a dense matrix.
 
     Raises:
-      TypeError: if the shapes do not fit.
+      TypeError: if shapes or dtypes do not match.
     """
     data, B = promote_dtypes(mat.data, B)
     return csr_matmat_p.bind(

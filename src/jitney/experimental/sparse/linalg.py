@@ -1,8 +1,8 @@
 """`jax.experimental.sparse.linalg`: linear systems and eigenvectors of sparse matrices.
 
-`spsolve` factors the matrix by SuperLU (SciPy), on the host. `lobpcg_standard` needs no more of a
-matrix than its products (A. V. Knyazev, "Toward the optimal preconditioned eigensolver", SIAM J. Sci.
-Comput. 23, 2001).
+`spsolve` factors the matrix by SuperLU (SciPy), on the host. `lobpcg_standard` uses a matrix only
+through its products with vectors (A. V. Knyazev, "Toward the optimal preconditioned eigensolver",
+SIAM J. Sci. Comput. 23, 2001).
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ def _spsolve_abstract(
 def _by_superlu(
     data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, b: np.ndarray, **params: Param
 ) -> np.ndarray:
-    """Returns the solution; NaN where the matrix is singular. Factored in double precision at least."""
+    """Solves a system by SuperLU in at least double precision.
+
+    Returns: the solution; NaN if the matrix is singular.
+    """
     import warnings
 
     import scipy.sparse
@@ -86,7 +89,7 @@ def _by_superlu(
     wide = np.result_type(b.dtype, np.float64)
     n = b.shape[0]
     matrix = scipy.sparse.csr_matrix((data.astype(wide), indices, indptr), shape=(n, n))
-    with warnings.catch_warnings():  # of a singular matrix, and of a conversion to CSC
+    with warnings.catch_warnings():  # about singular matrices, and the conversion to CSC
         warnings.simplefilter("ignore")
         out = scipy.sparse.linalg.spsolve(matrix.tocsc(), b.astype(wide))
     return np.asarray(out).astype(b.dtype)
@@ -112,7 +115,7 @@ def _spsolve_lower(
 
 
 def _product(data: Value, indices: Value, indptr: Value, x: Value) -> Any:
-    """Returns A x of a square CSR matrix."""
+    """Computes A x for a square CSR matrix A."""
     n = np.shape(x)[0]
     rows = rows_of(jnp.asarray(indptr), np.shape(data)[0])
     return product_by_positions(
@@ -125,7 +128,7 @@ def _transposed(data: Value, indices: Value, indptr: Value) -> tuple[Any, Any, A
     columns = jnp.asarray(indices)
     n = np.shape(indptr)[0] - 1
     rows = rows_of(jnp.asarray(indptr), np.shape(data)[0]).astype(columns.dtype)
-    # What is stored behind the last row is padding.
+    # Elements stored after the last row are padding.
     columns = jnp.where(rows < n, columns, n)
     order = jnp.lexsort((rows, columns))
     return jnp.asarray(data)[order], rows[order], row_pointers(columns, n, columns.dtype)
@@ -176,19 +179,19 @@ def spsolve(
     tol: float = 1e-6,
     reorder: int = 1,
 ) -> Array:
-    """Returns the solution x of A x = b for a sparse matrix A, by SuperLU on the host.
+    """Solves A x = b for a sparse matrix A by SuperLU, on the host.
 
     Args:
-      data, indices, indptr: of A as a CSR matrix [n, n].
-      b: [n], of the dtype of `data`.
-      tol, reorder: accepted for compatibility: they steer solvers of GPUs.
+      data, indices, indptr: the CSR matrix A [n, n].
+      b: right-hand side [n], of the dtype of `data`.
+      tol, reorder: accepted for compatibility: they are options of GPU solvers.
 
     Returns: x [n]; NaN if A is singular.
 
     Raises:
-      ValueError: if shapes do not fit, or dtypes differ or are not floating.
+      ValueError: if shapes do not match, or dtypes differ or are not floating.
 
-    Derivatives: by `b` and by `data`.
+    Derivatives: with respect to `b` and `data`.
 
     Example:
       >>> M = sparse.CSR.fromdense(jnp.array([[2.0, 0.0], [1.0, 4.0]]))
@@ -205,23 +208,23 @@ def lobpcg_standard(
     m: int = 100,
     tol: Array | float | None = None,
 ) -> tuple[Array, Array, Array]:
-    """Returns the largest eigenvalues of a symmetric matrix, and their eigenvectors, by LOBPCG.
+    """Computes the largest eigenvalues of a symmetric matrix, and their eigenvectors, by LOBPCG.
 
-    Every step finds the best vectors in the span of those that there are, of their residuals, and of
-    the directions of the last step.
+    Each iteration finds the best approximations (Rayleigh-Ritz) in the span of the current vectors,
+    their residuals, and the search directions of the previous iteration.
 
     Args:
-      A: a symmetric matrix [n, n], sparse or not, or the function X [n, k] -> A X [n, k].
-      X: k vectors [n, k] to start from, linearly independent; 5 k must be less than n.
-      m: at most so many steps.
-      tol: a pair (l, v) is found if |A v - l v| <= 10 n tol (l + |A v|); the unit roundoff of the dtype
-        by default.
+      A: a symmetric matrix [n, n], dense or sparse, or a function that maps X [n, k] to A X [n, k].
+      X: k linearly independent initial vectors [n, k]; 5 k must be less than n.
+      m: maximum number of iterations.
+      tol: an eigenpair (l, v) has converged if |A v - l v| <= 10 n tol (l + |A v|); by default the
+        machine epsilon of the dtype.
 
-    Returns: (eigenvalues [k], from the largest down; eigenvectors [n, k]; how many steps were taken).
+    Returns: (eigenvalues [k], in descending order; eigenvectors [n, k]; number of iterations).
 
     Raises:
-      ValueError: if the shapes do not fit.
-      TypeError: if `X` is of another dtype than f32 and f64.
+      ValueError: if the shapes do not match.
+      TypeError: if the dtype of `X` is neither float32 nor float64.
 
     Example:
       >>> A = jnp.diag(jnp.arange(1.0, 31.0))
@@ -253,8 +256,8 @@ def _matrix_product(A: JAXSparse | Array, X: Array) -> Array:
 
 
 def _orthonormal(X: Array) -> Array:
-    """Returns an orthonormal basis of the columns of X; zeros for those that depend on others."""
-    for _ in range(2):  # twice is enough
+    """Returns an orthonormal basis of the columns of X, with zeros for linearly dependent ones."""
+    for _ in range(2):  # a second pass restores orthogonality lost to rounding
         norms = jnp.linalg.norm(X, axis=0)
         X = X / jnp.where(norms > 0, norms, 1)
         values, vectors = jnp.linalg.eigh(X.T @ X)
@@ -265,7 +268,7 @@ def _orthonormal(X: Array) -> Array:
 
 
 def _without(X: Array, basis: Array) -> Array:
-    """An orthonormal basis of what the columns of X have outside of the span of an orthonormal one."""
+    """Projects the columns of X off the span of an orthonormal basis, and orthonormalizes them."""
     for _ in range(2):
         X = _orthonormal(X - basis @ (basis.T @ X))
     return X
@@ -297,7 +300,7 @@ def _lobpcg(
         S = jnp.concatenate([X, R, P], axis=1)
         AS = product_of_basis(S)
         small = S.T @ AS
-        # Columns of zeros must not be taken for eigenvectors of the value 0.
+        # Columns of zeros must not be mistaken for eigenvectors of the eigenvalue 0.
         empty = jnp.sum(S * S, axis=0) < 0.5
         low = -jnp.linalg.norm(small) - 1
         small = jnp.where(jnp.diag(empty), low, (small + small.T) / 2)
@@ -305,7 +308,7 @@ def _lobpcg(
         best = vectors[:, ::-1][:, :k]
         theta = values[::-1][:k]
         X, AX = S @ best, AS @ best
-        # The directions of this step: what was added to the old vectors.
+        # Search directions of this iteration: the components outside of the previous vectors.
         P = S[:, k:] @ best[k:]
         return step + 1, theta, X, AX, P, residual(X, AX, theta)
 

@@ -1,6 +1,6 @@
-"""Operators and methods of sparse arrays that are functions of `jax.numpy`, sparsified.
+"""Operators and methods of sparse arrays: functions of `jax.numpy` transformed by `sparsify`.
 
-They are set here, because what they need is made of the classes.
+They are set on the classes here, since the functions in turn depend on the classes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _UNARY: dict[str, Callable[..., Any]] = {
 
 
 def _refused(name: str) -> Callable[..., Any]:
-    """Returns the operator `name` of a format that has no such operation."""
+    """Returns an operator `name` that raises, for formats without such an operation."""
 
     def method(self: JAXSparse, *_: Any) -> Any:
         raise NotImplementedError(
@@ -71,7 +71,10 @@ _VECTOR = (((0,), (0,)), ((), ()))
 
 
 def _matmul(x: JAXSparse | ArrayLike, y: JAXSparse | ArrayLike) -> Any:
-    """Computes `jnp.matmul` of sparse operands; products of matrices and vectors without tracing."""
+    """Computes `jnp.matmul` with sparse operands.
+
+    Products of vectors and matrices are computed directly, without tracing.
+    """
     if not isinstance(x, JAXSparse):
         x = jnp.asarray(x)
     if not isinstance(y, JAXSparse):
@@ -94,7 +97,7 @@ def _reflected_matmul(self: JAXSparse, other: ArrayLike) -> Any:
 
 
 def _getitem(self: JAXSparse, index: Index) -> Any:
-    """Indexes and slices, as of an array; `bcoo_slice` and `bcoo_gather` say which."""
+    """Computes `self[index]`, by `bcoo_slice` and `bcoo_gather`, which define what is supported."""
     return sparsify(lambda x: x[index])(self)
 
 
@@ -107,18 +110,18 @@ def _iter(self: JAXSparse) -> Any:
 
 
 def _sum(self: BCOO, *args: Param, **kwargs: Param) -> Any:
-    """Computes `jnp.sum`: sparse, but for the sum of all elements."""
+    """Computes `jnp.sum`; the result is sparse unless all axes are summed."""
     return sparsify(lambda x: jnp.sum(x, *args, **kwargs))(self)
 
 
 def _reshape(self: BCOO, *args: Param, **kwargs: Param) -> Any:
-    """Computes `jnp.reshape`; batch, sparse and dense axes are reshaped each among themselves."""
+    """Computes `jnp.reshape` by `bcoo_reshape`, which does not mix axes of different kinds."""
     shape: Sequence[int] = args[0] if len(args) == 1 and not hasattr(args[0], "__index__") else args
     return sparsify(lambda x: jnp.reshape(x, tuple(map(operator.index, shape)), **kwargs))(self)
 
 
 def _astype(self: BCOO, dtype: DTypeLike) -> BCOO:
-    """Returns the array with elements of another dtype."""
+    """Converts the elements to another dtype."""
     return sparsify(lambda x: x.astype(dtype))(self)
 
 

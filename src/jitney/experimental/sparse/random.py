@@ -1,4 +1,4 @@
-"""`jax.experimental.sparse.random`: sparse arrays of random elements at random positions."""
+"""`jax.experimental.sparse.random`: random sparse arrays."""
 
 from __future__ import annotations
 
@@ -38,22 +38,24 @@ def random_bcoo(
     generator: Callable[..., Array] = random.uniform,
     **kwds: Param,
 ) -> BCOO:
-    """Draws a sparse array of random elements at random positions; equals JAX's for the same key.
+    """Draws a sparse array with random data at random indices; the same as JAX for the same key.
 
     Args:
-      key: of the generator of random numbers.
-      shape: of the array.
-      dtype: of the elements.
-      indices_dtype: dtype of the positions; that of Python integers by default.
-      nse: how many blocks each batch stores: a number, or a fraction of its positions below 1.
-      n_batch, n_dense: how many axes are batch, dense axes.
-      unique_indices: whether positions differ.
-      sorted_indices: whether they are sorted.
-      generator: makes the elements: (key, *, shape, dtype, ...).
-      **kwds: more arguments of `generator`.
+      key: a PRNG key.
+      shape: shape of the array.
+      dtype: dtype of the elements.
+      indices_dtype: dtype of the indices; by default that of Python integers.
+      nse: number of blocks that each batch stores, or, if less than 1, the fraction of positions;
+        it must be less than the number of positions.
+      n_batch, n_dense: numbers of batch axes and of dense axes.
+      unique_indices: whether indices are unique.
+      sorted_indices: whether indices are sorted.
+      generator: function (key, *, shape, dtype, ...) that draws the data.
+      **kwds: further arguments of `generator`.
 
     Raises:
-      ValueError: if there are no such axes, or not so many positions.
+      ValueError: if the array does not have so many axes, or not so many positions.
+      TypeError: if `nse` is at least 1 and not an integer.
 
     Example:
       >>> sparse.random_bcoo(jax.random.key(0), (3, 4), nse=0.5, dtype=jnp.float32)

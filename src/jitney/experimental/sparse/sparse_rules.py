@@ -1,8 +1,8 @@
-"""Rules of `sparsify`: primitives with sparse operands.
+"""Rules of `sparsify` for primitives with sparse operands.
 
-A rule here is a function of arrays, sparse or not, with the primitive's parameters. Functions of one
-element keep the positions where they keep zeros and, unless they are linear, once equal positions have
-been added up.
+Rules here are functions of dense and sparse arrays, with the parameters of the primitive. Unary
+elementwise functions that map zero to zero keep the indices; unless they are linear, duplicates are
+summed first.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Param
 
 load_all.load()
-Operand = Any  # an array, BCOO or BCSR
+Operand = Any  # a dense array, BCOO or BCSR
 
 
 def _define(name: str, rule: Callable[..., Any], *, bcsr: Callable[..., Any] | None = None) -> None:
-    """Enters the rule of a primitive, a function of arrays, for BCOO and perhaps for BCSR."""
+    """Registers a function of arrays as a primitive's rule for BCOO, and another for BCSR."""
     prim = registry[name]
 
     def of_values(
@@ -64,7 +64,7 @@ def _define(name: str, rule: Callable[..., Any], *, bcsr: Callable[..., Any] | N
         sp.sparse_rules_bcsr[prim] = functools.partial(of_values, bcsr)
 
 
-# --- functions of one element -------------------------------------------------------------------
+# --- unary elementwise functions ----------------------------------------------------------------
 
 _LINEAR = ("conj", "convert_element_type", "copy", "imag", "neg", "real", "stop_gradient")
 _KEEPING_ZEROS = (
@@ -109,14 +109,14 @@ def _with_data(mat: BCOO, data: Array) -> BCOO:
 
 
 def _alike(x: BCOO, y: BCOO) -> tuple[BCOO, BCOO]:
-    """Returns two arrays with the same kinds of axes: as many batch and dense axes as both have."""
+    """Converts two arrays to the same layout, with the smaller numbers of batch and dense axes."""
     n_batch, n_dense = min(x.n_batch, y.n_batch), min(x.n_dense, y.n_dense)
     x, y = (bcoo_update_layout(m, n_batch=n_batch, n_dense=n_dense) for m in (x, y))
     return x, y
 
 
 def _densify_scalar(x: Operand) -> Any:
-    """Returns a sparse scalar as an array, which stores no more."""
+    """Converts a sparse scalar to a dense one, which needs no more memory."""
     return x.todense() if isinstance(x, BCOO) and not x.ndim else x
 
 
@@ -169,7 +169,7 @@ def _add(x: Operand, y: Operand, **_: Any) -> Operand:
 
 
 def _side_by_side(x: BCOO, y: BCOO) -> BCOO:
-    """Returns the sum, which stores the elements of both."""
+    """Returns the sum of two arrays, which stores the elements of both."""
     batch = tuple(
         max(a, b)
         for a, b in zip(x.indices.shape[: x.n_batch], y.indices.shape[: x.n_batch], strict=True)
@@ -217,7 +217,7 @@ _define("dot_general", _dot_general, bcsr=_bcsr_dot_general)
 _define("reduce_sum", _reduce_sum)
 
 
-# --- places of elements -------------------------------------------------------------------------
+# --- structural operations ----------------------------------------------------------------------
 
 
 def _broadcast_in_dim(
@@ -241,10 +241,10 @@ def _concatenate(*operands: Operand, dimension: int) -> BCOO:
 
 
 def _common(operands: Sequence[Operand]) -> list[BCOO]:
-    """Returns operands with the same kinds of axes.
+    """Converts operands to the same layout.
 
     Raises:
-      NotImplementedError: if one is not sparse.
+      NotImplementedError: if an operand is not sparse.
     """
     if not all(isinstance(m, BCOO) for m in operands):
         raise NotImplementedError(
@@ -260,7 +260,7 @@ def _bcsr_concatenate(*operands: BCSR, dimension: int) -> BCSR:
 
 
 def _with_new_axis(mat: Operand, axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Returns (shape with an axis of size 1, places of the others)."""
+    """Returns (shape with a new axis of size 1, positions of the other axes)."""
     shape = (*mat.shape[:axis], 1, *mat.shape[axis:])
     return shape, tuple(k for k in range(len(shape)) if k != axis)
 
@@ -320,7 +320,7 @@ _define("transpose", lambda mat, *, permutation: bcoo_transpose(mat, permutation
 def _todense(
     spenv: sp.SparsifyEnv, *values: sp.SparsifyValue, tree: pytrees.PyTreeDef
 ) -> Sequence[Any]:
-    """`todense` of a value that is one array to the program."""
+    """Implements `todense` for a value that the traced function sees as one dense array."""
     del tree
     (value,) = values
     return [spenv.dense(sp.to_array(spenv, value).todense())]
@@ -330,7 +330,7 @@ sp.sparse_rules_bcoo[todense_p] = _todense
 sp.sparse_rules_bcsr[todense_p] = _todense
 
 
-# --- programs within programs -------------------------------------------------------------------
+# --- primitives with jaxprs ---------------------------------------------------------------------
 
 
 def _program(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
@@ -353,7 +353,7 @@ def _custom_call(*args: Operand, call_jaxpr: ClosedJaxpr, **params: Param) -> li
 
 
 def _plain(x: Operand) -> Operand:
-    """Returns a sparse array of whose positions nothing is said, so that loops can carry it."""
+    """Returns a sparse array with its flags cleared, so that the carry of a loop keeps its type."""
     if not isinstance(x, BCOO | BCSR):
         return x
     arrays, description = x.tree_flatten()
@@ -419,7 +419,7 @@ def _scan(*args: Operand, jaxpr: ClosedJaxpr, ft_in: FlatTree, **params: Param) 
 
 
 def _full_batch(x: Operand) -> Operand:
-    """Returns `x` with the first axis of all its arrays in full size."""
+    """Returns `x` with the first axis of all its arrays broadcast to full size."""
     if not isinstance(x, JAXSparse):
         return x
     arrays, description = x.tree_flatten()

@@ -1,10 +1,11 @@
-"""Programs on sparse values: what `sparsify` evaluates, and the tables of its rules.
+"""Evaluation of jaxprs on sparse values for `sparsify`, and its tables of rules.
 
-A `SparsifyValue` is a sparse value of a program, by the places of its arrays in a `SparsifyEnv`. A rule
+A `SparsifyValue` represents a dense or sparse value by references to arrays in a `SparsifyEnv`. A
+rule
 
     rule(spenv, *spvalues, **params) -> sequence of spvalues
 
-says what a primitive does where an operand is sparse. `sparse_rules.py` fills the tables.
+defines a primitive for sparse operands. The rules are registered by `sparse_rules.py`.
 """
 
 from __future__ import annotations
@@ -28,16 +29,17 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, PyTree
     from jitney.experimental.sparse.util import Shape
 
-ArrayOrSparse = Any  # an array, BCOO or BCSR
+ArrayOrSparse = Any  # a dense array, BCOO or BCSR
 
 
 class SparsifyValue(NamedTuple):
-    """A value of a sparsified program.
+    """A value in the evaluation of a sparsified function.
 
     Attributes:
-      shape: of the whole value.
-      data_ref, indices_ref, indptr_ref: places of its arrays; None for those that it does not have.
-      indices_sorted, unique_indices: what is said of its positions.
+      shape: shape of the dense value.
+      data_ref, indices_ref, indptr_ref: references to its arrays; None for those that it does not
+        have.
+      indices_sorted, unique_indices: flags of its indices.
     """
 
     shape: Shape
@@ -52,11 +54,11 @@ class SparsifyValue(NamedTuple):
         return len(self.shape)
 
     def is_sparse(self) -> bool:
-        """Returns whether the value has positions."""
+        """Returns whether the value is sparse."""
         return self.indices_ref is not None
 
     def is_dense(self) -> bool:
-        """Returns whether the value is an array."""
+        """Returns whether the value is a dense array."""
         return self.indices_ref is None
 
     def is_bcoo(self) -> bool:
@@ -69,10 +71,10 @@ class SparsifyValue(NamedTuple):
 
 
 class SparsifyEnv:
-    """The arrays of a sparsified program's values.
+    """The arrays of the values in the evaluation of a sparsified function.
 
     Attributes:
-      buffers: the arrays, by place.
+      buffers: the arrays; references are positions in this list.
     """
 
     def __init__(self, bufs: Sequence[Any] = ()) -> None:
@@ -88,11 +90,11 @@ class SparsifyEnv:
         return self.buffers[place]
 
     def data(self, spvalue: SparsifyValue) -> Any:
-        """Returns the stored elements of a value; all of an array."""
+        """Returns the data of a sparse value, or the whole dense array."""
         return self._of(spvalue.data_ref, "data")
 
     def indices(self, spvalue: SparsifyValue) -> Any:
-        """Returns the positions of a sparse value."""
+        """Returns the indices of a sparse value."""
         return self._of(spvalue.indices_ref, "indices")
 
     def indptr(self, spvalue: SparsifyValue) -> Any:
@@ -100,7 +102,7 @@ class SparsifyEnv:
         return self._of(spvalue.indptr_ref, "indptr")
 
     def dense(self, data: ArrayLike) -> SparsifyValue:
-        """Returns a value that is an array."""
+        """Returns a value for a dense array."""
         return SparsifyValue(np.shape(data), self._push(data))
 
     def sparse(
@@ -116,7 +118,7 @@ class SparsifyEnv:
         indices_sorted: bool = False,
         unique_indices: bool = False,
     ) -> SparsifyValue:
-        """Returns a sparse value, each part as an array or as the place of one.
+        """Returns a sparse value, whose components are given as arrays or as references.
 
         Raises:
           ValueError: if data or indices are given twice or not at all.
@@ -141,10 +143,10 @@ def _is_sparse(x: object) -> bool:
 
 
 def to_spvalue(spenv: SparsifyEnv, x: ArrayOrSparse) -> SparsifyValue:
-    """Returns an array, sparse or not, as a value.
+    """Converts a dense or sparse array to a value.
 
     Raises:
-      TypeError: for formats other than BCOO and BCSR.
+      TypeError: for sparse formats other than BCOO and BCSR.
     """
     if isinstance(x, BCOO | BCSR):
         return spenv.sparse(
@@ -161,7 +163,7 @@ def to_spvalue(spenv: SparsifyEnv, x: ArrayOrSparse) -> SparsifyValue:
 
 
 def to_array(spenv: SparsifyEnv, value: SparsifyValue) -> ArrayOrSparse:
-    """Returns a value as an array, sparse or not."""
+    """Converts a value to a dense or sparse array."""
     if value.is_dense():
         return spenv.data(value)
     flags: Any = {
@@ -176,17 +178,17 @@ def to_array(spenv: SparsifyEnv, value: SparsifyValue) -> ArrayOrSparse:
 
 
 def arrays_to_spvalues(spenv: SparsifyEnv, args: PyTree) -> Any:
-    """Returns a pytree of arrays, sparse or not, as one of values."""
+    """Converts a pytree of dense and sparse arrays to a pytree of values."""
     return pytrees.tree_map(lambda x: to_spvalue(spenv, x), args, is_leaf=_is_sparse)
 
 
 def spvalues_to_arrays(spenv: SparsifyEnv, spvalues: PyTree) -> Any:
-    """Returns a pytree of values as one of arrays, sparse or not."""
+    """Converts a pytree of values to a pytree of dense and sparse arrays."""
     return pytrees.tree_map(lambda v: to_array(spenv, v), spvalues, is_leaf=_is_spvalue)
 
 
 def spvalues_to_avals(spenv: SparsifyEnv, spvalues: PyTree) -> Any:
-    """Returns the types of the whole arrays."""
+    """Returns the types of the corresponding dense arrays."""
 
     def aval(value: SparsifyValue) -> ShapedArray:
         stored = get_aval(spenv.data(value))
@@ -202,7 +204,7 @@ Rule = Callable[..., Sequence[SparsifyValue]]
 sparse_rules_bcoo: dict[Primitive, Rule] = {}
 sparse_rules_bcsr: dict[Primitive, Rule] = {}
 
-# Primitives of one operand that make zeros something else: no sparse result.
+# Unary primitives that do not map zero to zero, so the result is not sparse.
 _DENSIFYING = frozenset(
     "acos acosh bessel_i0e cos cosh digamma eq erfc exp exp2 ge gt le log log2 logistic lt "
     "lgamma ne not pow rsqrt".split()
@@ -227,10 +229,10 @@ def apply(
     values: Sequence[SparsifyValue],
     params: dict[str, Any],
 ) -> Sequence[SparsifyValue]:
-    """Returns the results of a primitive on values.
+    """Applies a primitive to values.
 
     Raises:
-      NotImplementedError: if an operand is sparse and there is no rule.
+      NotImplementedError: if an operand is sparse and the primitive has no rule.
     """
     if not any(v.is_sparse() for v in values):
         out = primitive.bind(*[spenv.data(v) for v in values], **primitive.get_bind_params(params))
@@ -249,10 +251,10 @@ def eval_sparse(
     spvalues: Sequence[SparsifyValue],
     spenv: SparsifyEnv,
 ) -> Sequence[SparsifyValue]:
-    """Returns the results of a program on values, sparse or not.
+    """Evaluates a jaxpr on dense and sparse values.
 
     Raises:
-      NotImplementedError: naming a primitive that has no rule for sparse operands.
+      NotImplementedError: if a primitive has no rule for sparse operands; the message names it.
     """
     env: dict[Var, SparsifyValue] = {}
     for var, const in zip(jaxpr.constvars, consts, strict=True):
@@ -269,7 +271,7 @@ def eval_sparse(
 
 
 def evaluate(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[ArrayOrSparse]) -> list[Any]:
-    """`eval_sparse` from arrays to arrays."""
+    """Evaluates a jaxpr on dense and sparse arrays: `eval_sparse` for arrays."""
     spenv = SparsifyEnv()
     values = [to_spvalue(spenv, x) for x in args]
     return [to_array(spenv, v) for v in eval_sparse(jaxpr, consts, values, spenv)]

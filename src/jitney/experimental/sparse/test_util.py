@@ -1,6 +1,6 @@
-"""`jax.experimental.sparse.test_util`: random sparse matrices, and a test case that compares them.
+"""`jax.experimental.sparse.test_util`: random sparse arrays, and a test case that compares them.
 
-Random elements and indices are JAX's for the same generator.
+Random data and indices are those of JAX for the same generator.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 RandomMethod = Callable[[np.random.RandomState], Callable[..., np.ndarray]]
-"""From a generator to a function of (shape, dtype) that draws arrays."""
+"""A function that maps a generator to a function of (shape, dtype) that draws arrays."""
 
 MATMUL_TOL: dict[type[np.generic], float] = {
     np.float32: 1e-5, np.float64: 1e-10, np.complex64: 1e-5, np.complex128: 1e-10,
 }  # fmt: skip
-"""Tolerances of products of matrices, by dtype."""
+"""Tolerances of matrix products by dtype."""
 
 _SCALE = 3  # standard deviation of random elements
 
 
 class BatchedDotGeneralProperties(NamedTuple):
-    """A product: shapes of its operands, the layout of the sparse one, and the axes."""
+    """A product: shapes of the operands, layout of the sparse one, and dimension numbers."""
 
     lhs_shape: tuple[int, ...]
     rhs_shape: tuple[int, ...]
@@ -60,7 +60,7 @@ class BatchedDotGeneralProperties(NamedTuple):
 
 
 class SparseLayout(NamedTuple):
-    """How many axes of a sparse array are batched, dense and sparse."""
+    """The numbers of batch, dense and sparse axes of a sparse array."""
 
     n_batch: int
     n_dense: int
@@ -86,14 +86,14 @@ def iter_subsets(s: Sequence[Any]) -> Iterable[tuple[Any, ...]]:
 
 
 def iter_sparse_layouts(shape: Sequence[int], min_n_batch: int = 0) -> Iterator[SparseLayout]:
-    """Yields the layouts of a BCOO array of this shape, from `min_n_batch` batched axes on."""
+    """Yields the layouts of BCOO arrays of this shape with at least `min_n_batch` batch axes."""
     for n_batch in range(min_n_batch, len(shape) + 1):
         for n_dense in range(len(shape) + 1 - n_batch):
             yield SparseLayout(n_batch, n_dense, len(shape) - n_batch - n_dense)
 
 
 def iter_bcsr_layouts(shape: Sequence[int], min_n_batch: int = 0) -> Iterator[SparseLayout]:
-    """Yields the layouts of a BCSR array of this shape, which has two sparse axes."""
+    """Yields the layouts of BCSR arrays of this shape, which have two sparse axes."""
     for layout in iter_sparse_layouts(shape, min_n_batch):
         if layout.n_sparse == 2:
             yield layout
@@ -103,7 +103,7 @@ def iter_bcsr_layouts(shape: Sequence[int], min_n_batch: int = 0) -> Iterator[Sp
 
 
 def rand_default(rng: np.random.RandomState) -> Callable[..., np.ndarray]:
-    """Returns a function of (shape, dtype) that draws normal numbers of standard deviation 3."""
+    """Returns a function of (shape, dtype) that draws normal samples of standard deviation 3."""
 
     def draw(shape: Sequence[int], dtype: DTypeLike) -> np.ndarray:
         kind = dtypes.dtype(dtype)
@@ -116,7 +116,7 @@ def rand_default(rng: np.random.RandomState) -> Callable[..., np.ndarray]:
 
 
 def _entries(nse: float, size: int) -> int:
-    """Returns the number of entries that is asked for: a number, or a share of all."""
+    """Returns a number of entries that is given as such, or as a fraction of `size`."""
     return math.ceil(nse * size) if 0 < nse < 1 else int(nse)
 
 
@@ -126,12 +126,12 @@ def rand_sparse(
     post: Callable[[np.ndarray], Any] = lambda x: x,
     rand_method: RandomMethod = rand_default,
 ) -> Callable[[Sequence[int], DTypeLike], Any]:
-    """Returns a function of (shape, dtype) that draws dense arrays of which most elements are zero.
+    """Returns a function of (shape, dtype) that draws dense arrays with mostly zero elements.
 
     Args:
       rng: the generator.
-      nse: the number of other elements; a share of all if less than 1.
-      post: applied to the arrays.
+      nse: number of nonzero elements, or if less than 1 their fraction.
+      post: function applied to the arrays.
       rand_method: draws the elements.
 
     Example:
@@ -163,8 +163,8 @@ def rand_bcoo(
     Args:
       rng: the generator.
       rand_method: draws the elements.
-      nse: the number of entries of a matrix of the batch; a share of its elements if less than 1.
-      n_batch, n_dense: the layout.
+      nse: number of entries of each batch, or if less than 1 the fraction of its elements.
+      n_batch, n_dense: numbers of batch and dense axes.
     """
 
     def draw(shape: Sequence[int], dtype: DTypeLike) -> BCOO:
@@ -210,7 +210,7 @@ def rand_bcsr(
 def _divided(
     shape: Sequence[int], n_batch: int, n_sparse: int
 ) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
-    """Returns the batched, sparse and dense sizes of a shape."""
+    """Splits a shape into batch, sparse and dense sizes."""
     end = n_batch + n_sparse
     return shape[:n_batch], shape[n_batch:end], shape[end:]
 
@@ -219,15 +219,15 @@ def _divided(
 
 
 def _dense(tree: PyTree) -> Any:
-    """Returns the tree with dense arrays in place of sparse ones."""
+    """Returns the pytree with sparse arrays converted to dense ones."""
     return pytrees.tree_map(lambda x: x.todense() if is_sparse(x) else x, tree, is_leaf=is_sparse)
 
 
 class SparseTestCase(unittest.TestCase):
-    """A test case that compares sparse arrays, and functions of them with functions of dense ones."""
+    """A test case with assertions about sparse arrays and about functions of them."""
 
     def rng(self) -> np.random.RandomState:
-        """Returns a generator, whose seed is the test's name."""
+        """Returns a generator seeded by the name of the test."""
         return np.random.RandomState(sum(map(ord, self.id())))
 
     def assertSparseArraysEquivalent(
@@ -241,14 +241,14 @@ class SparseTestCase(unittest.TestCase):
         canonicalize_dtypes: bool = True,
         err_msg: str = "",
     ) -> None:
-        """Asserts that sparse arrays have the same structure, and the same entries in the same order.
+        """Asserts that sparse arrays have the same structure, and equal entries in the same order.
 
         Args:
           x, y: the arrays.
           check_dtypes: whether dtypes must be equal.
           atol, rtol: tolerances of elements; by default those of the dtype.
-          canonicalize_dtypes: whether 64-bit dtypes count as those that arrays have.
-          err_msg: a part of the error's message.
+          canonicalize_dtypes: whether 64-bit dtypes are canonicalized before the comparison.
+          err_msg: text included in the error message.
         """
         self.assertEqual(pytrees.tree_structure(x), pytrees.tree_structure(y), err_msg or None)
         for a, b in zip(pytrees.tree_leaves(x), pytrees.tree_leaves(y), strict=True):
@@ -289,7 +289,7 @@ class SparseTestCase(unittest.TestCase):
         rtol: float | None = None,
         canonicalize_dtypes: bool = True,
     ) -> None:
-        """Asserts that `sparse_op` of sparse operands is `dense_op` of the same operands, dense."""
+        """Asserts that `sparse_op` returns what `dense_op` returns for dense operands."""
         args = args_maker()
         want = dense_op(*_dense(tuple(args)))
         for op in (sparse_op, jit(sparse_op)) if check_jit else (sparse_op,):
@@ -308,7 +308,7 @@ class SparseTestCase(unittest.TestCase):
         atol: float | None = None,
         rtol: float | None = None,
     ) -> None:
-        """Asserts that both functions have the same derivatives by the entries of the operands."""
+        """Asserts that both functions have the same derivatives by the stored elements."""
         args = tuple(args_maker())
         chosen = range(len(args)) if argnums is None else np.atleast_1d(argnums)
         leaves, tree = pytrees.tree_flatten([args[k] for k in chosen])
@@ -349,7 +349,7 @@ class SparseTestCase(unittest.TestCase):
 
 
 def _tolerance(*kinds: np.dtype[Any]) -> float:
-    """Returns the tolerance of elements of these dtypes: that of the less precise one."""
+    """Returns the tolerance of elements of these dtypes: that of the least precise one."""
     by_bytes = {2: 1e-2, 4: 1e-6, 8: 1e-15}
     parts = [
         kind.itemsize // (2 if kind.kind == "c" else 1) for kind in kinds if kind.kind in "fcV"

@@ -1,10 +1,10 @@
-"""Tracers of sparse values: `sparsify` without a program in between.
+"""Tracers of sparse values: `sparsify` without an intermediate jaxpr.
 
-While a `SparseTrace` is current, an operation on a sparse value is computed at once, by its rule for
-sparse operands (`spvalues.apply`), with the operations of the trace that was current before.
+While a `SparseTrace` is current, each operation on a sparse value is evaluated immediately, by its
+rule for sparse operands (`spvalues.apply`), whose operations are processed by the parent trace.
 """
 
-# A trace identifies its own tracers by their `_trace`.
+# A trace identifies its tracers by their `_trace`.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -31,11 +31,9 @@ if TYPE_CHECKING:
 
 
 class SparseTracer(Tracer):
-    """A value that may be sparse, seen by the function as the whole array."""
+    """A tracer of a dense or sparse value, which has the type of the dense array."""
 
-    __module__ = (
-        "jax.experimental.sparse.transform"  # which libraries ask for the package of an array
-    )
+    __module__ = "jax.experimental.sparse.transform"  # libraries look up the package of an array
     __slots__ = ("_spvalue",)
 
     def __init__(self, trace: SparseTrace, *, spvalue: SparsifyValue) -> None:
@@ -60,12 +58,12 @@ class SparseTracer(Tracer):
 
 
 class SparseTrace(Trace):
-    """Computes operations on sparse values as they come.
+    """A trace that evaluates operations on sparse values immediately.
 
     Attributes:
-      parent_trace: the trace that was current before, which rules compute with.
-      tag: identity of this use of `sparsify`.
-      spenv: where the arrays of values are.
+      parent_trace: the trace that was current before, in which rules are evaluated.
+      tag: identifies this call of `sparsify`.
+      spenv: the environment that holds the arrays of values.
     """
 
     __slots__ = ("parent_trace", "spenv", "tag")
@@ -77,7 +75,7 @@ class SparseTrace(Trace):
         self.spenv = spenv
 
     def to_sparse_tracer(self, val: Value) -> SparseTracer:
-        """Returns `val` as a tracer of this trace; what is not a tracer of it is an array."""
+        """Returns `val` as a tracer of this trace; other values are dense arrays."""
         if isinstance(val, SparseTracer) and val._trace.tag is self.tag:
             return val
         with set_current_trace(self.parent_trace):
@@ -106,18 +104,18 @@ class SparseTrace(Trace):
         tracers: Sequence[Value],
         params: Params,
     ) -> Sequence[Any]:
-        """Evaluates a call of a function operation by operation."""
+        """Evaluates the operations of a called function one by one."""
         del call_primitive, params
         return f.call_wrapped(*tracers)
 
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
-        """Evaluates the function operation by operation."""
+        """Evaluates the operations of the function one by one."""
         return call.inline(leaves)
 
     process_custom_vjp_call = process_custom_jvp_call
 
     def aside(self, x: Tracer) -> Any:
-        """Returns the value, sparse or not."""
+        """Returns the dense or sparse value of a tracer."""
         value = self.to_sparse_tracer(x)._spvalue
         with set_current_trace(self.parent_trace):
             return spvalues_to_arrays(self.spenv, value)
@@ -130,7 +128,7 @@ def _subtrace(
     spvalues: Sequence[SparsifyValue],
     *bufs: Array,
 ) -> list[Array]:
-    """Returns the results' arrays; which value each belongs to is stored aside."""
+    """Returns the arrays of all results, and stores which value each of them belongs to."""
     inner = SparsifyEnv(bufs)
     trace = SparseTrace(state.trace, tag, inner)
     try:
@@ -148,14 +146,14 @@ sparsify_subtrace = linear_util.transformation_with_aux2(_subtrace)
 def sparsify_fun(
     wrapped_fun: linear_util.WrappedFun, args: Sequence[ArrayOrSparse]
 ) -> list[ArrayOrSparse]:
-    """Returns the results of a function of flat values, called with arrays that may be sparse.
+    """Calls a function of flat values with dense and sparse arrays.
 
     Args:
-      wrapped_fun: takes arrays and returns a sequence of arrays.
-      args: BCOO, BCSR and other arrays.
+      wrapped_fun: a function of arrays that returns a sequence of arrays.
+      args: dense, BCOO and BCSR arrays.
 
     Raises:
-      NotImplementedError: naming an operation that has no rule for sparse operands.
+      NotImplementedError: if an operation has no rule for sparse operands; the message names it.
     """
     spenv = SparsifyEnv()
     values = arrays_to_spvalues(spenv, list(args))

@@ -1,8 +1,8 @@
 """`jax.experimental.sparse.transform`: `sparsify`, for functions of sparse arrays.
 
-The function is traced with whole arrays in place of sparse ones, and its program evaluated with
-these, by a rule for each primitive (`sparse_rules.py`); or its operations are evaluated as they come
-(`tracer.py`).
+The function is traced with dense arrays in place of sparse ones, and its jaxpr is evaluated on the
+sparse arrays, with a rule for each primitive (`sparse_rules.py`). Alternatively, operations are
+evaluated while the function runs (`tracer.py`).
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ def _is_sparse(x: object) -> bool:
 
 
 def sparsify_raw(f: Callable[..., PyTree]) -> Callable[..., Any]:
-    """`sparsify` on values: a function (spenv, *spvalues, **params) -> (spvalues, their structure).
+    """Transforms `f` like `sparsify`, for values in a `SparsifyEnv`.
 
     Args:
-      f: takes and returns pytrees of arrays.
+      f: a function of pytrees of arrays.
+
+    Returns: a function (spenv, *spvalues, **params) -> (spvalues, tree structure of the result).
     """
 
     def wrapped(
@@ -73,20 +75,21 @@ def sparsify_raw(f: Callable[..., PyTree]) -> Callable[..., Any]:
 
 
 def sparsify(f: Callable[..., PyTree], use_tracer: bool = False) -> Callable[..., Any]:
-    """Returns `f` as a function of sparse arrays, too.
+    """Returns a version of `f` that also accepts sparse arrays.
 
     Args:
-      f: takes and returns pytrees of arrays, and is made of operations that have a rule for sparse
-        operands: sums and products, `dot_general`, indexing, reshaping, joining, functions that keep
-        zeros, loops.
-      use_tracer: evaluate operations as they come, instead of the program of all of them.
+      f: a function of pytrees of arrays. Its operations must have rules for sparse operands: sums
+        and products, `dot_general`, indexing, reshaping, joining, elementwise functions that map
+        zero to zero, and loops.
+      use_tracer: whether operations are evaluated while `f` runs, instead of tracing it to a jaxpr
+        first.
 
-    Returns: a function of pytrees of arrays, BCOO and BCSR arrays among them. Results are sparse where
-      rules make them so.
+    Returns: a function of pytrees of dense, BCOO and BCSR arrays. Its results are sparse if the
+      rules of the operations return sparse arrays.
 
     Raises:
-      NotImplementedError: when the function is called, naming an operation without such a rule, or one
-        whose result would not be sparse.
+      NotImplementedError: when the function is called, if an operation has no such rule, or its
+        result would not be sparse; the message names it.
 
     Example:
       >>> M = sparse.BCOO.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))

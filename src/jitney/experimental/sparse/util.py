@@ -1,4 +1,4 @@
-"""Helpers of all sparse formats: descriptions, warnings, `vmap` over batches."""
+"""Helpers for all sparse formats: static data, warnings, and `vmap` over batch axes."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 Shape = tuple[int, ...]
-InAxes = int | Sequence[int | None] | None  # of `vmap`, of functions of arrays
+InAxes = int | Sequence[int | None] | None  # `in_axes` of `vmap`, for functions of arrays
 Stored = TypeVar("Stored", bound="Array | np.ndarray")
 
 
 class SparseEfficiencyError(ValueError):
-    """An operation would store many more elements than its operands do."""
+    """The error for operations that may store many more elements than their operands."""
 
 
 class SparseEfficiencyWarning(UserWarning):
-    """An operation stores many more elements than its operands do."""
+    """The warning for operations that may store many more elements than their operands."""
 
 
 class CuSparseEfficiencyWarning(SparseEfficiencyWarning):
-    """A library for GPUs is not used; never given on CPUs."""
+    """The warning that cuSPARSE cannot be used; never emitted on CPUs."""
 
 
 class SparseInfo(NamedTuple):
-    """The static description of a sparse array.
+    """The static data of a sparse array.
 
     Attributes:
-      shape: of the array.
-      indices_sorted: whether stored positions are in lexicographic order.
-      unique_indices: whether no position is stored twice.
+      shape: shape of the dense array.
+      indices_sorted: whether indices are in lexicographic order.
+      unique_indices: whether indices are unique.
     """
 
     shape: Shape
@@ -59,15 +59,15 @@ class SparseInfo(NamedTuple):
 
 
 def fitted_shape(shape: Shape, batches: Sequence[Shape], n_rest: int) -> Shape:
-    """Returns the shape of a sparse array whose arrays have lost or got batch axes.
+    """Returns the shape of a sparse array to whose arrays batch axes were added or removed.
 
-    `vmap` and `scan` remove an axis of every array of a pytree, or add one; they do not change the
-    shape that is stored beside them.
+    `vmap` and `scan` add or remove an axis of each array in a pytree, but do not adapt the shape,
+    which is static data.
 
     Args:
-      shape: before.
-      batches: sizes of the batch axes that each array has now; 1 stands for any size.
-      n_rest: how many of the last axes of the shape are not batch axes.
+      shape: the previous shape.
+      batches: sizes of the batch axes of each array; size 1 broadcasts.
+      n_rest: number of trailing axes of the shape that are not batch axes.
     """
     old, trailing = shape[: max(0, len(shape) - n_rest)], shape[max(0, len(shape) - n_rest) :]
     n_added = len(batches[0]) - len(old)
@@ -78,7 +78,7 @@ def fitted_shape(shape: Shape, batches: Sequence[Shape], n_rest: int) -> Shape:
         return all(n in (1, m) for sizes in batches for n, m in zip(sizes, batch, strict=True))
 
     if n_added < 0:
-        # Those in front first: where several fit, they have equal sizes.
+        # Leading axes are kept first; if several choices fit, their sizes are equal.
         for axes in reversed(list(itertools.combinations(range(len(old)), len(batches[0])))):
             batch = tuple(old[k] for k in axes)
             if fits(batch):
@@ -89,11 +89,11 @@ def fitted_shape(shape: Shape, batches: Sequence[Shape], n_rest: int) -> Shape:
 def broadcasting_vmap(
     fun: Callable[..., Any], in_axes: InAxes = 0, out_axes: int = 0
 ) -> Callable[..., Any]:
-    """`vmap` that takes a mapped axis of size 1 for an axis of any size.
+    """Maps a function like `vmap`, but broadcasts mapped axes of size 1.
 
     Args:
-      fun: takes and returns arrays.
-      in_axes: the mapped axis of each argument, None for those that are not mapped; or one for all.
+      fun: a function of arrays.
+      in_axes: the mapped axis of each argument, None if it is not mapped; or one value for all.
       out_axes: as for `vmap`.
 
     Raises:
@@ -126,13 +126,13 @@ def broadcasting_vmap(
 def nfold_vmap(
     fun: Callable[..., Any], N: int, *, broadcasted: bool = True, in_axes: InAxes = 0
 ) -> Callable[..., Any]:
-    """Returns `fun` mapped over `N` axes, the first of its arguments.
+    """Returns `fun` mapped over the first `N` axes of its arguments.
 
     Args:
-      fun: takes and returns arrays.
-      N: how many axes.
-      broadcasted: whether axes of size 1 stand for any size (`broadcasting_vmap`).
-      in_axes: 0, or a sequence of 0 and None: which arguments are mapped over.
+      fun: a function of arrays.
+      N: number of axes.
+      broadcasted: whether axes of size 1 are broadcast (`broadcasting_vmap`).
+      in_axes: 0, or a sequence with 0 for each argument that is mapped and None for the others.
 
     Example:
       >>> sparse.util.nfold_vmap(jnp.sum, 2)(jnp.ones((2, 3, 4))).shape
@@ -145,7 +145,7 @@ def nfold_vmap(
 
 
 def count_stored(mat: Array, n_batch: int, n_dense: int, name: str) -> int:
-    """Returns the largest number of nonzero elements (blocks of dense axes) of a batch of `mat`.
+    """Returns the largest number of nonzero elements, or nonzero blocks, in a batch of `mat`.
 
     Raises:
       ConcretizationTypeError: if `mat` is traced.
@@ -157,12 +157,13 @@ def count_stored(mat: Array, n_batch: int, n_dense: int, name: str) -> int:
 
 
 def stored_mask(mat: Stored, n_dense: int) -> Stored:
-    """Returns the mask where `mat`, or a block of its last `n_dense` axes, is not zero."""
+    """Returns a mask of the nonzero elements of `mat`, or of its blocks of `n_dense` axes."""
     mask: Any = mat != 0
     return mask.any(axis=tuple(range(mask.ndim - n_dense, mask.ndim))) if n_dense else mask
 
 
-# Sums of so many elements are made in parts, each of so many elements for each of the result.
+# Sums of at least _MANY elements are split into up to _MAX_PARTS partial sums, each with at least
+# _ELEMENTS_PER_RESULT elements for each element of the result.
 _MANY, _MAX_PARTS, _ELEMENTS_PER_RESULT = threshold(1 << 18, small=16), 8, 4
 
 
@@ -174,10 +175,11 @@ def scatter_sum(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
 ) -> Array:
-    """`values` [n, ...] added up at positions of an array of `shape`; those beyond it are dropped.
+    """Sums `values` [n, ...] at given positions of an array of `shape`.
 
-    The sum of truth values is whether there is one. Sums of many values are made in parts, which
-    threads can work on; how many there are depends on shapes alone, and so do the results.
+    Positions beyond the shape are ignored. The sum of booleans is their logical or. Large sums are
+    split into partial sums for several threads; their number depends only on shapes, so results are
+    reproducible.
     """
     flags = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
     zeros = jnp.zeros(shape, values.dtype)
@@ -213,22 +215,22 @@ def _added(into: Array, at: tuple[Array, ...], values: Array, flags: dict[str, b
 
 
 def row_pointers(rows: Array, n_rows: int, index_dtype: DTypeLike) -> Array:
-    """Returns the row pointers [n_rows + 1] of sorted `rows` [nse], without rows beyond the last."""
+    """Returns the row pointers [n_rows + 1] of sorted `rows` [nse]; padding is not counted."""
     counts = jnp.zeros(n_rows, index_dtype).at[rows].add(1, mode="drop")
     return jnp.concatenate([jnp.zeros(1, index_dtype), jnp.cumsum(counts, dtype=index_dtype)])
 
 
 def rows_of(indptr: Array, nse: int) -> Array:
-    """The row of each of `nse` stored elements; those behind the last row get the number of rows."""
+    """Returns the row of each of `nse` stored elements; for padding, the number of rows."""
     starts = jnp.zeros(nse, indptr.dtype).at[indptr[1:]].add(1, mode="drop")
     return jnp.cumsum(starts, dtype=indptr.dtype)
 
 
 def check_permutation(name: str, axes: Sequence[int], ndim: int) -> Shape:
-    """Returns `axes` as a tuple.
+    """Returns `axes` as a tuple after checking that it is a permutation.
 
     Raises:
-      ValueError: if it is not a permutation of the axes.
+      ValueError: if it is not a permutation of the `ndim` axes.
     """
     out = tuple(int(a) for a in axes)
     if sorted(out) != list(range(ndim)):

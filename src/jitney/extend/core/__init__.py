@@ -1,4 +1,4 @@
-"""`jax.extend.core`: programs, and what they are made of."""
+"""`jax.extend.core`: jaxprs and the classes that they consist of."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,9 @@
-"""`jax.extend.core.primitives`: the operations that programs are made of, each as `name_p`.
+"""`jax.extend.core.primitives`: the primitives of jaxprs, each as `name_p`.
 
-The names are those of the primitives, with underscores; `primitives.add_p` is what a jaxpr prints as
-`add`. Libraries load this module with `jax.extend`, most of them without using it: operations whose
-modules are not loaded yet are declared when one is asked for that is not known.
+Names are those of the primitives with hyphens replaced by underscores: `primitives.add_p` is
+printed as `add` in a jaxpr. Libraries import this module along with `jax.extend`, mostly without
+using it. Modules that declare primitives are therefore loaded only when an unknown name is looked
+up.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from jitney.core.primitive import Primitive, registry
 if TYPE_CHECKING:
     __all__: list[str]
 
-# What JAX calls differently here than in jaxprs.
+# Primitives whose name in this module differs from their name in jaxprs.
 _RENAMED = {
     "add_any_p": "add_jaxvals_p",
     "custom_linear_solve_p": "linear_solve_p",
@@ -24,7 +25,7 @@ _RENAMED = {
 
 
 def _declared() -> dict[str, Primitive]:
-    """Returns the primitives that have been declared, by their names here."""
+    """Returns the primitives declared so far, by their names in this module."""
     by_name = {f"{name.replace('-', '_')}_p": primitive for name, primitive in registry.items()}
     return {_RENAMED.get(name, name): primitive for name, primitive in by_name.items()}
 
@@ -36,7 +37,7 @@ def _all() -> dict[str, Primitive]:
     return _declared()
 
 
-def __getattr__(name: str) -> Primitive | list[str]:  # what Python calls it
+def __getattr__(name: str) -> Primitive | list[str]:  # the name that Python looks up
     if name == "__all__":
         return sorted(_all())
     if not name.startswith("_"):

@@ -1,4 +1,4 @@
-"""Operations that JAX provides as kernels."""
+"""Operations that JAX implements as kernels."""
 
 from jitney.core.lazy import listing
 

@@ -1,4 +1,4 @@
-"""`jax.experimental.sparse.bcoo`: batched coordinates."""
+"""`jax.experimental.sparse.bcoo`: sparse arrays as batched coordinates (BCOO)."""
 
 from jitney.core.lazy import attach
 

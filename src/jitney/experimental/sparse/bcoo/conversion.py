@@ -1,4 +1,4 @@
-"""Primitives between stored and whole arrays: `bcoo_todense`, `bcoo_fromdense`, `bcoo_extract`."""
+"""Primitives to and from dense arrays: `bcoo_todense`, `bcoo_fromdense`, `bcoo_extract`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _extract(indices: Array, mat: Array) -> Array:
     n_batch, (nse, n_sparse) = indices.ndim - 2, indices.shape[-2:]
 
     def of_batch(indices: Array, mat: Array) -> Array:
-        if not n_sparse:  # one block: the first of all that are stored
+        if not n_sparse:  # the array is one block, stored first
             first = (jnp.arange(nse) == 0).reshape(nse, *(1,) * mat.ndim)
             return jnp.where(first, mat[None], jnp.zeros((), mat.dtype))
         return mat.at[columns(indices)].get(mode="fill", fill_value=0)
@@ -78,10 +78,10 @@ bcoo_extract_p = composed("bcoo_extract", _extract, _extract_type, linear_in=(1,
 
 
 def extract(indices: Array, mat: Array) -> Array:
-    """Returns the blocks of `mat` at `indices`; zeros at padding.
+    """Returns the blocks of `mat` at `indices`, and zeros at padding.
 
     Raises:
-      ValueError: if `mat` has too few axes, or its batch axes do not fit.
+      ValueError: if `mat` has too few axes, or its batch axes do not match.
     """
     return bcoo_extract_p.bind(indices, mat)
 
@@ -127,5 +127,5 @@ def _bcoo_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) -
 
 
 def dense(data: Array, indices: Array, spinfo: SparseInfo) -> Array:
-    """Returns the whole array."""
+    """Returns the dense array."""
     return bcoo_todense_p.bind(data, indices, spinfo=spinfo)

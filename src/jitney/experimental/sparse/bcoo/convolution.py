@@ -29,17 +29,18 @@ def bcoo_conv_general_dilated(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: None = None,
 ) -> BCOO:
-    """Computes `lax.conv_general_dilated` of a sparse signal and a sparse window, of one spatial axis.
+    """Computes the one-dimensional convolution of a sparse signal and a sparse window.
 
-    Every pair of stored elements gives an element, so work and storage are the product of theirs.
+    Each pair of stored elements contributes a term, so time and memory are proportional to the
+    product of their numbers.
 
-    Args: as for `lax.conv_general_dilated`; batches, features and groups must be 1, strides and
-      dilations, too.
+    Args: as for `lax.conv_general_dilated`. Batch size, numbers of features and groups, strides and
+      dilations must be 1.
 
-    Returns: the product, its first two axes batch axes.
+    Returns: the result, whose first two axes are batch axes.
 
     Raises:
-      NotImplementedError: for other convolutions, or axes not in the order NCH, OIH, NCH.
+      NotImplementedError: for other convolutions, or for axis orders other than NCH, OIH, NCH.
     """
     del precision, out_sharding
     name = "bcoo_conv_general_dilated"
@@ -67,7 +68,7 @@ def bcoo_conv_general_dilated(
     extent = max(0, n + low + high - window + 1)
     dtype = preferred_element_type or jnp.result_type(lhs.data, rhs.data)
     x, w = (bcoo_update_layout(m, n_batch=2, n_dense=0, on_inefficient=None) for m in (lhs, rhs))
-    # Element i of the signal meets element j of the window at i - j + low.
+    # Element i of the signal and element j of the window contribute to result i - j + low.
     at = x.indices[0, 0, :, None, :] - w.indices[0, 0, None, :, :] + low
     stored = is_stored(x.indices[0, 0], (n,))[:, None] & is_stored(w.indices[0, 0], (window,))
     inside = (stored & (at[..., 0] >= 0) & (at[..., 0] < extent)).reshape(-1)

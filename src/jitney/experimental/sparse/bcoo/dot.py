@@ -33,22 +33,22 @@ def bcoo_dot_general(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: None = None,
 ) -> BCOO | Array:
-    """Computes `lax.dot_general` of operands of which one is sparse, or both.
+    """Computes `lax.dot_general` with one or two sparse operands.
 
     Args:
       lhs, rhs: the operands.
       dimension_numbers: ((contracted axes of lhs, of rhs), (batch axes of lhs, of rhs)).
       precision: accepted for compatibility.
-      preferred_element_type: dtype of the product, and of its sums.
+      preferred_element_type: dtype of the result, and of the accumulation.
       out_sharding: must be None.
 
-    Returns: an array; a BCOO array if both operands are. It stores a block for each pair of blocks, at
-      most as many as the product has elements.
+    Returns: a dense array, or a BCOO array if both operands are sparse. The latter stores a block
+      for each pair of blocks, but at most as many as the result has elements.
 
     Raises:
-      TypeError: if axes do not pair.
-      NotImplementedError: if batch axes of the product are not batch axes of sparse operands; if both
-        are sparse and have dense axes, or contract others than sparse axes.
+      TypeError: if paired axes do not match.
+      NotImplementedError: if a batch axis of the product is not a batch axis of a sparse operand;
+        if both operands are sparse and have dense axes, or contract axes that are not sparse.
 
     Example:
       >>> numbers = (((1,), (0,)), ((), ()))
@@ -84,7 +84,7 @@ def _product(lhs: BCOO, rhs: Array, numbers: DotDimensionNumbers, dtype: np.dtyp
 def _reversed_product(
     lhs: Array, rhs: BCOO, numbers: DotDimensionNumbers, dtype: np.dtype | None
 ) -> Array:
-    """Returns the product as that of rhs by lhs, its axes put in order."""
+    """Computes the product with operands exchanged, and transposes the result."""
     (a, b), (c, d) = numbers
     out = _product(rhs, lhs, ((b, a), (d, c)), dtype)
     n_batch, n_rhs = len(c), rhs.ndim - len(b) - len(d)
@@ -117,18 +117,18 @@ def _sparse_product(
 def bcoo_dot_general_sampled(
     A: Array, B: Array, indices: Array, *, dimension_numbers: DotDimensionNumbers
 ) -> Array:
-    """Computes the elements of `lax.dot_general(A, B)` at given positions, and no others.
+    """Computes only those elements of `lax.dot_general(A, B)` that are at the given indices.
 
     Args:
-      A, B: arrays.
-      indices: positions in the product [*batch, nse, n_sparse], as of a BCOO array.
+      A, B: dense arrays.
+      indices: indices into the product [*batch, nse, n_sparse], as in a BCOO array.
       dimension_numbers: as for `lax.dot_general`.
 
-    Returns: the elements [*batch, nse, *dense]; zeros at positions beyond the product.
+    Returns: the elements [*batch, nse, *dense]; zeros at indices beyond the product.
 
     Raises:
-      TypeError: if axes do not pair.
-      ValueError: if the positions do not fit the product.
+      TypeError: if paired axes do not match.
+      ValueError: if the indices do not match the shape of the product.
 
     Example:
       >>> x = jnp.arange(3.0)

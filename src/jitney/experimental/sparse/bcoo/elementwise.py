@@ -1,4 +1,4 @@
-"""Elementwise products of BCOO arrays: they store no more than the sparser operand."""
+"""Elementwise products of BCOO arrays, which store no more elements than the sparser operand."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def bcoo_multiply_dense(sp_mat: BCOO, v: Array) -> Array:
-    """Returns the blocks of the elementwise product of a sparse array and an array.
+    """Multiplies a sparse array elementwise by a dense one.
 
     Args:
       sp_mat: the sparse array.
-      v: an array that broadcasts to its shape.
+      v: a dense array that broadcasts to its shape.
 
-    Returns: the data of the product, which has the positions of `sp_mat`.
+    Returns: the data of the product, which has the indices of `sp_mat`.
 
     Raises:
-      ValueError: if `v` does not broadcast to the shape.
+      ValueError: if `v` does not broadcast to the shape of `sp_mat`.
 
     Example:
       >>> sparse.bcoo_multiply_dense(sparse.eye(2), jnp.array([3.0, 4.0]))
@@ -38,7 +38,9 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Array) -> Array:
 def with_dense(
     fun: Callable[[Array, Array], Array], sp_mat: BCOO, v: Array, fill_value: int
 ) -> Array:
-    """`fun` of each block and of what an array has in its place; `fill_value` where there is no place.
+    """Applies `fun` to each stored block and the corresponding elements of a dense array.
+
+    At padding, `fill_value` is used in place of these elements.
 
     Raises:
       ValueError: if `v` does not broadcast to the shape of `sp_mat`.
@@ -60,7 +62,7 @@ def with_dense(
             v = v.at[columns(indices, wide)].get(mode="fill", fill_value=fill_value)
         return fun(*jnp.broadcast_arrays(data, v))
 
-    if all(n == 1 for n in v.shape[: p.n_batch]):  # blocks may be stored once for all batches
+    if all(n == 1 for n in v.shape[: p.n_batch]):  # one `v` for all batches; blocks may be shared
         v = jnp.squeeze(v, tuple(range(p.n_batch)))
         batched = nfold_vmap(of_batch, p.n_batch, in_axes=(0, 0, None))
     else:
@@ -69,20 +71,20 @@ def with_dense(
 
 
 def unique(mat: BCOO) -> BCOO:
-    """Returns the array with no position stored twice, in no more room."""
+    """Returns the array without duplicate indices; `nse` does not grow."""
     if not mat.n_sparse:
         return mat if mat.nse <= 1 else bcoo_sum_duplicates(mat, nse=1)
     return mat if mat.unique_indices else bcoo_sum_duplicates(mat, nse=mat.nse)
 
 
 def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
-    """Returns the elementwise product of two sparse arrays of one shape, with the same kinds of axes.
+    """Multiplies two sparse arrays of the same shape and layout elementwise.
 
-    Stores as many blocks as the operand that stores fewer.
+    The result stores as many blocks as the operand with fewer blocks.
 
     Raises:
       ValueError: if the shapes differ.
-      NotImplementedError: if the kinds of axes differ.
+      NotImplementedError: if the numbers of batch or dense axes differ.
     """
     if lhs.shape != rhs.shape:
         raise ValueError(
@@ -96,7 +98,7 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     extents = lhs.sparse_shape
 
     def of_batch(a: Array, a_at: Array, b: Array, b_at: Array) -> tuple[Array, Array]:
-        """Positions of both, sorted: those that meet stand side by side, the left one's first."""
+        """Merges the sorted indices of both: equal ones become adjacent, the left one's first."""
         at = jnp.concatenate([a_at, b_at])
         order = sorting_order(at)
         at = at[order]

@@ -1,13 +1,13 @@
-"""The storage of BCOO arrays.
+"""The storage format of BCOO arrays.
 
 An array of shape [*batch, *sparse, *dense] is stored as
 
     data      [*batch, nse, *dense]
     indices   [*batch, nse, n_sparse]
 
-`indices[b, k]` is where, in the sparse axes, the block `data[b, k]` stands. Blocks of equal positions
-add up. A position beyond the shape is padding: its block does not count. Batch axes of `data` or
-`indices` may have size 1 for any size.
+`indices[b, k]` is the position of the block `data[b, k]` in the sparse axes. Blocks with equal
+indices are summed. An index beyond the shape marks padding, whose data are ignored. Batch axes of
+`data` or `indices` may have size 1, which broadcasts.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array, DTypeLike
 
 
-# What JAX gives to a library for GPUs. Here every dtype is computed by the same code.
+# The dtypes for which JAX calls cuSPARSE. Here all dtypes use the same code.
 CUSPARSE_DATA_DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
 CUSPARSE_INDEX_DTYPES = [np.int32]
 
 
 class Buffer(Protocol):
-    """An array by its type alone."""
+    """An array described by its shape and dtype."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -40,7 +40,7 @@ class Buffer(Protocol):
 
 
 class BCOOProperties(NamedTuple):
-    """The numbers of axes of each kind and of stored blocks."""
+    """The numbers of batch, sparse and dense axes, and of stored blocks."""
 
     n_batch: int
     n_sparse: int
@@ -52,7 +52,7 @@ def validate(data: Buffer, indices: Buffer, shape: Sequence[int]) -> BCOOPropert
     """Returns the properties of an array stored as `data` and `indices`.
 
     Raises:
-      ValueError: if the shapes do not fit, or indices are not integers.
+      ValueError: if the shapes are inconsistent, or indices are not integers.
     """
     what = f"data: {list(data.shape)}, indices: {list(indices.shape)}, shape: {list(shape)}"
     if not dtypes.issubdtype(indices.dtype, np.integer):
@@ -80,16 +80,16 @@ def validate(data: Buffer, indices: Buffer, shape: Sequence[int]) -> BCOOPropert
 
 
 def is_stored(indices: Array, extents: Sequence[int]) -> Array:
-    """Returns which positions `indices` [..., n_sparse] are within `extents`, and not padding."""
+    """Returns a mask of `indices` [..., n_sparse] that are within the sparse sizes, not padding."""
     return jnp.all(indices < jnp.array(extents, indices.dtype), axis=-1)
 
 
 def padding(indices_shape: Sequence[int], extents: Sequence[int], dtype: DTypeLike) -> Array:
-    """Returns positions beyond `extents`, of shape [..., n_sparse]."""
+    """Returns an array of shape [..., n_sparse] of indices that mark padding."""
     return jnp.broadcast_to(jnp.array(extents, dtype), tuple(indices_shape))
 
 
 def columns(indices: Array, chosen: Sequence[int] | None = None) -> tuple[Array, ...]:
-    """Returns the positions [nse, n_sparse], axis by axis."""
+    """Splits indices [nse, n_sparse] into one array for each chosen axis, all by default."""
     axes = range(indices.shape[1]) if chosen is None else chosen
     return tuple(indices[:, k] for k in axes)

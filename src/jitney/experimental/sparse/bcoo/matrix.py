@@ -1,4 +1,4 @@
-"""`BCOO`: sparse arrays as batched coordinates (`layout.py`), and what changes how they are stored."""
+"""`BCOO`: sparse arrays as batched coordinates (`layout.py`), and changes of their layout."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 @register_pytree_node_class
 class BCOO(JAXSparse):
-    """A sparse array stored as blocks and their positions: "batched coordinates".
+    """A sparse array stored as blocks and their indices: "batched coordinates".
 
-    The axes of the array are batch axes, sparse axes and dense axes, in this order. Blocks of equal
-    positions add up; positions beyond the shape are padding and do not count.
+    The axes of the array are batch axes, sparse axes and dense axes, in this order. Blocks with
+    equal indices are summed; indices beyond the shape mark padding, whose data are ignored.
 
     Attributes:
       data: the blocks [*batch, nse, *dense].
-      indices: their positions in the sparse axes [*batch, nse, n_sparse], of integers.
-      shape: of the array.
-      indices_sorted: whether positions are said to be in lexicographic order.
-      unique_indices: whether no position is said to occur twice.
+      indices: integer indices of the blocks in the sparse axes [*batch, nse, n_sparse].
+      shape: shape of the dense array.
+      indices_sorted: whether indices are known to be in lexicographic order.
+      unique_indices: whether indices are known to be unique.
 
     Example:
       >>> M = sparse.BCOO.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -62,10 +62,10 @@ class BCOO(JAXSparse):
         indices_sorted: bool = False,
         unique_indices: bool = False,
     ) -> None:
-        """`args`: (data, indices).
+        """Creates an array from `args`, which are (data, indices).
 
         Raises:
-          ValueError: if the shapes do not fit, or indices are not integers.
+          ValueError: if the shapes are inconsistent, or indices are not integers.
         """
         super().__init__(args, shape=shape)
         self.data, self.indices = map(jnp.asarray, args)
@@ -75,7 +75,7 @@ class BCOO(JAXSparse):
 
     @property
     def nse(self) -> int:
-        """The number of blocks that each batch stores, padding included."""
+        """The number of blocks that each batch stores, including padding."""
         return self.indices.shape[-2]
 
     @property
@@ -95,12 +95,12 @@ class BCOO(JAXSparse):
 
     @property
     def info(self) -> SparseInfo:
-        """The static description of the array."""
+        """The static data of the array."""
         return SparseInfo(self.shape, self.indices_sorted, self.unique_indices)
 
     @property
     def properties(self) -> BCOOProperties:
-        """The numbers of axes of each kind and of stored blocks."""
+        """The numbers of batch, sparse and dense axes, and of stored blocks."""
         return BCOOProperties(self.n_batch, self.n_sparse, self.n_dense, self.nse)
 
     @property
@@ -118,7 +118,7 @@ class BCOO(JAXSparse):
         n_dense: int = 0,
         n_batch: int = 0,
     ) -> BCOO:
-        """See `bcoo_fromdense`."""
+        """Converts a dense array: see `bcoo_fromdense`."""
         return bcoo_fromdense(
             mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch
         )
@@ -127,10 +127,10 @@ class BCOO(JAXSparse):
     def from_scipy_sparse(
         cls, mat: Any, *, index_dtype: DTypeLike | None = None, n_dense: int = 0, n_batch: int = 0
     ) -> BCOO:
-        """The BCOO matrix of a matrix or an array of `scipy.sparse`, without its explicit order.
+        """Converts a matrix or a two-dimensional array of `scipy.sparse`.
 
         Raises:
-          NotImplementedError: if dense or batch axes are asked for.
+          NotImplementedError: if `n_dense` or `n_batch` is not 0.
         """
         if n_dense or n_batch:
             raise NotImplementedError("BCOO.from_scipy_sparse: n_dense and n_batch must be 0")
@@ -150,7 +150,7 @@ class BCOO(JAXSparse):
         n_batch: int = 0,
         nse: int = 0,
     ) -> BCOO:
-        """Returns an array of zeros, with room for `nse` blocks."""
+        """Returns an array of zeros, with storage for `nse` blocks."""
         shape = tuple(shape)
         n_sparse = len(shape) - n_dense - n_batch
         if min(n_sparse, n_dense, n_batch, nse) < 0:
@@ -174,7 +174,7 @@ class BCOO(JAXSparse):
         n_batch: int = 0,
         n_dense: int = 0,
     ) -> BCOO:
-        """Returns ones on the diagonal `k` of a matrix [N, M]."""
+        """Returns a matrix [N, M] with ones on the diagonal `k`."""
         n = max(0, min(N, N + k, M, M - k))
         rows = np.arange(n) + max(0, -k)
         columns = np.arange(n) + max(0, k)
@@ -189,7 +189,7 @@ class BCOO(JAXSparse):
                 f"eye: at most 2 axes can be batch or dense axes: {n_batch=}, {n_dense=}"
             )
         out = bcoo_update_layout(eye, n_batch=n_batch, n_dense=n_dense, on_inefficient=None)
-        # One block of a row, of a column, is not zero.
+        # Each row, or column, has at most one nonzero block.
         return bcoo_sum_duplicates(out, nse=1) if n_batch == 1 and n else out
 
     def update_layout(
@@ -199,34 +199,37 @@ class BCOO(JAXSparse):
         n_dense: int | None = None,
         on_inefficient: str | None = "error",
     ) -> BCOO:
-        """See `bcoo_update_layout`."""
+        """Returns the array with another layout: see `bcoo_update_layout`."""
         return bcoo_update_layout(
             self, n_batch=n_batch, n_dense=n_dense, on_inefficient=on_inefficient
         )
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
-        """Returns the array with blocks of equal positions added up, sorted.
+        """Returns the array with sorted, unique indices; blocks with equal indices are summed.
 
         Args:
-          nse: how many blocks to store; by default as many as there are positions, which are not
-            known of traced arrays. Blocks beyond it are dropped.
-          remove_zeros: whether blocks of zeros are left out.
+          nse: number of blocks to store, beyond which they are dropped; by default the number of
+            distinct indices, which is unknown if the array is traced.
+          remove_zeros: whether blocks of zeros are removed.
+
+        Raises:
+          ValueError: if `nse` is None and the array is traced.
         """
         return bcoo_eliminate_zeros(self, nse) if remove_zeros else bcoo_sum_duplicates(self, nse)
 
     def sort_indices(self) -> BCOO:
-        """See `bcoo_sort_indices`."""
+        """Returns the array with sorted indices: see `bcoo_sort_indices`."""
         return bcoo_sort_indices(self)
 
     def todense(self) -> Array:
-        """See `bcoo_todense`."""
+        """Converts the array to a dense one."""
         return bcoo_todense(self)
 
     def transpose(self, axes: Sequence[int] | None = None) -> BCOO:
-        """Returns the array with its axes permuted, batch, sparse and dense axes each among themselves.
+        """Returns the array with its axes permuted: see `bcoo_transpose`.
 
         Args:
-          axes: a permutation; by default sparse axes are reversed, as are all axes of a matrix.
+          axes: a permutation; by default the order of all axes is reversed.
         """
         return bcoo_transpose(self, permutation=range(self.ndim)[::-1] if axes is None else axes)
 
@@ -235,7 +238,7 @@ class BCOO(JAXSparse):
 
     @classmethod
     def tree_unflatten(cls, aux_data: dict[str, Any], children: tuple[Any, ...]) -> Self:
-        # Leaves may be anything: transformations put placeholders there.
+        # Leaves may be of any type, since transformations use placeholders.
         out = object.__new__(cls)
         out.data, out.indices = children
         if aux_data.keys() != {"shape", "indices_sorted", "unique_indices"}:
@@ -250,7 +253,7 @@ class BCOO(JAXSparse):
 
 
 def bcoo_todense(mat: BCOO) -> Array:
-    """Returns the whole array of a sparse one.
+    """Converts a BCOO array to a dense one.
 
     Example:
       >>> sparse.bcoo_todense(sparse.eye(2))
@@ -268,18 +271,19 @@ def bcoo_fromdense(
     n_dense: int = 0,
     index_dtype: DTypeLike = np.int32,
 ) -> BCOO:
-    """Returns the sparse array of what is not zero in `mat`.
+    """Converts a dense array to a BCOO array that stores its nonzero blocks.
 
     Args:
-      mat: an array.
-      nse: how many blocks each batch stores; by default as many as it takes. What is beyond is lost.
-      n_batch: how many of the first axes are batch axes.
-      n_dense: how many of the last axes are dense axes.
-      index_dtype: dtype of the positions.
+      mat: a dense array.
+      nse: number of blocks that each batch stores, beyond which they are dropped; by default as
+        many as needed.
+      n_batch: number of leading axes that are batch axes.
+      n_dense: number of trailing axes that are dense axes.
+      index_dtype: dtype of the indices.
 
     Raises:
       ConcretizationTypeError: if `nse` is not given and `mat` is traced.
-      ValueError: if the array has too few axes.
+      ValueError: if the array has fewer than `n_batch + n_dense` axes.
 
     Example:
       >>> sparse.bcoo_fromdense(jnp.array([0.0, 5.0, 0.0, 7.0])).indices.ravel()
@@ -304,13 +308,13 @@ def bcoo_fromdense(
 
 
 def bcoo_extract(sparr: BCOO, arr: ArrayLike, *, assume_unique: bool | None = None) -> BCOO:
-    """Returns the blocks of an array at the positions of a sparse one.
+    """Extracts the blocks of a dense array at the indices of a sparse array.
 
     Args:
-      sparr: says which positions; its data do not matter.
-      arr: an array of the same shape.
-      assume_unique: whether no position occurs twice; by default `sparr.unique_indices`. Else the first
-        of equal positions gets the block, the others zeros.
+      sparr: the sparse array whose indices are used; its data are ignored.
+      arr: a dense array of the same shape.
+      assume_unique: whether indices are unique; by default `sparr.unique_indices`. If they are not,
+        the first of several equal indices gets the block, and the others get zeros.
 
     Raises:
       TypeError: if `sparr` is not a BCOO array.
@@ -333,7 +337,7 @@ def bcoo_extract(sparr: BCOO, arr: ArrayLike, *, assume_unique: bool | None = No
 
 
 def _with(mat: BCOO, data: Array) -> BCOO:
-    """Returns `mat` with other blocks at the same positions."""
+    """Returns a sparse array with the indices of `mat` and other data."""
     return BCOO(
         (data, mat.indices),
         shape=mat.shape,
@@ -343,7 +347,7 @@ def _with(mat: BCOO, data: Array) -> BCOO:
 
 
 def bcoo_sort_indices(mat: BCOO) -> BCOO:
-    """Returns the array with positions in lexicographic order; equal ones stay in order."""
+    """Returns the array with indices in lexicographic order; the sort is stable."""
     data, indices = order.bcoo_sort_indices_p.bind(mat.data, mat.indices, spinfo=mat.info)
     return BCOO(
         (data, indices), shape=mat.shape, indices_sorted=True, unique_indices=mat.unique_indices
@@ -351,11 +355,12 @@ def bcoo_sort_indices(mat: BCOO) -> BCOO:
 
 
 def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
-    """Returns the array with blocks of equal positions added up, sorted.
+    """Returns the array with sorted, unique indices; blocks with equal indices are summed.
 
     Args:
       mat: the array.
-      nse: how many blocks to store; by default as many as there are positions.
+      nse: number of blocks to store, beyond which they are dropped; by default the largest number
+        of distinct indices of a batch.
 
     Raises:
       ValueError: if `nse` is not given and the array is traced.
@@ -374,7 +379,7 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
 
 
 def bcoo_eliminate_zeros(mat: BCOO, nse: int | None = None) -> BCOO:
-    """Returns the array without blocks of zeros, blocks of equal positions added up; `nse` as there."""
+    """Returns the array without blocks of zeros, otherwise as `bcoo_sum_duplicates`."""
     data, indices = mat.data, mat.indices
     nonzero = data != 0
     if mat.n_dense:
@@ -385,11 +390,13 @@ def bcoo_eliminate_zeros(mat: BCOO, nse: int | None = None) -> BCOO:
 
 
 def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
-    """Returns the array with its axes permuted, batch, sparse and dense axes each among themselves.
+    """Returns the array with its axes permuted.
+
+    Batch, sparse and dense axes can each be permuted only among themselves.
 
     Raises:
       ValueError: if `permutation` is not a permutation of the axes.
-      NotImplementedError: if axes of different kinds would change places.
+      NotImplementedError: if it would mix axes of different kinds.
     """
     axes = check_permutation("bcoo_transpose", permutation, mat.ndim)
     if axes == tuple(range(mat.ndim)):
@@ -417,17 +424,17 @@ def bcoo_update_layout(
 ) -> BCOO:
     """Returns the same array with other numbers of batch and dense axes.
 
-    More batch axes, or more dense ones, may need much more storage.
+    More batch axes or more dense axes may need much more storage.
 
     Args:
       mat: the array.
-      n_batch: how many batch axes; by default as many as now.
-      n_dense: how many dense axes; by default as many as now.
-      on_inefficient: what to do if more is stored: "error", "warn", or None.
+      n_batch: number of batch axes; unchanged by default.
+      n_dense: number of dense axes; unchanged by default.
+      on_inefficient: what to do if either number increases: "error", "warn", or None.
 
     Raises:
-      ValueError: if there are not so many axes, or `on_inefficient` is not one of these.
-      SparseEfficiencyError: if more is stored, unless `on_inefficient` allows it.
+      ValueError: if the numbers do not match the rank of the array, or `on_inefficient` is unknown.
+      SparseEfficiencyError: if either number increases and `on_inefficient` is "error".
     """
     if on_inefficient not in ("error", "warn", None):
         raise ValueError(
@@ -457,7 +464,7 @@ def bcoo_update_layout(
         data, indices = relayout.sparse_to_dense(data, indices, shape, n_dense - mat.n_dense)
     if n_batch > mat.n_batch:
         data, indices = relayout.sparse_to_batch(data, indices, shape, n_batch - mat.n_batch)
-    # Fewer dense axes keep order and uniqueness; so do fewer batch axes.
+    # Indices stay unique if there are no more batch or dense axes than before.
     stays_unique = n_dense <= mat.n_dense and n_batch <= mat.n_batch
     return BCOO(
         (data, indices),
@@ -468,5 +475,5 @@ def bcoo_update_layout(
 
 
 def is_traced(x: Array) -> bool:
-    """Returns whether the elements of an array are unknown."""
+    """Returns whether the elements of an array are unknown, since it is traced."""
     return isinstance(x, Tracer) and not x.is_concrete()

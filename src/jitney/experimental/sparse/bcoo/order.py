@@ -1,4 +1,4 @@
-"""Primitives that reorder what is stored: sorted, with equal positions added up, transposed."""
+"""Primitives that reorder stored blocks: sorting, summing of duplicates, transposition."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def sorting_order(indices: Array) -> Array:
-    """Returns the permutation that sorts the positions [nse, n_sparse]; equal ones stay in order."""
+    """Returns the stable permutation that sorts indices [nse, n_sparse]."""
     if not indices.shape[1]:
         return jnp.arange(indices.shape[0])
     return jnp.lexsort(columns(indices)[::-1])
@@ -45,7 +45,7 @@ def _sort_indices(data: Array, indices: Array, *, spinfo: SparseInfo) -> Sequenc
 def _reordered_type(
     data: ShapedArray, indices: ShapedArray, *, spinfo: SparseInfo, nse: int | None = None
 ) -> list[ShapedArray]:
-    """Returns the types of data and indices in another order: both have the batches of either."""
+    """Returns the types of reordered data and indices, with their batch axes broadcast."""
     p = validate(data, indices, spinfo.shape)
     batch = np.broadcast_shapes(data.shape[: p.n_batch], indices.shape[: p.n_batch])
     room = p.nse if nse is None else nse
@@ -61,7 +61,7 @@ bcoo_sort_indices_p = composed(
 
 
 def _firsts(indices: Array, extents: Sequence[int]) -> Array:
-    """Returns which sorted positions [nse, n_sparse] are not padding and differ from those before."""
+    """Returns a mask of the first of equal sorted indices [nse, n_sparse]; False at padding."""
     if not indices.shape[1]:
         return jnp.arange(indices.shape[0]) == 0
     differs = jnp.any(indices[1:] != indices[:-1], axis=1)
@@ -80,7 +80,7 @@ def _sum_duplicates(
         data, indices = data[order], indices[order]
         first = _firsts(indices, extents)
         place = jnp.cumsum(first) - 1
-        # Padding, sorted to the end, goes beyond the last place and is dropped there.
+        # Padding is sorted to the end; its place `nse` is out of bounds, so it is dropped.
         place = jnp.where(is_stored(indices, extents), place, nse)
         empty = padding((nse, p.n_sparse), extents, indices.dtype)
         return (
@@ -97,7 +97,7 @@ bcoo_sum_duplicates_p = composed(
 
 
 def count_unique(indices: Array, shape: Sequence[int]) -> int:
-    """Returns the largest number of different positions of a batch, of concrete indices."""
+    """Returns the largest number of distinct indices in a batch; indices must be concrete."""
     values = np.asarray(indices)
     n_batch, (nse, n_sparse) = values.ndim - 2, values.shape[-2:]
     if not n_sparse or not nse:
@@ -147,7 +147,7 @@ bcoo_transpose_p = composed(
 
 
 def _check_transposition(permutation: Sequence[int], p: BCOOProperties, ndim: int) -> None:
-    """Raises NotImplementedError if axes of different kinds would change places."""
+    """Raises NotImplementedError if the permutation mixes axes of different kinds."""
     bounds = (0, p.n_batch, p.n_batch + p.n_sparse, ndim)
     for start, end in itertools.pairwise(bounds):
         if sorted(permutation[start:end]) != list(range(start, end)):
@@ -158,7 +158,7 @@ def _check_transposition(permutation: Sequence[int], p: BCOOProperties, ndim: in
 
 
 def first_of_equals(indices: Array) -> Array:
-    """Returns which positions [*batch, nse, n_sparse] occur for the first time: [*batch, nse]."""
+    """Returns a mask [*batch, nse] of the first occurrence of each of [*batch, nse, n_sparse]."""
 
     def of_batch(indices: Array) -> Array:
         perm = sorting_order(indices)

@@ -1,7 +1,8 @@
 """Primitives of products: `bcoo_dot_general`, `bcoo_dot_general_sampled`, `bcoo_spdot_general`.
 
-A product by a sparse array gathers from the other operand what stands at its stored positions,
-multiplies, and adds up at the positions of the result. Compiled, this is one loop over stored elements.
+A product with a sparse array gathers the elements of the other operand at the stored indices,
+multiplies, and sums at the indices of the result. It is compiled to a single loop over the stored
+elements.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ DotDimensionNumbers = tuple[
 
 
 class Pairs:
-    """The axes of x [*batch, *contracted, *free] and y that are paired, and their order in the product.
+    """The paired axes of operands x and y of a product.
+
+    The axes of the product are batch axes, free axes of x, and free axes of y.
 
     Attributes:
       contracted, batch: pairs (axis of x, axis of y).
@@ -57,7 +60,7 @@ class Pairs:
 
 
 def normalized(numbers: DotDimensionNumbers) -> DotDimensionNumbers:
-    """Returns dimension numbers of tuples of ints."""
+    """Converts dimension numbers to tuples of ints."""
     (a, b), (c, d) = numbers
     return (tuple(map(int, a)), tuple(map(int, b))), (tuple(map(int, c)), tuple(map(int, d)))
 
@@ -65,10 +68,10 @@ def normalized(numbers: DotDimensionNumbers) -> DotDimensionNumbers:
 def check_pairs(
     name: str, numbers: DotDimensionNumbers, x: Sequence[int], y: Sequence[int]
 ) -> Pairs:
-    """Returns the paired axes.
+    """Checks dimension numbers, and returns the paired axes.
 
     Raises:
-      TypeError: if axes are named twice or beyond the rank, or paired sizes differ.
+      TypeError: if an axis is repeated or out of bounds, or the sizes of paired axes differ.
     """
     for what, k, mine, other in (("contracting", 0, x, y), ("batch", 1, x, y)):
         xs, ys = numbers[k]
@@ -89,13 +92,13 @@ def check_pairs(
 
 
 def _moved(x: Array, source: Sequence[int]) -> Array:
-    """Returns `x` with the axes `source` in front, the others behind in order."""
+    """Returns `x` with the axes `source` moved to the front."""
     others = [k for k in range(x.ndim) if k not in source]
     return jnp.transpose(x, (*source, *others))
 
 
 def _gathered(y: Array, indices: Array, chosen: Sequence[int]) -> Array:
-    """Gathers from the first axes of `y` at columns `chosen` of the positions: [nse, *rest of y]."""
+    """Gathers `y` at the `chosen` columns of the indices: [nse, *remaining axes of y]."""
     if not chosen:
         return jnp.broadcast_to(y[None], (indices.shape[0], *y.shape))
     return y.at[columns(indices, chosen)].get(mode="fill", fill_value=0)
@@ -118,7 +121,7 @@ def _dot_general(
     lhs_data, rhs = lhs_data.astype(dtype), rhs.astype(dtype)
 
     # The axes of rhs in the order in which the loops below read them: those paired with batch axes,
-    # with sparse axes, with dense axes, the free ones.
+    # with sparse axes, with dense axes, then the free ones.
     first_dense = p.n_batch + p.n_sparse
     over_batch = [partner[k] for k in range(p.n_batch) if k in partner]
     sparse = [k - p.n_batch for k in range(p.n_batch, first_dense) if k in partner]
@@ -137,8 +140,8 @@ def _dot_general(
     def of_batch(data: Array, indices: Array, rhs: Array) -> Array:
         gathered = _gathered(rhs, indices, sparse)  # [nse, *dense, *free of rhs]
         n_free = gathered.ndim - 1 - len(dense)
-        if not free and not dense and data.ndim == 1:  # rows of rhs, weighted and summed
-            # Padding gathers zeros, so its data do not count.
+        if not free and not dense and data.ndim == 1:  # weighted sum of rows of rhs
+            # Gathering at padding yields zeros, so its data are ignored.
             return jnp.tensordot(data, gathered, 1)
         if dense:
             contracted = ([k + 1 for k in dense], list(range(1, 1 + len(dense))))
@@ -162,7 +165,7 @@ def _dot_general(
 
 
 def _placed(out: Array, pairs: Pairs, n_batch: int) -> Array:
-    """Sums contracted axes of `out` [*batch axes of lhs, ...], puts batch axes of the product first."""
+    """Sums contracted batch axes of `out`, and moves batch axes of the product to the front."""
     summed = [i for i, _ in pairs.contracted if i < n_batch]
     if summed:
         out = jnp.sum(out, axis=tuple(summed), dtype=out.dtype)
@@ -174,7 +177,7 @@ def product_dtype(name: str, x: ShapedArray, y: ShapedArray, preferred: np.dtype
     """Returns the dtype of a product.
 
     Raises:
-      TypeError: if the dtypes of the operands differ, and none is given.
+      TypeError: if the dtypes of the operands differ, and `preferred` is None.
     """
     if preferred is None and x.dtype != y.dtype:
         raise TypeError(f"{name}: dtypes must be equal, but got {x.dtype} and {y.dtype}")
@@ -190,11 +193,11 @@ def dot_type(
     rhs: ShapedArray,
     preferred: np.dtype | None,
 ) -> ShapedArray:
-    """Returns the type of the product of a sparse array of `shape` and an array.
+    """Returns the type of the product of a sparse array of `shape` and a dense array.
 
     Raises:
-      TypeError: if axes do not pair, or dtypes differ.
-      NotImplementedError: if batch axes of the product are not batch axes of the sparse array.
+      TypeError: if paired axes do not match, or dtypes differ.
+      NotImplementedError: if a batch axis of the product is not a batch axis of the sparse array.
     """
     pairs = check_pairs(name, numbers, shape, rhs.shape)
     if any(i >= n_batch for i, _ in pairs.batch):
@@ -229,7 +232,7 @@ def _dot_general_sampled(
 ) -> Array:
     pairs = Pairs(dimension_numbers, A.ndim, B.ndim)
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
-    # Axis k of the product is axis a_axes[k] of A, and axis b_axes[k] of B.
+    # Axis k of the product is axis a_axes[k] of A or axis b_axes[k] of B.
     n_rest = len(pairs.y_free)
     a_axes = [*[i for i, _ in pairs.batch], *pairs.x_free, *[None] * n_rest]
     b_axes = [*[j for _, j in pairs.batch], *[None] * len(pairs.x_free), *pairs.y_free]
@@ -282,7 +285,7 @@ bcoo_dot_general_sampled_p = composed(
 
 
 def _check_sparse_pairs(name: str, pairs: Pairs, side: int, p: BCOOProperties) -> None:
-    """Raises NotImplementedError unless one operand's batch axes pair batch axes, and no dense ones."""
+    """Raises NotImplementedError if paired axes of one operand are of the wrong kind."""
     if any(pair[side] >= p.n_batch for pair in pairs.batch):
         raise NotImplementedError(
             f"{name}: batch axes of the product must be batch axes of the sparse array, of which there "
@@ -374,7 +377,7 @@ def _spdot_general_type(
     if lhs_indices.dtype != rhs_indices.dtype:
         raise TypeError(f"{name}: dtypes of {lhs_indices} and {rhs_indices} must be equal")
 
-    # Batch axes may be stored once for any size.
+    # Batch axes of the operands may have size 1, which broadcasts.
     x_batch = np.broadcast_shapes(lhs_data.shape[: x.n_batch], lhs_indices.shape[: x.n_batch])
     y_batch = np.broadcast_shapes(rhs_data.shape[: y.n_batch], rhs_indices.shape[: y.n_batch])
     shared = [np.broadcast_shapes((x_batch[i],), (y_batch[j],))[0] for i, j in pairs.batch]

@@ -1,7 +1,8 @@
-"""Changes of what is a batch, a sparse, a dense axis: steps of `bcoo_update_layout`.
+"""Conversions between batch, sparse and dense axes: the steps of `bcoo_update_layout`.
 
-Each step takes and returns (data, indices). Batch axes that become sparse, and dense axes that become
-sparse, store what was stored. In the other direction every batch, or every block, has room for all.
+Each step maps (data, indices) to (data, indices). Conversions to sparse axes keep the stored
+elements. Conversions to batch or dense axes allocate storage for all stored blocks in each batch,
+or for all positions in each block.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def grid(extents: Shape, dtype: DTypeLike) -> Array:
-    """Returns all positions of `extents`, in order: [prod(sizes), len(sizes)]."""
+    """Returns all indices of an array of sizes `extents` in order: [prod(sizes), len(sizes)]."""
     n = math.prod(extents)
     if not extents:
         return jnp.zeros((1, 0), dtype)
@@ -27,7 +28,7 @@ def grid(extents: Shape, dtype: DTypeLike) -> Array:
 
 
 def dense_to_sparse(data: Array, indices: Array, n: int) -> tuple[Array, Array]:
-    """Turns the first `n` dense axes into the last sparse ones."""
+    """Converts the first `n` dense axes to the last sparse axes."""
     n_batch, nse, n_sparse = indices.ndim - 2, *indices.shape[-2:]
     moved = data.shape[n_batch + 1 : n_batch + 1 + n]
     each = math.prod(moved)
@@ -39,7 +40,7 @@ def dense_to_sparse(data: Array, indices: Array, n: int) -> tuple[Array, Array]:
 
 
 def batch_to_sparse(data: Array, indices: Array, shape: Shape, n: int) -> tuple[Array, Array]:
-    """Turns the last `n` batch axes into the first sparse ones."""
+    """Converts the last `n` batch axes to the first sparse axes."""
     n_batch, nse, n_sparse = indices.ndim - 2, *indices.shape[-2:]
     n_left, moved = n_batch - n, shape[n_batch - n : n_batch]
     each = math.prod(moved)
@@ -60,7 +61,7 @@ def batch_to_sparse(data: Array, indices: Array, shape: Shape, n: int) -> tuple[
 
 
 def sparse_to_dense(data: Array, indices: Array, shape: Shape, n: int) -> tuple[Array, Array]:
-    """Turns the last `n` sparse axes into the first dense ones."""
+    """Converts the last `n` sparse axes to the first dense axes."""
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
     moved = shape[n_batch + n_sparse - n : n_batch + n_sparse]
 
@@ -73,7 +74,7 @@ def sparse_to_dense(data: Array, indices: Array, shape: Shape, n: int) -> tuple[
 
 
 def sparse_to_batch(data: Array, indices: Array, shape: Shape, n: int) -> tuple[Array, Array]:
-    """Turns the first `n` sparse axes into the last batch ones."""
+    """Converts the first `n` sparse axes to the last batch axes."""
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
     moved = shape[n_batch : n_batch + n]
     extents = shape[n_batch + n : n_batch + n_sparse]

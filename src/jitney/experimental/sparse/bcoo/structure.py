@@ -1,4 +1,4 @@
-"""Operations that move, cut and join BCOO arrays: they change positions, not stored blocks."""
+"""Structural operations on BCOO arrays: broadcasting, joining, slicing, reshaping and sums."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _integers(x: Sequence[Any]) -> Shape:
 
 
 def _check_broadcast(old: Shape, shape: Shape, dims: Sequence[int]) -> None:
-    """Raises ValueError unless arrays of shape `old` can be repeated to `shape`."""
+    """Raises ValueError unless arrays of shape `old` can be broadcast to `shape`."""
     if (
         len(dims) != len(old)
         or list(dims) != sorted(set(dims))
@@ -41,18 +41,20 @@ def _check_broadcast(old: Shape, shape: Shape, dims: Sequence[int]) -> None:
 def bcoo_broadcast_in_dim(
     mat: BCOO, *, shape: Shape, broadcast_dimensions: Sequence[int], sharding: None = None
 ) -> BCOO:
-    """Returns the array repeated along new axes, and along axes of size 1.
+    """Broadcasts a sparse array along new axes, and along axes of size 1.
 
-    New axes before all sparse ones are batch axes, behind all sparse ones dense axes, else sparse axes.
+    New axes before all sparse axes become batch axes, those after them dense axes, and those in
+    between sparse axes.
 
     Args:
       mat: the array.
-      shape: of the result.
-      broadcast_dimensions: which axis of the result each axis of `mat` becomes; increasing.
+      shape: shape of the result.
+      broadcast_dimensions: for each axis of `mat`, the corresponding axis of the result;
+        increasing.
       sharding: must be None.
 
     Raises:
-      ValueError: if the axes do not fit.
+      ValueError: if the axes or sizes do not match.
     """
     shape, dims = _integers(shape), _integers(broadcast_dimensions)
     _check_broadcast(mat.shape, shape, dims)
@@ -68,14 +70,14 @@ def bcoo_broadcast_in_dim(
     for k in range(p.n_batch):
         data_batch[dims[k]] = mat.data.shape[k]
         indices_batch[dims[k]] = mat.indices.shape[k]
-    # Dense axes, those that were there in their place.
+    # Sizes of the dense axes: those of `mat` in their positions, else 1.
     dense = [1] * (len(shape) - end)
     for k in range(first_dense, mat.ndim):
         dense[dims[k] - end] = mat.shape[k]
     data = mat.data.reshape(*data_batch, p.nse, *dense)
     data = jnp.broadcast_to(data, (*data_batch, p.nse, *shape[end:]))
     indices = mat.indices.reshape(*indices_batch, p.nse, p.n_sparse)
-    # Every block stands at each position of the sparse axes along which it is repeated.
+    # Each block is repeated at all positions of the sparse axes that are broadcast.
     old = [mat.shape[dims.index(d)] if d in dims else 1 for d in range(n_batch, end)]
     spread = tuple(n if n != o else 1 for n, o in zip(shape[n_batch:end], old, strict=True))
     each = math.prod(spread)
@@ -98,14 +100,14 @@ def bcoo_broadcast_in_dim(
 
 
 def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
-    """Returns arrays joined along an axis.
+    """Concatenates sparse arrays along an axis.
 
     Args:
-      operands: arrays of equal shapes but for the axis, with the same kinds of axes.
+      operands: arrays of the same layout, whose shapes are equal except along `dimension`.
       dimension: the axis.
 
     Raises:
-      ValueError: if there are none, kinds of axes differ, or shapes do not fit.
+      ValueError: if there are no operands, or if layouts or shapes do not match.
     """
     operands = list(operands)
     if not operands:
@@ -157,7 +159,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
 def _shifted(
     mat: BCOO, axis: int, start: int, shape: Shape, index_dtype: DTypeLike
 ) -> tuple[Array, Array]:
-    """Return (data, indices) of a part that begins at `start` of the sparse axis `axis` of `shape`."""
+    """Returns (data, indices) of `mat` placed at `start` of the sparse axis `axis` of `shape`."""
     indices = mat.indices.astype(index_dtype)
     shift = [start if mat.n_batch + k == axis else 0 for k in range(mat.n_sparse)]
     stored = is_stored(indices, mat.sparse_shape)[..., None]
@@ -169,7 +171,7 @@ def _shifted(
 def _among_zeros(
     mat: BCOO, axis: int, start: int, shape: Shape, index_dtype: DTypeLike
 ) -> tuple[Array, Array]:
-    """Return (data, indices) of a part that begins at `start` of the dense axis `axis` of `shape`."""
+    """Returns (data, indices) of `mat` padded with zeros along the dense axis `axis` of `shape`."""
     indices = mat.indices.astype(index_dtype)
     width = [(0, 0)] * mat.data.ndim
     width[axis - mat.n_sparse + 1] = (start, shape[axis] - start - mat.shape[axis])
@@ -177,7 +179,7 @@ def _among_zeros(
 
 
 def _padded(mat: BCOO, nse: int) -> BCOO:
-    """Returns the array with room for `nse` blocks."""
+    """Returns the array with padding added for a total of `nse` blocks."""
     n_added = nse - mat.nse
     if not n_added:
         return mat
@@ -192,7 +194,7 @@ def _padded(mat: BCOO, nse: int) -> BCOO:
 
 
 def _full_batches(mat: BCOO, axis: int) -> tuple[Array, Array]:
-    """Returns (data, indices) with batch axis `axis` in its full size."""
+    """Returns (data, indices) broadcast to the size of batch axis `axis`."""
 
     def full(x: Array) -> Array:
         return jnp.broadcast_to(x, (*x.shape[:axis], mat.shape[axis], *x.shape[axis + 1 :]))
@@ -201,7 +203,7 @@ def _full_batches(mat: BCOO, axis: int) -> tuple[Array, Array]:
 
 
 def _same_batches(parts: list[Array], axis: int, n_batch: int) -> list[Array]:
-    """Returns arrays with batch axes of one size, `axis` aside."""
+    """Broadcasts the batch axes of arrays to common sizes, except along `axis`."""
     shapes = [x.shape[:n_batch] for x in parts]
     common = [max(extents) for extents in zip(*shapes, strict=True)]
     out = []
@@ -218,17 +220,18 @@ def bcoo_reshape(
     dimensions: Sequence[int] | None = None,
     sharding: None = None,
 ) -> BCOO:
-    """Changes the shape; batch, sparse and dense axes are reshaped each among themselves.
+    """Reshapes a sparse array.
+
+    Batch, sparse and dense axes can each be reshaped only among themselves.
 
     Args:
       mat: the array.
       new_sizes: the new shape.
-      dimensions: a permutation of the axes that comes first.
+      dimensions: a permutation that is applied to the axes first.
       sharding: must be None.
 
     Raises:
-      ValueError: if the number of elements differs, or an axis would become part of axes of another
-        kind.
+      ValueError: if the number of elements differs, or axes of different kinds would be mixed.
     """
     shape = _integers(new_sizes)
     if math.prod(shape) != mat.size:
@@ -293,10 +296,10 @@ def _mixed(old: Shape, new: Shape) -> ValueError:
 
 
 def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
-    """Returns the array with the order of elements reversed along axes.
+    """Reverses the order of elements along axes.
 
     Raises:
-      ValueError: if there is no such axis, or one is named twice.
+      ValueError: if an axis is out of bounds or repeated.
     """
     axes = _integers(dimensions)
     if len(set(axes)) < len(axes) or any(not 0 <= k < operand.ndim for k in axes):
@@ -320,10 +323,10 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
 
 
 def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
-    """Returns the array without axes of size 1.
+    """Removes axes of size 1.
 
     Raises:
-      ValueError: if there is no such axis, or its size is not 1.
+      ValueError: if an axis is out of bounds, or its size is not 1.
     """
     axes = tuple(k + arr.ndim if k < 0 else k for k in _integers(dimensions))
     if any(not 0 <= k < arr.ndim or arr.shape[k] != 1 for k in axes):
@@ -349,7 +352,10 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
 def _without(
     data: Array, indices: Array, stored: Array, remaining: Sequence[int], extents: Shape
 ) -> tuple[Array, Array]:
-    """Returns (data, positions in the sparse axes `remaining`), padding kept; by zeros without axes."""
+    """Drops all sparse axes but `remaining`; returns (data, indices).
+
+    Padding stays marked by its indices, or if no sparse axis remains, by data that are zero.
+    """
     if remaining:
         at = jnp.stack([indices[..., k] for k in remaining], -1)
         empty = padding(at.shape, [extents[k] for k in remaining], at.dtype)
@@ -368,7 +374,7 @@ def bcoo_slice(
     """Computes `lax.slice` of a sparse array.
 
     Raises:
-      ValueError: if the bounds do not fit the shape.
+      ValueError: if the bounds do not match the shape.
     """
     starts, limits = _integers(start_indices), _integers(limit_indices)
     steps = (1,) * mat.ndim if strides is None else _integers(strides)
@@ -409,7 +415,7 @@ def bcoo_slice(
 
 
 def _cut(mat: BCOO, data: Array, at: Array, inside: Array, shape: Shape) -> BCOO:
-    """Returns blocks at positions `at` where they are `inside`; no more than there is room for."""
+    """Returns an array of the blocks that are `inside`, at indices `at`, with `nse` reduced."""
     p = mat.properties
     new = shape[p.n_batch : p.n_batch + p.n_sparse]
     at = jnp.where(inside[..., None], at, padding(at.shape, new, at.dtype))
@@ -424,10 +430,11 @@ def _cut(mat: BCOO, data: Array, at: Array, inside: Array, shape: Shape) -> BCOO
 
 
 def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> BCOO:
-    """Computes `lax.dynamic_slice` of a sparse array: clamps starts so that the slice is within it.
+    """Computes `lax.dynamic_slice` of a sparse array; start indices are clamped.
 
     Raises:
-      ValueError: if the sizes do not fit the shape.
+      ValueError: if the sizes do not match the shape.
+      TypeError: if a start index is not a scalar.
     """
     sizes = _integers(slice_sizes)
     starts = [jnp.asarray(s) for s in start_indices]
@@ -473,12 +480,14 @@ def bcoo_gather(
     mode: str | lax.GatherScatterMode | None = None,
     fill_value: ArrayLike | None = None,
 ) -> BCOO:
-    """Computes `lax.gather` of slices of a sparse array, as indexing by integers makes it.
+    """Computes `lax.gather` of a sparse array, for gathers that indexing by integers creates.
 
-    Axes along which slices are gathered become batch axes of the result.
+    Axes of `start_indices` become batch axes of the result.
 
     Raises:
-      NotImplementedError: if results would be filled, or their axes are in another order.
+      NotImplementedError: for batching dimensions, for modes other than "clip" and
+        "promise_in_bounds", for a `fill_value`, or if the axes of slices are not the last ones of
+        the result.
     """
     del unique_indices, indices_are_sorted
     parsed = (
@@ -523,10 +532,10 @@ def bcoo_gather(
 
 
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
-    """Returns the sum over axes.
+    """Computes the sum over axes.
 
     Raises:
-      ValueError: if there is no such axis, or one is named twice.
+      ValueError: if an axis is out of bounds or repeated.
     """
     axes = tuple(k + mat.ndim if k < 0 else k for k in _integers(axes))
     if len(set(axes)) < len(axes) or any(not 0 <= k < mat.ndim for k in axes):
@@ -544,13 +553,13 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     if len(remaining) < p.n_sparse:
         stored = is_stored(indices, mat.sparse_shape)
         data, indices = _without(data, indices, stored, remaining, mat.sparse_shape)
-    if batch:  # what is stored for a batch is stored for all together
+    if batch:  # blocks of all batches are joined
         data, indices = (_joined(x, mat, batch) for x in (data, indices))
     return BCOO((data, indices), shape=tuple(n for k, n in enumerate(mat.shape) if k not in axes))
 
 
 def _joined(x: Array, mat: BCOO, axes: Sequence[int]) -> Array:
-    """`x` [*batch, nse, ...] with batch axes `axes` made part of the axis behind all of them."""
+    """Merges the batch axes `axes` of `x` [*batch, nse, ...] into the axis of size nse."""
     n = mat.n_batch
     full = [mat.shape[k] if k in axes else x.shape[k] for k in range(n)]
     x = jnp.broadcast_to(x, (*full, *x.shape[n:]))

@@ -1,4 +1,4 @@
-"""Operations whose kernels in JAX are for TPUs; here they are compiled like everything else."""
+"""Operations that JAX implements as TPU kernels, compiled here like any other function."""
 
 from jitney.core.lazy import listing
 

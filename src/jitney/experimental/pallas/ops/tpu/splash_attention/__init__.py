@@ -1,7 +1,7 @@
 """Attention with masks that are computed from positions.
 
-JAX's kernels skip the blocks of queries and keys that the mask hides. Here the same results are
-computed by products of whole matrices.
+JAX's kernels skip blocks of queries and keys that are masked out. Here the same results are
+computed by dense matrix products.
 """
 
 from jitney.core.lazy import listing

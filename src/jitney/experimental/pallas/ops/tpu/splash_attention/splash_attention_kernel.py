@@ -1,11 +1,11 @@
-"""Attention of several heads under masks, and under segments that do not see each other.
+"""Multi-head attention with masks and segment ids.
 
 For queries q [heads, queries, d], keys k [groups, keys, d] and values v [groups, keys, dv]:
 
     out[h] = softmax(cap(q[h] k[g]^T), where mask[h]) v[g],      g = h // (heads // groups)
 
-Products are summed in float32. Nothing is scaled: callers scale q. With one group for all heads
-(`mqa`), k and v have no axis of groups.
+Products are accumulated in float32. Logits are not scaled; callers scale q. If all heads share one
+group (`mqa`), k and v have no group axis.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ DEFAULT_MASK_VALUE = -0.7 * float(np.finfo(np.dtype("float32")).max)
 
 
 class SegmentIds(NamedTuple):
-    """A number for each query and for each key: those of unequal numbers do not see each other."""
+    """Segment ids of queries and keys: a query attends only to keys of the same segment."""
 
     q: Any
     kv: Any
 
 
 class SplashAttentionKernel:
-    """Attention under a mask, as `make_splash_mha` and `make_splash_mqa` return it.
+    """An attention function with a fixed mask, created by `make_splash_mha` or `make_splash_mqa`.
 
     Args:
-      mask: booleans [heads, queries, keys].
+      mask: a `Mask` or booleans [heads, queries, keys].
       is_mqa: whether all heads share one k and v.
-      save_residuals: whether to return the logarithm of the softmax's divisor, too.
-      mask_value: what takes the place of hidden products.
-      attn_logits_soft_cap: products p become `cap * tanh(p / cap)`; None for none.
-      residual_checkpoint_name: what policies of `jax.checkpoint` call the result.
+      save_residuals: whether to also return the logarithm of the softmax denominator.
+      mask_value: value that replaces the logits of masked keys.
+      attn_logits_soft_cap: logits p are replaced by `cap * tanh(p / cap)`, unless None.
+      residual_checkpoint_name: name of the results for `jax.checkpoint` policies.
     """
 
     def __init__(
@@ -76,19 +76,19 @@ class SplashAttentionKernel:
         segment_ids: SegmentIds | None = None,
         sinks: Array | None = None,
     ) -> Any:
-        """Attention; see the module's docstring.
+        """Computes attention; see the module docstring.
 
         Args:
           q: [heads, queries, d].
           k: [groups, keys, d], or [keys, d] for `mqa`.
           v: [groups, keys, dv], or [keys, dv] for `mqa`.
-          segment_ids: numbers of the queries' and the keys' segments.
-          sinks: a logit for each head that takes its share of the softmax, and has no value.
+          segment_ids: segment ids of queries and keys.
+          sinks: a logit for each head that is added to the softmax denominator, without a value.
 
-        Returns: [heads, queries, dv]; with `save_residuals` (that, (log of the divisor,)).
+        Returns: [heads, queries, dv]; with `save_residuals` (that, (log of the denominator,)).
 
         Raises:
-          ValueError: if shapes do not go together.
+          ValueError: if the shapes are inconsistent.
         """
         if self.is_mqa:
             k, v = k[None], v[None]
@@ -138,10 +138,10 @@ def _make(
     residual_checkpoint_name: str | None = None,
     interpret: bool = False,
 ) -> SplashAttentionKernel:
-    """Attention under `mask`: a `Mask` or an array [heads, queries, keys].
+    """Returns the attention function for `mask`, a `Mask` or an array [heads, queries, keys].
 
-    How JAX's kernel divides its work (blocks, shards, what is kept where) changes no result, and is
-    without effect.
+    Options that determine how JAX's kernel is scheduled (blocks, shards, memory) affect no results,
+    and are ignored.
     """
     return SplashAttentionKernel(
         mask,
@@ -154,7 +154,7 @@ def _make(
 
 
 def _reference(mask: Any, is_mqa: bool, backward_impl: str = "vanilla") -> Any:
-    """Attention under `mask`, whose options are given with each call."""
+    """Returns an attention function for `mask` that accepts the options of `_make` in each call."""
 
     def attention(
         q: Array,

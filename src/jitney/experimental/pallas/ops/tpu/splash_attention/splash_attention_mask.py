@@ -1,6 +1,7 @@
-"""Attention masks of (queries, keys), computed lazily.
+"""Attention masks of shape (queries, keys), computed lazily.
 
-`mask[rows, columns]` is the part of a mask as an array of booleans, True where a query sees a key.
+`mask[rows, columns]` returns a block of a mask as a boolean array, in which True means that the
+query attends to the key.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __dir__ = listing(__name__)
 
 
 class Mask:
-    """Base of masks."""
+    """The base class of masks."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -39,7 +40,7 @@ class Mask:
 
 
 class _Combined(Mask):
-    """Two masks of a shape, put together element by element."""
+    """An elementwise combination of two masks of the same shape."""
 
     def __init__(self, left: Mask, right: Mask, combine: np.ufunc) -> None:
         if left.shape != right.shape:
@@ -75,7 +76,7 @@ class _Computed(Mask):
         return self._shape
 
     def sees(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
-        """Returns whether queries at these positions see keys at those."""
+        """Returns whether queries at the given positions attend to keys at the given positions."""
         raise NotImplementedError
 
     def __getitem__(self, idx: Any) -> np.ndarray:
@@ -101,7 +102,7 @@ def _two(idx: Any, mask: Mask) -> tuple[Any, Any]:
 
 
 class CausalMask(_Computed):
-    """A query sees the keys up to its own position, which `offset` is added to."""
+    """A mask by which a query attends to the keys up to its position, shifted by `offset`."""
 
     def __init__(self, shape: tuple[int, int], offset: int = 0, shard_count: int = 1) -> None:
         super().__init__(shape, offset)
@@ -111,11 +112,11 @@ class CausalMask(_Computed):
 
 
 class LocalMask(_Computed):
-    """A query sees the keys of a window around its own position, which `offset` is added to.
+    """A mask by which a query attends to the keys in a window around its position.
 
     Args:
-      shape: numbers of queries and of keys.
-      window_size: how many keys before and behind; None for all.
+      shape: number of queries and number of keys.
+      window_size: number of keys before and after the query's position; None for no limit.
       offset: position of the first query.
     """
 
@@ -143,7 +144,7 @@ class LocalMask(_Computed):
 
 
 class FullMask(_Computed):
-    """Every query sees every key."""
+    """A mask by which every query attends to every key."""
 
     def __init__(self, _shape: tuple[int, int]) -> None:
         super().__init__(_shape)
@@ -154,7 +155,7 @@ class FullMask(_Computed):
 
 @dataclasses.dataclass(eq=False)
 class NumpyMask(Mask):
-    """A mask that is given as an array of booleans."""
+    """A mask given as a boolean array."""
 
     array: np.ndarray
 
@@ -180,7 +181,7 @@ class NumpyMask(Mask):
 
 @dataclasses.dataclass(eq=False)
 class MultiHeadMask(Mask):
-    """A mask for each head."""
+    """A stack of masks, one for each head."""
 
     masks: Sequence[Mask]
 
@@ -211,17 +212,17 @@ class MultiHeadMask(Mask):
 
 
 def make_causal_mask(shape: tuple[int, int], offset: int = 0) -> np.ndarray:
-    """That of `CausalMask`, as an array."""
+    """Returns a `CausalMask` as an array."""
     return CausalMask(shape, offset)[:, :]
 
 
 def make_local_attention_mask(
     shape: tuple[int, int], window_size: tuple[int | None, int | None], *, offset: int = 0
 ) -> np.ndarray:
-    """That of `LocalMask`, as an array."""
+    """Returns a `LocalMask` as an array."""
     return LocalMask(shape, window_size, offset)[:, :]
 
 
 def make_random_mask(shape: tuple[int, int], sparsity: float, seed: int) -> np.ndarray:
-    """Returns a mask that hides each key with the probability `sparsity`."""
+    """Returns a random mask in which each element is False with probability `sparsity`."""
     return np.random.RandomState(seed).binomial(1, 1.0 - sparsity, shape).astype(np.bool_)
