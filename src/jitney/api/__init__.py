@@ -1,1 +1,1 @@
-"""What users call: `jit`, `make_jaxpr`, `eval_shape`, `device_put` and the rest, one theme a file."""
+"""The public API: `jit`, `grad`, `vmap`, `device_put` and the rest, one topic per module."""

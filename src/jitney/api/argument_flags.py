@@ -1,4 +1,4 @@
-"""Flags of arguments, given as trees of booleans: `in_nzs` and `saveable_args` of `vjp`."""
+"""Per-argument flags given as pytrees of booleans: `in_nzs` and `saveable_args` of `vjp`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ Flags: TypeAlias = (
 
 
 def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
-    """Returns a flag for each leaf of the arguments, whose structure is `tree`, a tuple.
+    """Returns one flag for each leaf of the arguments, whose structure is `tree`, a tuple.
 
     Args:
-      what: the option and the function, for messages: "the in_nzs argument of jax.vjp".
-      flags: a boolean stands for all leaves below it; a node of any kind has a child for each child of
-        a node of any kind.
+      what: the option and the function, for error messages: "the in_nzs argument of jax.vjp".
+      flags: a boolean applies to all leaves below it; a node of any kind needs one child for each
+        child of the corresponding node of the arguments, which may be of another kind.
       tree: structure of the arguments.
 
     Raises:
-      ValueError: if `flags` holds something else, or a node has another number of children.
+      ValueError: if `flags` contains anything but booleans and nodes, or if a node has the wrong
+        number of children.
     """
     if isinstance(flags, bool):
         return [flags] * tree.num_leaves
@@ -48,9 +49,12 @@ def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
 
 
 def mirrored(flags: Sequence[bool], tree: PyTreeDef) -> Any:
-    """The flags of leaves in the structure `tree`; nodes but tuples, lists and dicts are tuples."""
+    """Returns the leaves' flags in the structure `tree`.
+
+    Nodes that are not tuples, lists or dicts become tuples.
+    """
     if pytrees.treedef_is_leaf(tree):
-        return flags[0] if tree.num_leaves else None  # a None is a node without leaves
+        return flags[0] if tree.num_leaves else None  # None is a node without leaves
     start = 0
     subtrees: list[Any] = []
     for child in tree.children():

@@ -1,4 +1,4 @@
-"""Derivatives: `jvp`, `linearize`, `vjp`, `grad`, `value_and_grad`, `linear_transpose`."""
+"""Differentiation: `jvp`, `linearize`, `vjp`, `linear_transpose`."""
 
 from __future__ import annotations
 
@@ -52,19 +52,21 @@ def jvp(
     tangents: Sequence[PyTree],
     has_aux: bool = False,
 ) -> tuple[PyTree, ...]:
-    """Computes the value and a directional derivative of `fun`.
+    """Computes the value of `fun` and its directional derivative (forward-mode differentiation).
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      primals: where: a tuple or list of its arguments.
-      tangents: in which direction: of the same structure, shapes and tangent dtypes.
-      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      primals: the point at which to differentiate: a tuple or list with the arguments of `fun`.
+      tangents: the direction: a tuple or list of the same structure and shapes as `primals`, with
+        their tangent dtypes.
+      has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
+        differentiated.
 
-    Returns: (value, derivative), and what is not differentiated with `has_aux`.
+    Returns: (value, tangent of the value), with `has_aux` (value, tangent, auxiliary data).
 
     Raises:
-      TypeError: if structures or dtypes of primals and tangents differ.
-      ValueError: if their shapes do.
+      TypeError: if the structures or dtypes of primals and tangents do not match.
+      ValueError: if their shapes do not match.
 
     Example:
       >>> jax.jvp(jnp.sin, (jnp.zeros(2),), (jnp.array([1.0, 5.0]),))
@@ -88,7 +90,7 @@ def jvp(
     flat_tangents = [_checked_tangent(p, t) for p, t in zip(leaves, dleaves, strict=True)]
     flat = flat_function(fun, tree, has_aux)
     with source_info.transform_name_stack("jvp"):
-        # NumPy's scalars stay as they are, and arrays that are not differentiated: a function may
+        # NumPy scalars, and arrays that are not differentiated, stay as they are: a function may
         # branch on them, or return them.
         values = [
             x if type(t) is Zero or not isinstance(x, np.ndarray) else as_value(x)
@@ -135,23 +137,24 @@ def linearize(
 ) -> tuple[PyTree, ...]:
     """Computes `fun` at `primals`, and returns its derivative there as a function of tangents.
 
-    The derivative can be called many times; nothing of `fun` is computed again. It is a pytree, whose
-    leaves are the values that it needs: it can be passed to other functions, and returned by them.
+    The derivative can be called many times without evaluating `fun` again. It is a pytree whose
+    leaves are the residuals, so it can be passed to and returned from other functions.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      *primals: its arguments.
-      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
-      in_nzs: a tree of booleans, a prefix of the arguments: where it is False, tangents are zero,
-        whatever the derivative is given. All are True by default. Its nodes need only have as many
-        children as those of the arguments: tuples will do.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      *primals: the arguments at which to linearize.
+      has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
+        differentiated.
+      in_nzs: a pytree of booleans, a prefix of the arguments: tangents are treated as zero where it
+        is False, whatever is passed. All are True by default. Only the number of children of its
+        nodes has to match the arguments, not their type, so tuples will do.
 
-    Returns: (value, derivative), and what is not differentiated with `has_aux`. The derivative takes
-      as many tangents as there are arguments. Its attribute `out_nzs` says which results can have
-      tangents that are not zero.
+    Returns: (value, derivative), with `has_aux` (value, derivative, auxiliary data). The derivative
+      takes one tangent for each argument. Its attribute `out_nzs` states which results can have
+      nonzero tangents.
 
     Raises:
-      ValueError: if `in_nzs` is not such a tree.
+      ValueError: if `in_nzs` is not such a pytree.
 
     Example:
       >>> y, slope = jax.linearize(lambda x: x * x, 3.0)
@@ -165,7 +168,7 @@ def linearize(
         None if in_nzs is None else spread("the in_nzs argument of jax.linearize", in_nzs, tree)
     )
     info = debug_info(fun, "linearize")
-    # As for `jvp`: arrays of integers stay NumPy's.
+    # As in `jvp`, integer arrays stay NumPy arrays.
     values = [
         as_value(x) if isinstance(x, np.ndarray) and has_tangent(get_aval(x)) else x for x in leaves
     ]
@@ -194,7 +197,7 @@ def linearize(
 
 
 def _check_linear_tangent(primal: AbstractValue, got: AbstractValue) -> None:
-    """Raises ValueError unless a derivative at a primal of a type takes tangents of type `got`."""
+    """Raises ValueError unless a tangent of type `got` matches the type of `primal`."""
     wanted: Any = primal.to_tangent_aval()
     if _is_alike(got, wanted):
         return
@@ -207,13 +210,13 @@ def _check_linear_tangent(primal: AbstractValue, got: AbstractValue) -> None:
 
 
 def _is_alike(got: AbstractValue, wanted: AbstractValue) -> bool:
-    """Returns whether types are equal but for weakness, and vary along the same axes."""
+    """Returns whether two types are equal up to weak types and vary along the same axes."""
     is_same = got.shape == wanted.shape and got.dtype == wanted.dtype
     return is_same and got.is_ref == wanted.is_ref and not varies_otherwise(got, wanted)
 
 
 def apply_linear(linear: Linear, consts: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-    """Returns the derivative, with the values `consts` of its residuals, applied to flat tangents."""
+    """Applies the derivative, with residuals `consts`, to flat tangents."""
     nonzero_tangents = [t for t, nz in zip(tangents, linear.nonzero_in, strict=True) if nz]
     outs = iter(eval_jaxpr(linear.jaxpr, consts, *nonzero_tangents))
     return [
@@ -234,28 +237,32 @@ def vjp(
     saveable_args: Flags = True,
     in_nzs: Flags | None = None,
 ) -> tuple[PyTree, ...]:
-    """Computes `fun` at `primals`, and a function from cotangents of the result to those of `primals`.
+    """Computes `fun` at `primals`, and returns its pullback (reverse-mode differentiation).
+
+    The pullback maps a cotangent of the result to the cotangents of `primals`.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      *primals: its arguments.
-      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
-      reduce_axes: must be empty; JAX has given it up.
-      saveable_args: a tree of booleans, a prefix of the arguments: where it is False, the pullback does
-        not hold the argument. Its `args_res` has `NotSaveable()` in the place of one that is needed,
-        which has to be put there before the pullback is called. Its nodes need only have as many
-        children as those of the arguments: tuples will do.
-      in_nzs: likewise: where it is False, tangents are zero, and so are cotangents. All are True by
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      *primals: the arguments at which to differentiate.
+      has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
+        differentiated.
+      reduce_axes: must be empty; JAX no longer supports it.
+      saveable_args: a pytree of booleans, a prefix of the arguments: where it is False, the
+        pullback does not hold the argument. If the backward pass needs it, `args_res` has a
+        `NotSaveable()` in its place, which must be replaced by the value before the pullback is
+        called. Only the number of children of its nodes has to match the arguments, not their type,
+        so tuples will do.
+      in_nzs: likewise; where it is False, tangents and cotangents are zero. All are True by
         default.
 
-    Returns: (value, pullback), and what is not differentiated with `has_aux`. The pullback takes a
-      cotangent of the structure of the value and returns a tuple, one entry per argument. It is a
-      pytree, whose leaves are the values that it needs. Its attribute `out_nzs` says which results can
-      have tangents that are not zero.
+    Returns: (value, pullback), with `has_aux` (value, pullback, auxiliary data). The pullback takes
+      a cotangent of the structure of the value and returns a tuple with one entry per argument. It
+      is a pytree whose leaves are the residuals. Its attribute `out_nzs` states which results can
+      have nonzero tangents.
 
     Raises:
       TypeError: if an argument is not a pytree of arrays.
-      ValueError: if `saveable_args` or `in_nzs` is not such a tree.
+      ValueError: if `saveable_args` or `in_nzs` is not such a pytree.
 
     Example:
       >>> y, pullback = jax.vjp(jnp.dot, jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0]))
@@ -289,7 +296,7 @@ def check_operands(leaves: Sequence[Any], name: str) -> None:
 
 
 def refuse_reduce_axes(name: str, reduce_axes: Sequence[AxisName]) -> None:
-    """Raises NotImplementedError if `reduce_axes`, which JAX no longer has, is given."""
+    """Raises NotImplementedError if `reduce_axes`, which JAX no longer supports, is not empty."""
     if tuple(reduce_axes):
         raise NotImplementedError(
             f"{name}: the argument reduce_axes is deprecated, and must be empty"
@@ -311,7 +318,7 @@ def _check_can_be_linear(
 
 
 def _check_linear_cotangent(output: AbstractValue, got: AbstractValue) -> None:
-    """Raises TypeError unless a transpose takes cotangents of type `got` for such an output."""
+    """Raises TypeError unless a cotangent of type `got` matches the type of `output`."""
     assert isinstance(output, ShapedArray)
     if _is_alike(got, output):
         return
@@ -329,11 +336,12 @@ def linear_transpose(
     """Returns the transpose of the linear function `fun`, a function of cotangents.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      *primals: its arguments, or their types (`ShapeDtypeStruct`).
-      reduce_axes: must be empty; JAX has given it up.
+      fun: a linear function of pytrees of arrays that returns a pytree of arrays.
+      *primals: example arguments, or their types (`ShapeDtypeStruct`); only their types are used.
+      reduce_axes: must be empty; JAX no longer supports it.
 
-    Returns: a function of a cotangent of the result that returns a tuple of cotangents of arguments.
+    Returns: a function that takes a cotangent of the result and returns a tuple of cotangents of
+      the arguments.
 
     Raises:
       TypeError: if arguments and results are neither all inexact nor all integers.
@@ -348,7 +356,7 @@ def linear_transpose(
     leaves, tree = pytrees.tree_flatten(primals)
     avals = [abstractify(x) for x in leaves]
     flat = flat_function(fun, tree)
-    # What does not depend on the arguments need not be linear in anything: it is computed now.
+    # What does not depend on the arguments need not be linear, and is computed at once.
     jaxpr, out_avals, consts = trace_unknowns(flat, avals, debug_info(fun, "linear_transpose"))
     out_tree = flat.out_tree
     _check_can_be_linear(avals, out_avals)

@@ -1,8 +1,8 @@
-"""Explains in the log, at level WARNING, why a jitted function is traced again; off by default.
+"""Logs, at level WARNING, why a jitted function is traced again; off by default.
 
-The option is `jax_explain_cache_misses`. A trace is found by (static arguments, structure, types,
-settings, named axes). Of a call that finds none the log says which of these parts differ from those of
-the trace that is nearest, and of these the latest.
+The option is `jax_explain_cache_misses`. The key of a trace consists of static arguments, pytree
+structure, types, settings and named axes. On a cache miss, the log names the components that differ
+from the key of the nearest trace; if several are equally near, from the latest of these.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from jitney.core.avals import AbstractValue
 
-Key = tuple[Any, ...]  # static arguments, structure, types, number of the settings, named axes
+Key = tuple[Any, ...]  # static arguments, structure, types, epoch of the settings, named axes
 
 _log = logging.getLogger(__name__)
 
-# Functions that were explained, by their code: made anew in a loop, they share it. Then by its file,
-# which code is compared without.
+# Functions already explained, by code object: functions made anew in a loop share it. Within that
+# by file, since the comparison of code objects ignores the file.
 _functions: weakref.WeakKeyDictionary[CodeType, dict[str, weakref.ref[Callable[..., Any]]]] = (
     weakref.WeakKeyDictionary()
 )
@@ -41,11 +41,11 @@ def explain(
     """Logs why `fun` is traced.
 
     Args:
-      fun: the function of the user; functions of this package are left out.
-      key: of the call.
-      known: keys of the traces that there are, oldest first.
-      names: of the flat arguments.
-      static_name: gives the name of a static argument by what stands for it in keys.
+      fun: the user's function; functions of this package are skipped.
+      key: the key of the call.
+      known: the keys of existing traces, oldest first.
+      names: names of the flat arguments.
+      static_name: returns the name of a static argument from its position or keyword in the key.
     """
     code = getattr(fun, "__code__", None)
     if code is not None and source_info.is_internal(code):
@@ -60,12 +60,12 @@ def explain(
 
 
 def nearest(key: Key, known: Sequence[Key]) -> Key:
-    """Returns the key among `known`, oldest first, that has most in common with `key`."""
+    """Returns the key among `known` (oldest first) that has most in common with `key`."""
     return min(reversed(known), key=lambda other: _distance(key, other))
 
 
 def _distance(key: Key, other: Key) -> tuple[int, int]:
-    """Returns how many parts differ, and, of equal structures, how many types."""
+    """Returns how many components differ, and, if the structures are equal, how many types."""
     parts = sum([a != b for a, b in zip(key, other, strict=True)])
     types = sum([a != b for a, b in zip(key[2], other[2], strict=False)])
     return parts, types
@@ -92,7 +92,7 @@ def _of_new_function(fun: Callable[..., Any], code: CodeType | None) -> Iterator
 def reasons(
     key: Key, other: Key, names: Sequence[str], static_name: Callable[[int | str], str]
 ) -> Iterator[str]:
-    """What is different in two calls, a line for each part, names being those of the arguments."""
+    """Yields one line for each component in which two calls differ."""
     static, tree, avals, epoch, axes = key
     other_static, other_tree, other_avals, other_epoch, other_axes = other
     if static != other_static:

@@ -1,4 +1,4 @@
-"""Forgetting what was traced and compiled."""
+"""Clearing the caches of traced and compiled programs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from jitney.core import caches
 
 
 def clear_caches() -> None:
-    """Forgets all that is kept for later calls: traces, executables, types, kernels.
+    """Clears all in-memory caches: traces, executables, types and kernels.
 
-    The next calls trace and compile anew. Programs on disk stay. See `jitney.core.caches`.
+    Later calls trace and compile anew. Programs cached on disk stay. See `jitney.core.caches`.
 
     Example:
       >>> f = jax.jit(lambda x: x + 1)

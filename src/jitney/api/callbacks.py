@@ -1,5 +1,7 @@
-"""Python functions called from programs: `pure_callback`, `io_callback`, `debug.callback`,
-`debug.print`, `debug.log`."""
+"""Calls of Python functions from compiled programs.
+
+`pure_callback`, `io_callback`, `debug.callback`, `debug.print` and `debug.log`.
+"""
 
 from __future__ import annotations
 
@@ -79,25 +81,27 @@ def pure_callback(
     vmap_method: str | None = None,
     **kwargs: PyTree,
 ) -> PyTree:
-    """Calls `callback`, a function of arrays without side effects, from compiled code.
+    """Calls `callback`, a Python function of arrays without side effects, from compiled code.
 
-    It is called as often as its result is needed, perhaps never, perhaps more than once.
+    The number of calls is unspecified: none if the result is unused, possibly more than one.
 
     Args:
-      callback: takes arrays; returns what `result_shape_dtypes` says.
+      callback: takes arrays, and returns arrays of the structure, shapes and dtypes of
+        `result_shape_dtypes`.
       result_shape_dtypes: a pytree of objects with `shape` and `dtype`.
       *args: pytrees of arrays.
-      sharding: where it runs; there is one device.
-      vmap_method: what `vmap` does. "sequential": one call for each index. "expand_dims",
-        "broadcast_all": one call on operands with an extra leading axis, of size 1 or repeated
-        where an operand has none; "legacy_vectorized" leaves these alone. None: an error.
+      sharding: accepted for compatibility; it has no effect.
+      vmap_method: the behavior under `vmap`. "sequential": one call for each index. "expand_dims"
+        and "broadcast_all": one call on operands with an extra leading axis, which has size 1 or is
+        broadcast, respectively, for unmapped operands. "legacy_vectorized" passes unmapped operands
+        unchanged. None: `vmap` raises an error.
       **kwargs: pytrees of arrays.
 
     Returns: arrays in the structure of `result_shape_dtypes`.
 
     Raises:
-      JaxRuntimeError: if the callback raises, or returns something else than it should.
-      ValueError: if there is no such method.
+      JaxRuntimeError: if the callback raises, or its result does not match `result_shape_dtypes`.
+      ValueError: if `vmap_method` is unknown.
 
     Example:
       >>> import numpy as np
@@ -125,22 +129,24 @@ def io_callback(
     ordered: bool = False,
     **kwargs: PyTree,
 ) -> PyTree:
-    """Calls `callback`, a function of arrays with side effects, from compiled code.
+    """Calls `callback`, a Python function of arrays with side effects, from compiled code.
 
-    It is called exactly once each time the program comes there.
+    It is called exactly once each time the program reaches it.
 
     Args:
-      callback: takes arrays; returns what `result_shape_dtypes` says.
+      callback: takes arrays, and returns arrays of the structure, shapes and dtypes of
+        `result_shape_dtypes`.
       result_shape_dtypes: a pytree of objects with `shape` and `dtype`, or None.
       *args: pytrees of arrays.
-      sharding: where it runs; there is one device.
-      ordered: whether calls keep the order of the program; `vmap` refuses them then.
+      sharding: accepted for compatibility; it has no effect.
+      ordered: whether calls keep the order of the program; `vmap` raises an error for ordered
+        callbacks.
       **kwargs: pytrees of arrays.
 
     Returns: arrays in the structure of `result_shape_dtypes`.
 
     Raises:
-      JaxRuntimeError: if the callback raises, or returns something else than it should.
+      JaxRuntimeError: if the callback raises, or its result does not match `result_shape_dtypes`.
     """
     leaves, params, tree = _bind("io_callback", callback, result_shape_dtypes, args, kwargs)
     outs = io_callback_p.bind(*leaves, **params, ordered=ordered)
@@ -178,14 +184,16 @@ def debug_callback(
 ) -> Callable[..., None] | None:
     """Calls callback(*args, **kwargs) for its side effects whenever the program reaches it.
 
-    Transformations leave the call in place: `grad` calls it on the values, `vmap` for each index.
+    Transformations leave the call in place: under `grad` it receives the primal values, under
+    `vmap` it is called once for each index.
 
     Args:
-      callback: takes arrays, and leaves that are not arrays as they are; its result is ignored.
-        Without it: a function that takes it and its arguments.
+      callback: receives the array leaves as arrays and all other leaves unchanged; its result is
+        ignored. If omitted, a function is returned that takes the callback and its arguments.
       *args: pytrees.
       ordered: whether calls keep the order of the program.
-      partitioned: whether each device calls it; there is one.
+      partitioned: whether each device calls it on its shards, instead of one call on the global
+        arrays.
       **kwargs: pytrees.
     """
 
@@ -214,7 +222,7 @@ def debug_callback(
 
 
 class _FormatChecker(string.Formatter):
-    """Formats nothing; finds arguments that a format string does not use."""
+    """A formatter that only finds the arguments that a format string does not use."""
 
     def format_field(self, value: object, format_spec: str) -> str:
         return ""
@@ -241,7 +249,7 @@ _checker = _FormatChecker()
 
 
 def _record() -> logging.LogRecord:
-    """Returns a log record of the user's line that is under way."""
+    """Returns a log record that points to the line of user code being executed."""
     place = source_info.current()
     code = place.code
     filename = "unknown" if code is None else code.co_filename
@@ -259,20 +267,21 @@ def debug_print(
     _use_logging: bool = False,
     **kwargs: PyTree,
 ) -> Callable[..., None] | None:
-    """Prints fmt.format(*args, **kwargs), each time the program comes there.
+    """Prints fmt.format(*args, **kwargs) each time the program reaches it.
 
     Args:
-      fmt: a format string; no f-string, which would show tracers. Without it: a function that takes
-        it and its arguments.
-      *args: pytrees, of arrays or anything else.
+      fmt: a format string. Do not use an f-string: it is formatted while the function is traced,
+        and shows tracers. If omitted, a function is returned that takes the format string and its
+        arguments.
+      *args: pytrees of arrays or of any other objects.
       ordered: whether prints keep the order of the program.
-      partitioned: whether each device prints; there is one.
-      skip_format_check: whether arguments that `fmt` does not use are allowed.
+      partitioned: whether each device prints its shards, instead of printing global arrays once.
+      skip_format_check: whether to allow arguments that `fmt` does not use.
       **kwargs: pytrees, likewise.
 
     Raises:
-      IndexError, KeyError: if `fmt` uses an argument that is not there.
-      ValueError: if it does not use one.
+      IndexError, KeyError: if `fmt` refers to an argument that was not passed.
+      ValueError: if `fmt` does not use an argument.
     """
     record = _record() if _use_logging else None
 
@@ -311,7 +320,7 @@ def debug_log(
     _use_logging: bool = True,
     **kwargs: PyTree,
 ) -> Callable[..., None] | None:
-    """Logs like `debug_print`, at level INFO with the line that called it."""
+    """Logs like `debug_print`, at level INFO, attributed to the calling line."""
     return debug_print(
         fmt,
         *args,

@@ -1,4 +1,4 @@
-"""`checkpoint`: functions whose derivatives compute values again instead of keeping them."""
+"""`checkpoint`: functions whose derivatives recompute intermediate values, to save memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REMOVED: Any = object()
 
 
 class _CheckpointCall(JitCall):
-    """Tracing of a function for `checkpoint`."""
+    """The tracing of a function for `checkpoint`."""
 
     traced_for = "checkpoint / remat"
 
@@ -47,22 +47,25 @@ def checkpoint(
     static_argnames: str | Iterable[str] = (),
     concrete: object = _REMOVED,
 ) -> Callable[P, R]:
-    """Returns `fun`, whose derivatives store only its operands and recompute the rest, to save memory.
+    """Returns `fun` with derivatives that store only its operands and recompute the rest.
+
+    This trades computing time for memory.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      prevent_cse: whether the compiler is kept from recognising that values are computed twice. A
-        tuple says so for each argument; within it, pytrees for parts of arguments.
-      policy: which values are saved anyway; see `jax.checkpoint_policies`.
-      static_argnums: positions of arguments that `fun` gets as they are, such as flags that decide
-        which operations it does. Those without a hash are closed over: each call is traced anew.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      prevent_cse: whether to keep the compiler from merging the recomputation with the original
+        computation. A tuple has one entry for each argument; an entry may be a pytree of booleans,
+        a prefix of the argument.
+      policy: selects values that are saved nevertheless; see `jax.checkpoint_policies`.
+      static_argnums: positions of arguments that are passed to `fun` untraced, such as flags that
+        decide which operations it does. If one is not hashable, each call traces `fun` anew.
       static_argnames: names of such arguments.
-      concrete: must not be given.
+      concrete: removed from JAX; must not be given.
 
-    Returns: a function of the same arguments and with the same results.
+    Returns: a function with the same arguments and results.
 
     Raises:
-      TypeError: if `concrete` is given: it does not exist any more.
+      TypeError: if `concrete` is given.
 
     Example:
       >>> jax.grad(jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))))(0.0)
@@ -106,7 +109,7 @@ def checkpoint(
 
 
 class _Unhashed:
-    """A static argument that no program is found again by."""
+    """A static argument without a hash, under which no traced program is cached."""
 
     __slots__ = ("value",)
 
@@ -123,7 +126,7 @@ def _has_hash(values: Sequence[object]) -> bool:
 
 
 def _of_unhashed(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns `fun` as a function of static arguments that are `_Unhashed`; another one each time."""
+    """Wraps `fun` to take static arguments as `_Unhashed`; each call returns a new function."""
 
     def value_of(x: PyTree) -> Any:
         return x.value if type(x) is _Unhashed else x
@@ -140,7 +143,7 @@ def _flags_of_leaves(
 ) -> tuple[bool, ...]:
     """Returns a flag for each leaf of the arguments that are not static.
 
-    `arg_flags` has one for each argument.
+    `arg_flags` has one entry for each argument.
 
     Raises:
       TypeError: if `arg_flags` is not a sequence.
@@ -160,7 +163,7 @@ def _flags_of_leaves(
     if by_name and remaining:
         named.update(zip(names, remaining, strict=True))
     elif remaining:
-        first = tuple(arg_flags)  # too many: the error names the number of arguments
+        first = tuple(arg_flags)  # too many: the error states the number of arguments
     flags = pytrees.broadcast_prefix((first, named), (tuple(dynamic), by_name))
     return tuple([bool(flag) for flag in flags])
 
@@ -172,11 +175,11 @@ _HINT = (
 
 
 def checkpoint_name(x: PyTree, name: str) -> PyTree:
-    """Gives `x` (a pytree) a name that policies of `checkpoint` refer to."""
+    """Names the values in the pytree `x`, so that `checkpoint` policies can refer to them."""
     return pytrees.tree_map(lambda leaf: name_p.bind(leaf, name=name), x)
 
 
-checkpoint_name_fwd = checkpoint_name  # JAX's rule for its own derivative: it is the same
+checkpoint_name_fwd = checkpoint_name  # JAX exports this as the JVP rule; it is the same function
 
 
 # --- what is kept ---------------------------------------------------------------------------------
@@ -185,7 +188,7 @@ checkpoint_name_fwd = checkpoint_name  # JAX's rule for its own derivative: it i
 def saved_residuals(
     f: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree
 ) -> list[tuple[Any, str]]:
-    """Returns types and origins of the values that the derivative of `f` at these arguments stores."""
+    """Returns the types and origins of the residuals that the derivative of `f` stores."""
     leaves, tree = pytrees.tree_flatten((args, kwargs))
     paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
     call = make_call(f, asked_by="saved_residuals")
@@ -248,7 +251,7 @@ def _origin(eqn: JaxprEqn, var: Var, named: dict[Var, JaxprEqn]) -> str:
 
 
 def print_saved_residuals(f: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree) -> None:
-    """Prints `saved_residuals`, one to a line."""
+    """Prints the result of `saved_residuals`, one residual per line."""
     for aval, what in saved_residuals(f, *args, **kwargs):
         print(f"{aval.str_short(short_dtypes=True)} {what}")
 

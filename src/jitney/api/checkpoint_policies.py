@@ -1,7 +1,7 @@
-"""`jax.checkpoint_policies`: which values `checkpoint` keeps for the derivative.
+"""`jax.checkpoint_policies`: which values `checkpoint` saves for the derivative.
 
-A policy is given a primitive, the types of its operands and its parameters; true means that the
-results may be kept.
+A policy is called with a primitive, the types of its operands and its parameters; it returns true
+if the results may be saved.
 """
 
 from __future__ import annotations
@@ -20,19 +20,22 @@ Policy = Callable[..., Any]
 
 
 class Offloadable(NamedTuple):
-    """A policy's answer: keep it in another memory. There is one memory here: it is kept."""
+    """A policy's request to keep a value in another memory.
+
+    CPUs have only one memory, so the value is simply saved.
+    """
 
     src: str
     dst: str
 
 
 def everything_saveable(*_: Any, **__: Any) -> bool:
-    """Keeps every value, as without `checkpoint`."""
+    """Saves every value, as without `checkpoint`."""
     return True
 
 
 def nothing_saveable(*_: Any, **__: Any) -> bool:
-    """Keeps operands alone."""
+    """Saves the operands of the checkpointed function only."""
     return False
 
 
@@ -45,12 +48,12 @@ def _has_batch(params: dict[str, Any]) -> bool:
 
 
 def dots_saveable(prim: Primitive, *_: Any, **__: Any) -> bool:
-    """Keeps results of contractions, of which recomputation is expensive."""
+    """Saves the results of contractions, which are expensive to recompute."""
     return prim.name in _CONTRACTIONS
 
 
 def dots_with_no_batch_dims_saveable(prim: Primitive, *_: Any, **params: Any) -> bool:
-    """Keeps results of contractions without batch dimensions."""
+    """Saves the results of contractions without batch dimensions."""
     return prim.name in _CONTRACTIONS and not _has_batch(params)
 
 
@@ -59,7 +62,7 @@ def _name(prim: Primitive, params: dict[str, Any]) -> str | None:
 
 
 def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
-    """Keeps values of these names alone."""
+    """Returns a policy that saves only values with one of these names."""
     names = frozenset(names_which_can_be_saved)
 
     def policy(prim: Primitive, *_: Any, **params: Any) -> bool:
@@ -69,7 +72,7 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
-    """Keeps values of any name, but these."""
+    """Returns a policy that saves all named values except those with these names."""
     names = frozenset(names_not_to_save)
 
     def policy(prim: Primitive, *_: Any, **params: Any) -> bool:
@@ -80,7 +83,7 @@ def save_any_names_but_these(*names_not_to_save: str) -> Policy:
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
-    """Keeps every value that does not have one of these names."""
+    """Returns a policy that saves every value, named or not, except those with these names."""
     names = frozenset(names_not_to_save)
 
     def policy(prim: Primitive, *_: Any, **params: Any) -> bool:
@@ -90,7 +93,7 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Keeps what either policy keeps."""
+    """Returns a policy that saves what either policy saves."""
 
     def policy(prim: Primitive, *args: AbstractValue, **params: Any) -> Any:
         return policy_1(prim, *args, **params) or policy_2(prim, *args, **params)
@@ -99,7 +102,7 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
-    """Offloads results of contractions without batch dimensions."""
+    """Returns a policy that offloads the results of contractions without batch dimensions."""
 
     def policy(prim: Primitive, *args: AbstractValue, **params: Any) -> Any:
         if dots_with_no_batch_dims_saveable(prim, *args, **params):
@@ -116,7 +119,7 @@ def save_and_offload_only_these_names(
     offload_src: str,
     offload_dst: str,
 ) -> Policy:
-    """Keeps values of some names, offloads values of others.
+    """Returns a policy that saves values with some names, and offloads values with others.
 
     Raises:
       ValueError: if a name is in both lists.

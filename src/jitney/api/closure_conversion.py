@@ -1,7 +1,7 @@
-"""Closure conversion of traced functions: what a function closes over becomes arguments.
+"""Closure conversion of traced functions: captured values become arguments.
 
-`Traced.closure_convert` and `Traced.with_consts_as_arg` are made of these. What a function closes over
-are the constants of its program and values of enclosing traces, in this order.
+`Traced.closure_convert` and `Traced.with_consts_as_arg` are built on these functions. The captured
+values are the constants of the program, followed by values of enclosing traces.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from jitney.api.traced_program import TracedProgram
     from jitney.core.typing import PyTree
 
-# Parameters of `jit` that have an entry for each operand -> the entry of an operand that is added.
+# Parameters of `jit` with one entry per operand -> the entry for an added operand.
 _OF_OPERANDS: dict[str, object] = {
     "in_shardings": UNSPECIFIED, "in_layouts": None, "donated_invars": False,
 }  # fmt: skip
 
 
 def closed_over(program: TracedProgram) -> list[Any]:
-    """Returns the values that the function closes over."""
+    """Returns the values that the function captures."""
     return [*program.closed.consts, *program.outer_tracers]
 
 
 def converted_function(program: TracedProgram, in_tree: pytrees.PyTreeDef) -> Callable[..., Any]:
-    """Returns `fun(consts, *args, **kwargs)`: the program with all that it closes over as arguments.
+    """Returns `fun(consts, *args, **kwargs)`: the program with all captured values as arguments.
 
     Args:
-      program: of the function.
+      program: the traced function.
       in_tree: structure of (args, kwargs).
     """
     jaxpr = constants_as_operands(program.closed.jaxpr)
@@ -52,7 +52,7 @@ def converted_function(program: TracedProgram, in_tree: pytrees.PyTreeDef) -> Ca
 
 
 def with_values_as_operands(program: TracedProgram) -> TracedProgram:
-    """Returns the program whose first operands are what the function closes over; none is donated."""
+    """Returns the program with the captured values as leading operands, none of them donated."""
     consts = len(program.closed.consts)
     params = {
         name: (added,) * consts + tuple(program.params[name])

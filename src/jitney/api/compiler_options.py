@@ -1,4 +1,4 @@
-"""Options for XLA, which programs written for JAX may give: their names are checked, nothing more."""
+"""XLA's compiler options, accepted for compatibility: only their names are checked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jitney.core.errors import JaxRuntimeError
 
 
 class CompilerEffortLevel(enum.Enum):
-    """How much work XLA puts into a program: what programs for JAX give as an option. See above."""
+    """How much effort XLA spends on a program; accepted for compatibility, without effect."""
 
     UNKNOWN = 0
     O0 = 9
@@ -18,7 +18,7 @@ class CompilerEffortLevel(enum.Enum):
     O3 = 39
 
 
-# Beside XLA's flags, which begin with "xla_": those of a compilation.
+# Options of a compilation, besides XLA's flags, which begin with "xla_".
 _NAMES = frozenset(
     "auto_spmd_partitioning_mesh_ids auto_spmd_partitioning_mesh_shape exec_time_optimization_effort "
     "fdo_profile device_memory_size memory_fitting_effort memory_fitting_level num_partitions "
@@ -28,7 +28,7 @@ _NAMES = frozenset(
 
 
 def check_compiler_options(names: Iterable[str] | None) -> None:
-    """Raises JaxRuntimeError for options that XLA does not have; all others mean nothing here."""
+    """Raises JaxRuntimeError for options that XLA does not have; all others have no effect."""
     for name in names or ():
         if not name.startswith("xla_") and name not in _NAMES:
             raise JaxRuntimeError(

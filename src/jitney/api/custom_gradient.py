@@ -1,4 +1,4 @@
-"""Derivatives given in other ways: `custom_gradient`, `closure_convert`, `linear_call`."""
+"""Other ways to define derivatives: `custom_gradient`, `closure_convert`, `linear_call`."""
 
 from __future__ import annotations
 
@@ -53,26 +53,27 @@ def custom_gradient(
     remat: bool = False,
     with_accums: PyTree = None,
 ) -> Any:
-    """Decorates a function that returns its result and its reverse-mode derivative.
+    """Decorates a function that returns its result together with its backward rule.
 
     Args:
-      fun: returns (result, rule); `rule` takes the cotangent of the result and returns those of the
-        arguments: a tuple, or the cotangent itself of a single argument. If it is left out, a decorator
-        is returned.
-      with_logs: whether `rule` returns (cotangents, entries of the log of the backward pass): a dict or
-        None, as of `custom_vjp.defvjp_with_logs`.
-      remat: whether `fun` returns a function in place of `rule`, of the arguments of `fun`, which
-        returns (result, rule), as of `custom_vjp.defremat`.
-      with_accums: if it is given, `rule` takes accumulators after the cotangent, one for each leaf of
-        the arguments, in their structure, and returns None or entries of the log, as of
-        `custom_vjp.defvjp_with_accums`. `with_accums` says of which kind they are: `ValAccum` or
-        `RefAccum` of `jax.experimental.hijax` for each leaf, in the structure of the tuple of arguments
-        or of a prefix of it. Arguments that are not differentiated have a `NullAccum`.
+      fun: returns (result, rule); `rule` takes the cotangent of the result and returns the
+        cotangents of the arguments: a tuple, or for a single argument the cotangent itself. If
+        omitted, a decorator is returned.
+      with_logs: whether `rule` returns (cotangents, log entries of the backward pass); the entries
+        are a dict or None, as for `custom_vjp.defvjp_with_logs`.
+      remat: whether `fun` returns, in place of `rule`, a function of the arguments of `fun` that
+        returns (result, rule), as for `custom_vjp.defremat`.
+      with_accums: if given, `rule` takes accumulators after the cotangent, one for each leaf of the
+        arguments, in their structure, and returns None or log entries, as for
+        `custom_vjp.defvjp_with_accums`. `with_accums` states the kind of each accumulator:
+        `ValAccum` or `RefAccum` of `jax.experimental.hijax` for each leaf, in the structure of the
+        tuple of arguments or of a prefix of it. Arguments that are not differentiated get a
+        `NullAccum`.
 
     Returns: a function of the same arguments that returns the result.
 
     Raises:
-      NotImplementedError: if `remat` and `with_accums` are given.
+      NotImplementedError: if both `remat` and `with_accums` are given.
 
     Example:
       >>> @jax.custom_gradient
@@ -132,7 +133,7 @@ def _logged_cotangents(rule: TracedRule, cts: PyTree) -> Any:
 
 
 def _logging(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """`fun`, which returns (result, rule), with a rule that checks what the user's returns."""
+    """Wraps `fun`, which returns (result, rule), so that the results of the rule are checked."""
     name = fun_name(fun)
 
     def checked(*args: PyTree, **kwargs: PyTree) -> Any:
@@ -153,7 +154,7 @@ def _logging(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _set_rematerializing(function: custom_vjp, fun: Callable[..., Any], with_logs: bool) -> None:
-    """Sets rules of `fun`, which returns (result, function that returns (result, rule))."""
+    """Sets the rules for `fun`, which returns (result, function that returns (result, rule))."""
 
     def fwd(*args: PyTree) -> Any:
         ans, rem = fun(*args)
@@ -171,7 +172,7 @@ def _set_rematerializing(function: custom_vjp, fun: Callable[..., Any], with_log
 
 
 def _set_accumulating(function: custom_vjp, fun: Callable[..., Any], declared: PyTree) -> None:
-    """Sets rules of `fun`, which returns (result, rule that is given accumulators)."""
+    """Sets the rules for `fun`, which returns (result, rule that takes accumulators)."""
     name = fun_name(fun)
 
     def fwd(*args: PyTree) -> Any:
@@ -193,14 +194,14 @@ def _set_accumulating(function: custom_vjp, fun: Callable[..., Any], declared: P
 def closure_convert(
     fun: Callable[..., PyTree], *example_args: PyTree
 ) -> tuple[Callable[..., PyTree], list[Any]]:
-    """`fun` with the traced values that it closes over as arguments.
+    """Converts traced values that `fun` captures into explicit arguments.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      *example_args: arguments that say for which types; nothing is computed.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      *example_args: example arguments; only their types are used, and nothing is computed.
 
-    Returns: (a function of the arguments and the values; the values). Values that nothing can be
-      differentiated by stay closed over.
+    Returns: (function of the arguments and the captured values, list of the captured values).
+      Values with respect to which nothing can be differentiated stay captured.
 
     Example:
       >>> def f(a):
@@ -314,13 +315,14 @@ def linear_call(
     residual_args: PyTree,
     linear_args: PyTree,
 ) -> PyTree:
-    """fun(residual_args, linear_args), where `fun_transpose` is its transpose.
+    """Computes fun(residual_args, linear_args), with `fun_transpose` as the transpose of `fun`.
 
     Args:
-      fun: linear in its second argument.
-      fun_transpose: (residual_args, cotangent of the result) -> cotangent of `linear_args`.
-      residual_args: pytree of what both functions need.
-      linear_args: pytree of arrays.
+      fun: a function that is linear in its second argument.
+      fun_transpose: maps (residual_args, cotangent of the result) to the cotangent of
+        `linear_args`.
+      residual_args: a pytree of arrays that both functions need.
+      linear_args: a pytree of arrays.
 
     Returns: a pytree of arrays, the result of `fun`.
     """
@@ -359,7 +361,7 @@ def linear_call(
 
 
 def zero_from_primal(val: PyTree, symbolic_zeros: bool = False) -> PyTree:
-    """Returns the zero cotangent of each leaf of a pytree of values: an array, or a symbolic zero."""
+    """Returns the zero cotangent, an array or a symbolic zero, of each leaf of a pytree."""
 
     def zero(x: ArrayLike) -> Any:
         aval = get_aval(x).to_cotangent_aval()
@@ -369,7 +371,7 @@ def zero_from_primal(val: PyTree, symbolic_zeros: bool = False) -> PyTree:
 
 
 def custom_vjp_primal_tree_values(tree: PyTree) -> PyTree:
-    """Returns a pytree of `CustomVJPPrimal`s as the pytree of their values."""
+    """Replaces each `CustomVJPPrimal` in a pytree by its value."""
     from jitney.api.custom_vjp import CustomVJPPrimal
 
     def value(leaf: PyTree) -> Any:

@@ -1,4 +1,4 @@
-"""`custom_jvp`: functions with a forward derivative of their own."""
+"""`custom_jvp`: functions with custom forward-mode derivatives."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class custom_jvp(Generic[P, R]):  # the API's name
+class custom_jvp(Generic[P, R]):  # lower-case, as in JAX's API
     """A function whose derivative is given by `defjvp` instead of by its operations.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      nondiff_argnums: positions of arguments that the rule gets first, as they are.
-      nondiff_argnames: names of others.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      nondiff_argnums: positions of arguments that are not differentiated; the rule receives them
+        first, unchanged.
+      nondiff_argnames: names of further such arguments.
 
     Example:
       >>> @jax.custom_jvp
@@ -61,19 +62,19 @@ class custom_jvp(Generic[P, R]):  # the API's name
         self.fun: Callable[..., R] = fun
         self._nondiff = NondiffArguments(fun, nondiff_argnums, nondiff_argnames)
         self.nondiff_argnums = self._nondiff.positions
-        self.shares_program = False  # whether equations of equal types hold one program
+        self.shares_program = False  # whether equations of equal types share one program
         self._call = self._nondiff.call
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
-        """Sets the rule: (primals, tangents) -> (primals out, tangents out); returns it."""
+        """Sets the JVP rule, (primals, tangents) -> (primals out, tangents out), and returns it."""
         self.jvp = jvp
         self.symbolic_zeros = symbolic_zeros
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Sets the rule as one function per argument: (tangent, primal out, *primals) -> tangent.
+        """Sets the JVP rule, one function per argument: (tangent, primal out, *primals) -> tangent.
 
-        None stands for a derivative of zero.
+        None in place of a function stands for a zero derivative.
         """
         if self.nondiff_argnums:
             raise TypeError(
@@ -99,7 +100,7 @@ class custom_jvp(Generic[P, R]):  # the API's name
         return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Any:
-        """The rules of other kinds are those of the function inside, if it has such ones."""
+        """Returns a rule setter of the wrapped function, such as `def_vmap`, if it has that one."""
         return inner_rule(self, name)
 
     @api_boundary
@@ -115,7 +116,7 @@ class custom_jvp(Generic[P, R]):  # the API's name
         if trace is state.eval_trace:
             return owned_results(self.fun(*values))
         nondiff, diff_args = self._nondiff.split(values)
-        # Traced ones become operands, of which derivatives are dropped.
+        # Traced ones become operands, whose derivatives are dropped.
         lifted = {i: x for i, x in nondiff.items() if has_tracers(x)}
         leaves, in_tree = pytrees.tree_flatten((tuple(lifted.values()), tuple(diff_args)))
         fixed = {i: x for i, x in nondiff.items() if i not in lifted}
@@ -125,13 +126,13 @@ class custom_jvp(Generic[P, R]):  # the API's name
 
 
 class _Call:
-    """One call of a function, on flat values; a `CustomCall`.
+    """One call of a function on flat values; a `CustomCall`.
 
     Attributes:
       fixed: nondifferentiable arguments that are not operands, by position.
-      lifted: positions of those that are.
+      lifted: positions of the nondifferentiable arguments that are operands.
       in_tree: structure of (lifted arguments, differentiable ones).
-      out_tree: structure of the result, once the function or its rule has run.
+      out_tree: structure of the result, set once the function or its rule has run.
     """
 
     def __init__(
@@ -186,7 +187,7 @@ class _Call:
         )
 
     def _rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Returns the user's rule on flat values, its results checked."""
+        """Applies the user's rule to flat values, and checks its results."""
         rule, name = self.owner.jvp, self.owner._call.name
         assert rule is not None
         nondiff, args = self.arguments(primals)
@@ -215,7 +216,7 @@ def _is_zero(x: object) -> bool:
 
 
 def _checked(rule: Callable[..., Any], name: str, primal: ArrayLike, tangent: PyTree) -> Any:
-    """Returns a tangent that a rule returned, if it is of the type that belongs to the primal."""
+    """Returns a tangent from the user's rule after checking that its type matches the primal's."""
     wanted: Any = get_aval(primal).to_tangent_aval()
     if isinstance(tangent, SymbolicZero) or wanted.dtype == dtypes.float0:
         return Zero(wanted)

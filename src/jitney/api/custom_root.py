@@ -1,4 +1,4 @@
-"""`custom_root`: roots of functions, differentiated as such."""
+"""`custom_root`: root finding with implicit differentiation."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ def custom_root(
     tangent_solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree],
     has_aux: bool = False,
 ) -> PyTree:
-    """Finds a root of `f` by `solve`, and differentiates the root implicitly.
+    """Finds a root of `f` with `solve`; derivatives are computed by implicit differentiation.
 
     Args:
-      f: takes and returns pytrees like `initial_guess`; what it closes over may be differentiated by.
+      f: takes and returns pytrees like `initial_guess`; the result is differentiable with respect
+        to the values that `f` closes over.
       initial_guess: a pytree of arrays.
       solve: (f, initial_guess) -> root.
       tangent_solve: (linear function g, y) -> x with g(x) = y; used for derivatives.
-      has_aux: whether `solve` returns (root, anything else).
+      has_aux: whether `solve` returns (root, auxiliary data).
 
-    Returns: the root, or (root, what else `solve` returned).
+    Returns: the root, or (root, auxiliary data) with `has_aux`.
 
     Raises:
-      TypeError: if structures do not fit.
+      TypeError: if the structures of guess, root and residual do not match.
 
     Example:
       >>> def square_root(a):
@@ -67,7 +68,7 @@ def custom_root(
     def linear_solution(root: PyTree, y: PyTree, *values: PyTree) -> Any:
         return tangent_solve(linearize(lambda x: converted(x, *values), root)[1], y)
 
-    # What the solvers close over is handed to them, too; the root does not depend on it.
+    # Values that the solvers close over are passed to them, too; the root does not depend on them.
     closed_solution: Callable[..., Any] = solution
     search_values: Sequence[PyTree] = ()
     linear, linear_values = linear_solution, search_values
@@ -100,10 +101,10 @@ def custom_root(
 
 
 def _checked(name: str, x: PyTree, tree: PyTreeDef) -> Any:
-    """Return what function `name` has returned.
+    """Returns the result of the function `name` after checking its structure.
 
     Raises:
-      TypeError: if it has not the structure `tree`, that of the first guess.
+      TypeError: if its structure is not `tree`, that of the initial guess.
     """
     structure = pytrees.tree_structure(x)
     if structure != tree:

@@ -1,4 +1,4 @@
-"""`custom_vjp`: functions with a reverse derivative of their own."""
+"""`custom_vjp`: functions with custom reverse-mode derivatives."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ R = TypeVar("R")
 
 
 class CustomVJPPrimal:
-    """An argument of a forward function with `symbolic_zeros`: a value, and whether it is perturbed."""
+    """An argument of a forward rule with `symbolic_zeros`: a value and whether it is perturbed."""
 
     __slots__ = ("perturbed", "value")
 
@@ -53,19 +53,20 @@ class CustomVJPPrimal:
         self.perturbed = perturbed
 
 
-class custom_vjp(Generic[P, R]):  # the API's name
-    """A function whose reverse derivative is given by `defvjp` instead of by its operations.
+class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
+    """A function whose reverse-mode derivative is given by `defvjp` instead of by its operations.
 
-    The rules are a forward function, which takes the arguments and returns (result, residuals), and a
-    backward function, which takes (residuals, cotangent of the result) and returns a tuple of
-    cotangents, one for each argument. Methods of other names set rules that return or take more; what
-    their docstrings do not describe is as of `defvjp`.
+    The rules are a forward function, which takes the arguments and returns (result, residuals), and
+    a backward function, which takes (residuals, cotangent of the result) and returns a tuple of
+    cotangents, one for each argument. The other `def...` methods set rules that return or take
+    more; the arguments that their docstrings do not describe are those of `defvjp`.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      nondiff_argnums: positions of arguments that the forward function gets in their place, and the
-        backward function first, as they are. They must not be traced values.
-      nondiff_argnames: names of others.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      nondiff_argnums: positions of arguments that are not differentiated. The forward function
+        receives them in their original positions, the backward function receives them first. They
+        must not be tracers.
+      nondiff_argnames: names of further such arguments.
 
     Example:
       >>> @jax.custom_vjp
@@ -104,16 +105,17 @@ class custom_vjp(Generic[P, R]):  # the API's name
         optimize_remat: bool = False,
         generic_batching: bool = False,
     ) -> None:
-        """Sets the rules.
+        """Sets the forward and the backward rule.
 
         Args:
           fwd: the forward function.
           bwd: the backward function.
-          symbolic_zeros: whether `fwd` gets `CustomVJPPrimal`s and `bwd` symbolic zeros.
+          symbolic_zeros: whether `fwd` receives `CustomVJPPrimal`s and `bwd` symbolic zeros.
           optimize_remat: whether programs call the function itself in place of `fwd` where the
-            residuals are not needed, as `checkpoint` does at first. `fwd` may then be slower than
-            the function.
-          generic_batching: accepted: `vmap` of the function batches its rules.
+            residuals are not needed, as in the first forward pass of `checkpoint`. `fwd` may then
+            be slower than the function.
+          generic_batching: accepted for compatibility; `vmap` of the function always batches its
+            rules.
         """
         self.fwd, self.bwd = fwd, bwd
         self.symbolic_zeros = symbolic_zeros
@@ -128,13 +130,14 @@ class custom_vjp(Generic[P, R]):  # the API's name
         optimize_remat: bool = False,
         generic_batching: bool = False,
     ) -> None:
-        """Sets rules of which the backward function returns entries of a log as well.
+        """Sets rules whose backward function also returns log entries.
 
-        `with_logs` of what `jax.vjp` returns gives the log; derivatives that are not asked for it drop
-        it. The name of an entry must occur once in a backward pass.
+        Calling `with_logs` on the pullback that `jax.vjp` returns makes it return the log; other
+        derivatives drop it. Each name may occur only once in a backward pass.
 
         Args:
-          bwd: returns (tuple of cotangents, entries: a dict from names to pytrees of arrays, or None).
+          bwd: returns (tuple of cotangents, entries: a dict from names to pytrees of arrays, or
+            None).
 
         Example:
           >>> @jax.custom_vjp
@@ -159,14 +162,14 @@ class custom_vjp(Generic[P, R]):  # the API's name
         optimize_remat: bool = False,
         generic_batching: bool = False,
     ) -> None:
-        """Sets rules of which the backward function adds cotangents to accumulators.
+        """Sets rules whose backward function adds cotangents to accumulators.
 
         Args:
-          bwd: takes accumulators, too, one for each leaf of the arguments, in their structure: the
-            method `accum` adds a part of the cotangent. They are of `jax.experimental.hijax`: a
-            `ValAccum`, a `NullAccum` if the cotangent is not needed, or a `RefAccum` if the operand is
-            an argument for which `VJP.with_refs` has named a reference. Returns None, or entries of
-            the log, as of `defvjp_with_logs`.
+          bwd: also takes accumulators, one for each leaf of the arguments, in their structure;
+            their method `accum` adds a term to the cotangent. They are of `jax.experimental.hijax`:
+            a `ValAccum`, a `NullAccum` if the cotangent is not needed, or a `RefAccum` if the
+            operand is an argument for which a reference was passed to `VJP.with_refs`. Returns
+            None, or log entries as for `defvjp_with_logs`.
 
         Example:
           >>> @jax.custom_vjp
@@ -189,11 +192,16 @@ class custom_vjp(Generic[P, R]):  # the API's name
         bwd: Callable[..., Any],
         generic_batching: bool = False,
     ) -> None:
-        """Sets rules whose residuals are computed from others. Rules of `defvjp` precede them.
+        """Sets rules whose residuals are recomputed from saved ones.
+
+        If rules were set by `defvjp`, they are kept, and this call has no effect.
 
         Args:
-          fwd: returns the residuals that are kept.
-          rem: (these residuals, *arguments) -> (result, residuals that `bwd` takes).
+          fwd: returns (result, saved residuals).
+          rem: (saved residuals, *arguments) -> (result, residuals that `bwd` takes).
+          bwd: the backward function, as for `defvjp`.
+          generic_batching: accepted for compatibility; `vmap` of the function always batches its
+            rules.
         """
         self._defremat(fwd, rem, bwd, self.defvjp)
 
@@ -204,7 +212,7 @@ class custom_vjp(Generic[P, R]):  # the API's name
         bwd: Callable[..., Any],
         generic_batching: bool = False,
     ) -> None:
-        """Sets rules as `defremat` does, with the backward function of `defvjp_with_logs`."""
+        """Sets rules like `defremat`, with a backward function as for `defvjp_with_logs`."""
         self._defremat(fwd, rem, bwd, self.defvjp_with_logs)
 
     def _defremat(
@@ -227,7 +235,7 @@ class custom_vjp(Generic[P, R]):  # the API's name
         return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Any:
-        """The rules of other kinds are those of the function inside, if it has such ones."""
+        """Returns a rule setter of the wrapped function, such as `def_vmap`, if it has that one."""
         return inner_rule(self, name)
 
     @api_boundary
@@ -258,7 +266,7 @@ class custom_vjp(Generic[P, R]):  # the API's name
 
 
 class _Call:
-    """One call of a function, and the user's two functions, on flat values; a `CustomCall`."""
+    """One call of a function, with the user's two rules, on flat values; a `CustomCall`."""
 
     num_nondiff = 0
 
@@ -275,7 +283,7 @@ class _Call:
         self.bwd = FlatRule(self._bwd, owner.bwd.__name__)
 
     def merged(self, dynamic: Sequence[Any]) -> list[Any]:
-        """All arguments in their places."""
+        """Returns all arguments in their original positions."""
         return self.owner._nondiff.merged(self.static, dynamic)
 
     def rebind(self, leaves: Sequence[Any]) -> list[Any]:
@@ -322,7 +330,7 @@ class _Call:
         return self._fwd_at_once(primals, perturbed)
 
     def _fwd_as_operation(self, primals: Sequence[Any]) -> Any:
-        """`fwd` as one operation, which is the function itself where residuals are not read."""
+        """Binds `fwd` as one operation, which is the function itself where residuals are unused."""
         function, leaves = self.owner._nondiff.traced(
             self.static, {}, list(pytrees.tree_unflatten(self.in_tree, primals))
         )
@@ -376,9 +384,9 @@ class _Call:
     def _bwd(
         self, residuals: Sequence[Any], cts: Sequence[Any], accums: Sequence[GradAccum]
     ) -> Log:
-        """Adds the cotangents of the arguments to `accums`; returns what the user's rule logs."""
+        """Adds the cotangents of the arguments to `accums`; returns the log entries of the rule."""
         residual_tree = pytrees.tree_unflatten(self.res_tree, residuals)
-        # Users' functions call methods of arrays.
+        # User functions call methods of arrays.
         arrays = [x if isinstance(x, Zero) else _as_array(x) for x in cts]
         ct_tree = pytrees.tree_unflatten(self.out_tree, arrays)
         arguments = *self.static.values(), residual_tree, ct_tree
@@ -395,11 +403,11 @@ class _Call:
         return log
 
     def _rule(self) -> str:
-        """Returns the backward rule, for messages."""
+        """Returns how error messages name the backward rule."""
         return f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__}"
 
     def _parted(self, result: Any) -> tuple[Any, Log]:
-        """Returns (cotangents, log) of what the backward rule returns."""
+        """Splits the result of the backward rule into (cotangents, log)."""
         if not self.owner.with_logs:
             return result, {}
         if not isinstance(result, list | tuple) or len(result) != 2:
@@ -410,11 +418,11 @@ class _Call:
         return result[0], checked_log(result[1], f"{self._rule()}, beside the cotangents,")
 
     def _cotangents(self, result: Any, empty: PyTree) -> list[Any]:
-        """Returns the cotangents that the backward rule returns, by leaf of the arguments.
+        """Returns the cotangents from the backward rule, one for each leaf of the arguments.
 
         Args:
-          result: what it returns.
-          empty: the arguments with the number of each leaf in its place.
+          result: the result of the backward rule.
+          empty: a pytree of the arguments' structure whose leaves are the leaf numbers.
         """
         if isinstance(result, list):
             result = tuple(result)
@@ -425,11 +433,11 @@ class _Call:
                 "returned "
                 f"{result!r}"
             )
-        # None stands for a zero cotangent of a whole argument.
+        # None stands for a zero cotangent of an entire argument.
         out: list[Any] = [Zero(a.to_cotangent_aval()) for a in self.in_avals]
 
         def enter(positions: PyTree, ct: PyTree) -> None:
-            try:  # one cotangent may stand for a whole subtree
+            try:  # one cotangent may stand for an entire subtree
                 values = pytrees.broadcast_prefix(ct, positions, _is_absent)
             except ValueError:
                 raise TypeError(
@@ -439,7 +447,7 @@ class _Call:
                     f"{pytrees.tree_structure(positions)}, but returned "
                     f"{pytrees.tree_structure(ct)}"
                 ) from None
-            # `None` in the arguments has no place.
+            # `None` in the arguments has no leaf number.
             places = pytrees.tree_leaves(positions, _is_absent)
             for place, value in zip(places, values, strict=True):
                 if place is not None and value is not None:
@@ -450,12 +458,12 @@ class _Call:
         return out
 
     def _checked(self, place: int, ct: PyTree, places: PyTree) -> Any:
-        """The cotangent `ct` of argument leaf `place`, of the tree `places`, if it is of its type."""
+        """Returns the cotangent `ct` of argument leaf `place` after checking its type."""
         wanted = self.in_avals[place].to_cotangent_aval()
         if wanted.dtype == dtypes.float0:
             return Zero(wanted)
         got: Any = ct.aval if isinstance(ct, Zero) else get_aval(ct)
-        # As in JAX, floating cotangents may be of another precision; they stay as they are.
+        # As in JAX, floating-point cotangents may have another precision, which they keep.
         floating = dtypes.issubdtype(wanted.dtype, np.inexact) and dtypes.issubdtype(
             got.dtype, np.inexact
         )
@@ -476,7 +484,7 @@ class _Call:
 
 
 def _how_not_to_vary(got: AbstractValue, wanted: AbstractValue) -> str:
-    """What to do about a cotangent that varies, of an argument that is the same on all devices."""
+    """Returns advice for a varying cotangent of an argument that is the same on all devices."""
     extra = varying.axes_of(got) - varying.axes_of(wanted)
     if not extra:
         return ""

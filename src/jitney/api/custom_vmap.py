@@ -1,4 +1,4 @@
-"""`custom_vmap`: functions that say themselves what `vmap` makes of them."""
+"""`custom_vmap`: functions with custom batching rules."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ calls_program(custom_vmap_p, "call")
 
 
 class BatchingRule:
-    """A rule on flat values: (axis size, which are mapped, values) -> (results, which are mapped)."""
+    """A rule on flat values: (axis size, mapped flags, values) -> (results, mapped flags)."""
 
     def __init__(self, call: Callable[..., Any], name: str) -> None:
         self.call = call
@@ -64,7 +64,10 @@ def _custom_vmap_batch(args: Any, dims: Any, *, rule: BatchingRule, **_: Any) ->
 def _custom_vmap_over_devices(
     axis_data: AxisData, args: Any, dims: Any, *, call: ClosedJaxpr, **_: Any
 ) -> Any:
-    """Devices are no `vmap`: each runs the function itself."""
+    """Batches the function itself, not by its rule.
+
+    An axis over devices is not a `vmap`: each device runs the function.
+    """
     program, out_dims = batch_jaxpr_at(call, axis_data, tuple(dims))
     return eval_jaxpr(program.jaxpr, program.consts, *args), list(out_dims)
 
@@ -94,14 +97,14 @@ def _custom_vmap_jvp(
 
 
 class _DerivativeRule:
-    """The batching rule of a function's derivative, from the function's own.
+    """The batching rule of a function's JVP, derived from the function's own rule.
 
-    Its operands are the function's, and the tangents that there are; its results likewise.
+    Its operands are those of the function followed by the nonzero tangents; likewise its results.
 
     Args:
-      rule: of the function.
+      rule: the function's batching rule.
       nonzero: which operands have a tangent.
-      nonzero_out: which results have one.
+      nonzero_out: which results have a tangent.
     """
 
     def __init__(
@@ -114,7 +117,7 @@ class _DerivativeRule:
     def __call__(self, size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
         n = len(self.nonzero)
         of_tangents = iter(batched[n:])
-        alike = [  # for each operand: are its value and its tangent mapped, both or neither?
+        alike = [  # for each operand, whether value and tangent are mapped; they may differ
             (mapped, next(of_tangents) if present else mapped)
             for mapped, present in zip(batched[:n], self.nonzero, strict=True)
         ]
@@ -122,7 +125,7 @@ class _DerivativeRule:
             unmapped_results = self._of_unmapped(size, batched, values)
             if unmapped_results is not None:
                 return unmapped_results
-            # A rule whose results are mapped all the same gets operands that are.
+            # A rule that maps results of unmapped operands is called on mapped operands instead.
         own = [value or tangent for value, tangent in alike]
         of_given = [m for m, present in zip(own, self.nonzero, strict=True) if present]
         whole = [
@@ -132,9 +135,9 @@ class _DerivativeRule:
         return self._derivative(size, own, whole)
 
     def _of_unmapped(self, size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
-        """Returns the derivative, batched as any program is, of the rule on unmapped operands.
+        """Applies the rule to unmapped operands, and batches its derivative operation by operation.
 
-        None if the rule's results are mapped.
+        Returns None if the results of the rule are mapped.
         """
         flags: list[bool] = []
 
@@ -153,7 +156,10 @@ class _DerivativeRule:
         return moved, [d is not None for d in dims]
 
     def _derivative(self, size: int, own: Sequence[bool], values: Sequence[Any]) -> Any:
-        """The rule, called with `own`, and its derivative: (values, tangents, which are mapped)."""
+        """Calls the rule with the mapped flags `own`, and differentiates it.
+
+        Returns ([*values, *tangents], their mapped flags).
+        """
         n = len(self.nonzero)
         nonzero_tangents, mapped_of_calls = iter(values[n:]), []
         dots = [
@@ -176,17 +182,20 @@ class _DerivativeRule:
 def _custom_vmap_partial(
     trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]
 ) -> list[Any]:
-    """What is linear in unknowns has no rule of its own; its operations are batched one by one."""
+    """Evaluates the function itself.
+
+    The part that is linear in unknowns has no custom rule; its operations are batched one by one.
+    """
     call: ClosedJaxpr = params["call"]
     with set_current_trace(trace):
         return eval_jaxpr(call.jaxpr, call.consts, *args)
 
 
-class custom_vmap:  # the API's name
+class custom_vmap:  # lower-case, as in JAX's API
     """A function whose batched version is given by `def_vmap` instead of by its operations.
 
     Args:
-      fun: takes and returns pytrees of arrays.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
 
     Example:
       >>> total = jax.custom_batching.custom_vmap(lambda x: x.sum())
@@ -203,10 +212,11 @@ class custom_vmap:  # the API's name
         self.vmap_rule: Callable[..., Any] | None = None
 
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Sets the rule: (axis size, what is mapped, *arguments) -> (result, what of it is mapped).
+        """Sets the batching rule: (axis size, in_batched, *arguments) -> (result, out_batched).
 
-        Mapped arguments have the axis in front, and so must mapped results; what is mapped is said by
-        pytrees of booleans of the same structure.
+        Mapped arguments have the batch dimension in front, and so must mapped results. `in_batched`
+        (a list with one entry per argument) and `out_batched` are pytrees of booleans that state
+        what is mapped.
         """
         self.vmap_rule = vmap_rule
         return vmap_rule
@@ -215,7 +225,7 @@ class custom_vmap:  # the API's name
         return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Any:
-        """The rules of other kinds are those of the function inside, if it has such ones."""
+        """Returns a rule setter of the wrapped function, such as `defvjp`, if it has that one."""
         return inner_rule(self, name)
 
     @api_boundary
@@ -261,7 +271,7 @@ class custom_vmap:  # the API's name
 def _checked(
     rule: Callable[..., Any], result: PyTree, wanted: PyTreeDef, size: int
 ) -> tuple[list[Any], list[bool]]:
-    """Returns what a rule returned: (results, which are mapped)."""
+    """Returns the checked result of a rule: (flat results, which are mapped)."""
     name = fun_name(rule)
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise TypeError(

@@ -1,7 +1,7 @@
-"""`jax.debug.breakpoint`: a debugger on the command line, at a point of a program while it runs.
+"""`jax.debug.breakpoint`: a command-line debugger for compiled programs.
 
-What the user's functions had in their variables when the program was traced goes with the program: the
-debugger shows the values that these have at that point of the run.
+The local variables of the user's functions at the time of tracing are passed along with the
+program: the debugger shows their values at the breakpoint of the current run.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from jitney.core.tracebacks import api_boundary
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
-_AROUND = 5  # lines of a module before and after the one that is shown
+_AROUND = 5  # lines of context before and after the current line of a module
 _one_at_a_time = threading.Lock()
 
 
 class DebuggerQuit(RuntimeError):
-    """The user has left the debugger, and the program with it."""
+    """The error that ends a program when the user quits the debugger."""
 
 
 @record
 class _Frame:
-    """A function that was under way when the program was traced.
+    """A stack frame of the time when the program was traced.
 
     Attributes:
-      filename, name, line: where it was.
-      source: its lines, and the number of the first.
-      variables: its own, as they are when the program runs.
-      outer: those of its module.
+      filename, name, line: the location in the source.
+      source: the source lines, and the number of the first one.
+      variables: local variables, with their values in the running program.
+      outer: global variables.
     """
 
     filename: str
@@ -59,31 +59,31 @@ def breakpoint(  # noqa: A001
     token: PyTree = None,
     **kwargs: Any,
 ) -> PyTree:
-    """Opens a debugger on the command line each time the program comes there.
+    r"""Opens a command-line debugger each time the program reaches this point.
 
-    It knows the variables of the functions that were under way when the program was traced, with the
-    values that they have now. Its commands are `p`, `pp` (print), `u`, `d` (up, down), `l` (list), `bt`
-    (the frames), `c` (continue) and `q` (quit, which is an error of the program).
+    The debugger shows the frames of the functions that were being traced, and their variables with
+    the values of the current run. Its commands are `p`, `pp` (print), `u`, `d` (up, down), `l`
+    (list), `bt` (backtrace), `c` (continue) and `q` (quit, which ends the program with an error).
 
     Args:
       backend: "cli", or None, which is the same.
-      filter_frames: whether frames of libraries are left out.
-      num_frames: how many frames are kept; all by default.
-      ordered: whether it keeps the order of the program among ordered effects.
-      token: a pytree of arrays that are computed before.
-      **kwargs: `stdin` and `stdout`, files for what is typed and shown.
+      filter_frames: whether to leave out frames of libraries.
+      num_frames: the number of frames to keep; all by default.
+      ordered: whether the breakpoint keeps its order among the ordered effects of the program.
+      token: a pytree of arrays to compute before the breakpoint.
+      **kwargs: `stdin` and `stdout`, the files for input and output.
 
     Returns: `token`.
 
     Raises:
-      ValueError: if there is no such backend.
+      ValueError: if `backend` is unknown.
 
     Example:
       >>> import io, sys
       >>> @jax.jit
       ... def double(x):
       ...     y = 2 * x
-      ...     jax.debug.breakpoint(stdin=io.StringIO("p y - x\\nc\\n"), stdout=sys.stdout)
+      ...     jax.debug.breakpoint(stdin=io.StringIO("p y - x\nc\n"), stdout=sys.stdout)
       ...     return y
       >>> double(3)
       Entering jdb:
@@ -119,27 +119,31 @@ def breakpoint(  # noqa: A001
 
 
 def _is_users(frame: FrameType) -> bool:
-    """Whether a frame is neither this package's nor the interpreter's: `runpy` starts modules."""
+    """Returns whether a frame belongs neither to this package nor to the interpreter.
+
+    The interpreter's `runpy` starts modules.
+    """
     return source_info.include_frame(frame) and not frame.f_code.co_filename.startswith("<frozen ")
 
 
 def _source(frame: FrameType) -> tuple[list[str], int]:
-    """The lines of the function of a frame, and the number of the first; none if they are not known.
+    """Returns the source lines of a frame's function, and the number of the first one.
 
-    Of a module, the lines around the one that is run.
+    For module level code, returns the lines around the current one; if there is no source, no
+    lines.
     """
     try:
         lines, first = inspect.getsourcelines(frame)
     except (OSError, TypeError, IndexError):
         return [], 0
-    if not first:  # all lines of a module
+    if not first:  # at module level
         first = max(frame.f_lineno - _AROUND, 1)
         lines = lines[first - 1 : frame.f_lineno + _AROUND]
     return [line.rstrip("\n") for line in lines], first
 
 
 class Debugger(cmd.Cmd):
-    """The commands, as those of `pdb` are."""
+    """The command loop, with the commands of `pdb`."""
 
     prompt = "(jdb) "
 
@@ -158,7 +162,7 @@ class Debugger(cmd.Cmd):
 
     @property
     def frame(self) -> _Frame:
-        """The one that is looked at."""
+        """The selected frame."""
         return self.frames[self.at]
 
     def show(self, text: str) -> None:
@@ -166,7 +170,7 @@ class Debugger(cmd.Cmd):
         print(text, file=self.stdout, flush=True)
 
     def evaluate(self, expression: str) -> tuple[Any, bool]:
-        """Returns (value of an expression of the frame's variables, whether it has one)."""
+        """Evaluates an expression in the selected frame; returns (value, whether it has one)."""
         try:
             if not self.frames:
                 return eval(expression, {}), True
@@ -176,27 +180,27 @@ class Debugger(cmd.Cmd):
             return None, False
 
     def default(self, line: str) -> None:
-        """Anything else is an expression."""
+        """Evaluates and prints input that is not a command as an expression."""
         self.do_p(line)
 
     def emptyline(self) -> bool:
-        """Nothing is repeated."""
+        """Does nothing; `cmd` would repeat the last command."""
         return False
 
     def do_p(self, arg: str) -> None:
-        """p(rint) expression"""
+        """p(rint) expression: prints its value"""
         value, is_valid = self.evaluate(arg)
         if is_valid:
             self.show(repr(value))
 
     def do_pp(self, arg: str) -> None:
-        """pp expression: pretty-print it"""
+        """pp expression: pretty-prints its value"""
         value, is_valid = self.evaluate(arg)
         if is_valid:
             self.show(pprint.pformat(value))
 
     def do_list(self, _arg: str) -> None:
-        """l(ist): the function's text, and where it is"""
+        """l(ist): shows the source of the function, and the current line"""
         if not self.frames:
             return
         frame = self.frame
@@ -206,7 +210,7 @@ class Debugger(cmd.Cmd):
             self.show(("->  " if number == frame.line else "    ") + line)
 
     def do_where(self, _arg: str) -> None:
-        """w(here), bt: the frames, the innermost last"""
+        """w(here), bt: shows the stack frames, the innermost last"""
         self.show("Traceback:")
         for frame in reversed(self.frames):
             lines, first = frame.source
@@ -215,11 +219,11 @@ class Debugger(cmd.Cmd):
             self.show("".join(traceback.format_list([entry])).rstrip("\n"))
 
     def do_up(self, _arg: str) -> None:
-        """u(p): to the function that called this one"""
+        """u(p): selects the frame of the caller"""
         self._move(1, "Oldest frame")
 
     def do_down(self, _arg: str) -> None:
-        """d(own): to the function that this one called"""
+        """d(own): selects the frame of the callee"""
         self._move(-1, "Newest frame")
 
     def _move(self, by: int, at_the_end: str) -> None:
@@ -230,15 +234,15 @@ class Debugger(cmd.Cmd):
         self.do_list("")
 
     def do_continue(self, _arg: str) -> bool:
-        """c(ont(inue)): goes on with the program"""
+        """c(ont(inue)): continues the program"""
         return True
 
     def do_quit(self, _arg: str) -> bool:
         """q(uit), exit: ends the program with an error"""
         raise DebuggerQuit("the program was ended in the debugger")
 
-    def do_EOF(self, _arg: str) -> bool:  # `cmd` calls it so
-        """End of input: ends the program with an error"""
+    def do_EOF(self, _arg: str) -> bool:  # name prescribed by `cmd`
+        """end of input: ends the program with an error"""
         return self.do_quit("")
 
     do_l, do_w, do_bt = do_list, do_where, do_where

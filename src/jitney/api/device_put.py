@@ -1,4 +1,4 @@
-"""Moving values to and from devices, and waiting for them."""
+"""Moving values to and from devices, waiting for them, and listing devices and processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PLACES = (Device, Sharding, PartitionSpec, Format)
 
 
 def _device_meant(place: object) -> str:
-    """Returns the device for an object that is not a place: of the name of a platform, its first."""
+    """Returns the expression to use instead of an invalid `device`, such as a platform name."""
     return f'jax.devices("{place}")[0]' if place in ("cpu", "gpu", "tpu") else "jax.devices()[0]"
 
 
@@ -45,26 +45,27 @@ def device_put(
 ) -> PyTree:
     """Copies `x`, a pytree whose leaves are arrays and scalars, to `device`.
 
-    Arrays that were put somewhere stay there in all that follows: what is computed of them is there,
-    too, and operations on arrays that were put on different devices are errors.
+    With a `device`, the results are committed: computations on them run there, and operations on
+    arrays that are committed to different devices raise an error.
 
     Args:
-      x: what to place.
-      device: a `Device`, a `Sharding`, or a `PartitionSpec` on the mesh in force, or a prefix of the
-        tree of them. None leaves arrays where they are, and puts all else on the default device, where
-        it may be taken from.
-      src: where traced arrays come from, as `device`: derivatives with respect to them are brought
-        back there. Of arrays with data that is known.
-      donate: whether arrays of `x` are given up: they must not be used any more; or a prefix of
-        the tree with such.
-      may_alias: whether results may share the memory of what is given; so they do unless False.
+      x: a pytree of arrays and scalars.
+      device: a `Device`, a `Sharding`, or a `PartitionSpec` on the context mesh (`jax.set_mesh`),
+        or a pytree of these that is a prefix of `x`. None leaves arrays where they are, and puts
+        all other leaves on the default device, uncommitted.
+      src: where traced arrays come from, like `device`: their cotangents are moved back there. It
+        has no effect outside of traces.
+      donate: whether the memory of arrays in `x` may be reused; they are deleted, and must not be
+        used afterwards. Or a pytree of booleans that is a prefix of `x`.
+      may_alias: whether results may share memory with `x`. By default they may; False forces
+        copies.
 
     Returns: a pytree of arrays.
 
     Raises:
       TypeError: if a leaf is not an array or a scalar.
-      ValueError: if `device` names no place, or an array cannot be divided as a sharding says; if
-        memory is to be both given away and shared.
+      ValueError: if `device` is not a device or sharding, if an array cannot be sharded as
+        requested, or if both `donate` and `may_alias` are requested.
 
     Example:
       >>> jax.device_put({"w": jnp.ones(2), "n": jnp.arange(3)}, jax.devices()[0])
@@ -109,7 +110,7 @@ def device_put(
         where = None if place is None else _sharding_of(place)
         for feature in array_interceptors.installed:
             feature.check_put(leaf, where)
-        value: Any = as_value(leaf)  # no tracer: it has data
+        value: Any = as_value(leaf)  # not a tracer: it has data
         out = value if where is None else _placed(value, where)
         if may_alias is False:  # in memory of its own
             out = copy.copy(out)
@@ -120,13 +121,17 @@ def device_put(
 
 
 def _placed(x: ArrayImpl, where: Sharding) -> ArrayImpl:
-    """`x` put where `where` says; itself if it was put there before."""
+    """Moves `x` to the sharding `where`; returns `x` itself if it is committed there already."""
     where.check_compatible_aval(x.shape)
     return x if x.placement == where else x.placed(where)
 
 
 def _spread_over(places: PyTree, x: PyTree) -> list[Any]:
-    """The place of each leaf of `x`, from a prefix of its tree; raises ValueError if it is none."""
+    """Returns the device or sharding for each leaf of `x`.
+
+    Raises:
+      ValueError: if `places` is not a tree prefix of `x`.
+    """
     try:
         return pytrees.broadcast_prefix(places, x, is_leaf=_is_none)
     except ValueError as error:
@@ -144,7 +149,15 @@ def _is_none(place: object) -> bool:
 
 
 def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
-    """Constrains `x` (a pytree of arrays) to `shardings` (one, or a prefix of the tree)."""
+    """Constrains the sharding of `x`, a pytree of arrays.
+
+    Args:
+      x: a pytree of arrays.
+      shardings: a `Sharding`, or a `PartitionSpec` on the context mesh, for all leaves, or a pytree
+        of these that is a prefix of `x`.
+
+    Returns: `x` with these shardings.
+    """
     leaves, tree = pytrees.tree_flatten(x)
     if isinstance(shardings, _PLACES):
         places = [shardings] * len(leaves)
@@ -163,7 +176,7 @@ def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
 
 
 def _is_of_axes(place: object) -> bool:
-    """Returns whether it is on the axes of a mesh, without devices."""
+    """Returns whether a sharding is on an abstract mesh, which has no devices."""
     return isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh)
 
 
@@ -184,8 +197,8 @@ def device_get(x: PyTree) -> PyTree:
     """Returns `x` with its arrays converted to NumPy arrays.
 
     Args:
-      x: a pytree; other leaves that are arrays are copied, and the rest is left alone, such as
-        values that are being traced, which have no numbers yet.
+      x: a pytree. Leaves that are arrays of other kinds are copied; all other leaves are returned
+        unchanged, including tracers, which have no data yet.
 
     Example:
       >>> jax.device_get({"a": jnp.arange(3), "b": "text"})
@@ -209,7 +222,7 @@ def block_until_ready(x: PyTree) -> PyTree:
     """Waits until all arrays in `x` are computed; returns `x`.
 
     Args:
-      x: a pytree; leaves that are not arrays are left alone.
+      x: a pytree; leaves that are not arrays are ignored.
 
     Example:
       >>> jax.block_until_ready(jnp.arange(3) * 2)
@@ -223,7 +236,7 @@ def block_until_ready(x: PyTree) -> PyTree:
 
 
 def copy_to_host_async(x: PyTree) -> PyTree:
-    """Starts copies of all arrays in `x` (a pytree) to the host; returns `x`.
+    """Starts copying all arrays in the pytree `x` to the host; returns `x`.
 
     Example:
       >>> x = jax.copy_to_host_async(jnp.arange(3))
@@ -244,7 +257,7 @@ def devices(backend: str | None = None) -> list[Device]:
       backend: "cpu", or None for the default.
 
     Raises:
-      RuntimeError: for a backend that is not there.
+      RuntimeError: if `backend` is unknown.
 
     Example:
       >>> len(jax.devices()) == jax.device_count()
@@ -259,7 +272,7 @@ def local_devices(
     """Returns the devices of a process.
 
     Args:
-      process_index: its number; this process by default.
+      process_index: the index of the process; this process by default.
       backend: "cpu", or None for the default.
       host_id: the older name of `process_index`.
 
@@ -268,7 +281,7 @@ def local_devices(
       True
 
     Raises:
-      ValueError: if there is no process of that number.
+      ValueError: if there is no process with that index.
     """
     process = host_id if process_index is None else process_index
     if process is not None and process not in process_indices():
@@ -277,13 +290,13 @@ def local_devices(
 
 
 def device_count(backend: str | None = None) -> int:
-    """Returns the number of devices of all processes.
+    """Returns the total number of devices of all processes.
 
     Args:
       backend: "cpu", or None for the default.
 
     Raises:
-      RuntimeError: for a backend that is not there.
+      RuntimeError: if `backend` is unknown.
 
     Example:
       >>> jax.device_count() == len(jax.devices("cpu"))
@@ -299,7 +312,7 @@ def local_device_count(backend: str | None = None) -> int:
       backend: "cpu", or None for the default.
 
     Raises:
-      RuntimeError: for a backend that is not there.
+      RuntimeError: if `backend` is unknown.
 
     Example:
       >>> jax.local_device_count() == jax.device_count()
@@ -309,7 +322,7 @@ def local_device_count(backend: str | None = None) -> int:
 
 
 def process_index(backend: str | None = None) -> int:
-    """Returns the number of this process: 0, unless it has joined others.
+    """Returns the index of this process: 0, unless it has joined others.
 
     Example:
       >>> jax.process_index()
@@ -329,7 +342,7 @@ def process_count(backend: str | None = None) -> int:
 
 
 def process_indices(backend: str | None = None) -> list[int]:
-    """Returns the numbers of all processes.
+    """Returns the indices of all processes.
 
     Example:
       >>> jax.process_indices()
@@ -342,7 +355,7 @@ host_count, host_id, host_ids = process_count, process_index, process_indices
 
 
 def default_backend() -> str:
-    """Returns the platform that programs run on: "cpu".
+    """Returns the platform on which programs run: "cpu".
 
     Example:
       >>> jax.default_backend()

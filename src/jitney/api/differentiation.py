@@ -1,4 +1,4 @@
-"""What functions that differentiate share: flat functions and values, checks, pulling back."""
+"""Helpers shared by the differentiating transformations: flat functions, checks, pulling back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def flat_function(
     fun: Callable[..., Any], in_tree: PyTreeDef, has_aux: bool = False
 ) -> FlatFunction:
-    """`fun`, which is to be differentiated, as a function of flat values."""
+    """Returns `fun`, which is to be differentiated, as a function of flat values."""
 
     def refusal(x: object, path: str) -> str:
         return (
@@ -41,7 +41,7 @@ def flat_function(
 
 
 def debug_info(fun: Callable[..., Any], traced_for: str) -> DebugInfo:
-    """Returns where `fun` comes from, for messages."""
+    """Returns the name and source location of `fun`, for messages."""
     return DebugInfo(traced_for, source_info.fun_sourceinfo(fun))
 
 
@@ -52,9 +52,10 @@ def check_callable(fun: object) -> None:
 
 
 def array_values(leaves: Sequence[Any], with_numbers: bool = False) -> list[Any]:
-    """`leaves` with arrays for what NumPy has made, and for Python's numbers if these are wanted, too.
+    """Converts NumPy arrays among `leaves` to arrays; with `with_numbers` Python scalars, too.
 
-    Numbers that are evaluated become arrays once, not in each operation; in programs they stay numbers.
+    In eager mode, Python scalars are converted once here instead of in each operation; in traced
+    programs they stay Python scalars.
     """
     kinds = _NUMBERS if with_numbers else _NUMPY
     return [as_value(x) if isinstance(x, kinds) else x for x in leaves]
@@ -65,7 +66,7 @@ _NUMBERS = (*_NUMPY, float, int, complex)
 
 
 def instantiated(t: PyTree) -> Any:
-    """Returns a tangent as users get it: an array, also where there is none."""
+    """Returns a tangent as users see it: an array, with zeros in place of a symbolic zero."""
     t = instantiate(t)
     if is_high_value(t):
         return t
@@ -81,14 +82,15 @@ def pull_back(
 ) -> tuple[list[Any], Log]:
     """Returns (cotangents of the arguments, log) for flat cotangents of the results.
 
-    A cotangent is `Zero`, or None, where there is none.
+    The cotangent of an argument is `Zero` or None where there is none.
 
     Args:
-      linear: the derivative.
-      consts: values of its residuals.
+      linear: the linearized function.
+      consts: its residuals.
       cts: cotangents of the results.
-      wanted: which arguments' cotangents to compute; all by default.
-      accums: what users' backward rules are given for the arguments themselves; None: a `ValAccum`.
+      wanted: the arguments whose cotangents are computed; all by default.
+      accums: the accumulators that users' backward rules receive for the arguments themselves; None
+        stands for a `ValAccum`.
     """
     nonzero_cts = [*itertools.compress(cts, linear.nonzero_out)]
     operands = [UndefinedPrimal(v.aval) for v in linear.jaxpr.invars]
@@ -106,8 +108,8 @@ def pull_back(
 
 
 def cotangent(ct: PyTree, aval: AbstractValue) -> Any:
-    """A cotangent as users get it: zeros of the argument's cotangent type where there is none."""
-    if aval.is_ref:  # what it holds is not a variable
+    """Returns a cotangent as users see it: zeros of the cotangent type where there is none."""
+    if aval.is_ref:  # the content of a reference is not differentiated
         return None
     if ct is None or isinstance(ct, Zero):
         return instantiated(Zero(aval.to_cotangent_aval()))

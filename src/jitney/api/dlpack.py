@@ -1,4 +1,4 @@
-"""Arrays of other libraries by DLPack, the protocol for exchanging them."""
+"""Exchanging arrays with other libraries by the DLPack protocol."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def from_dlpack(
 
     Args:
       external_array: the object.
-      device: where to put the array; there is one device.
-      copy: the data are copied, so that the other library may change its own; False is refused, but for
-        an array of this library.
+      device: the device or sharding of the result.
+      copy: the data is always copied, so that the other library may overwrite its own; False is
+        accepted only for arrays of this library.
 
     Raises:
-      TypeError: if the object has not the methods of the protocol.
+      TypeError: if the object does not have the methods of the protocol.
       ValueError: if `copy` is False.
     """
     if not hasattr(external_array, "__dlpack__") or not hasattr(
@@ -40,7 +40,7 @@ def from_dlpack(
             "from_dlpack takes an object with __dlpack__ and __dlpack_device__, not a "
             f"{type(external_array).__name__}"
         )
-    if isinstance(external_array, ArrayImpl):  # of any dtype: it does not change
+    if isinstance(external_array, ArrayImpl):  # any dtype: these arrays are immutable
         array = external_array.__copy__() if copy else external_array.clone()
     elif copy is False:
         raise ValueError(
@@ -53,7 +53,7 @@ def from_dlpack(
 
 
 def is_supported_dtype(dtype: DTypeLike) -> bool:
-    """Returns whether arrays of `dtype` can be exchanged."""
+    """Returns whether arrays of `dtype` can be exchanged by DLPack."""
     try:
         resolved = dtypes.dtype(dtype)
     except TypeError:

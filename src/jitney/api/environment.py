@@ -1,4 +1,4 @@
-"""Looking at the process: which arrays live, on what everything runs."""
+"""Inspecting the process: live arrays, versions and devices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
 
 
 def print_environment_info(return_string: bool = False) -> str | None:
-    """Prints versions and devices, or returns them as a string: put it into reports of errors.
+    """Prints versions and devices, for bug reports; returns them as a string if `return_string`.
 
     Example:
       >>> jax.print_environment_info(return_string=True).split(":")[0]
@@ -55,4 +55,4 @@ def print_environment_info(return_string: bool = False) -> str | None:
 
 
 def effects_barrier() -> None:
-    """Waits for side effects of programs that run; they are done when a call returns."""
+    """Waits for the side effects of running programs; here they are done when a call returns."""

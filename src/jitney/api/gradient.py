@@ -1,4 +1,4 @@
-"""`grad` and `value_and_grad`: reverse derivatives of scalars, with respect to chosen arguments."""
+"""`grad` and `value_and_grad`: gradients of scalar functions with respect to chosen arguments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,11 @@ if TYPE_CHECKING:
 
 
 def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> ShapedArray:
-    """The type of the result; raises TypeError unless it is a scalar that `name` can differentiate."""
+    """Returns the type of the result.
+
+    Raises:
+      TypeError: unless it is a scalar that `name` can differentiate.
+    """
     try:
         aval: Any = get_aval(out)
     except TypeError:
@@ -62,7 +66,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 Describe = Callable[[int], str]
-"""What messages call a leaf of the arguments, by its number."""
+"""Maps the number of a leaf of the arguments to its name in messages."""
 
 
 def name_of_leaf(
@@ -72,7 +76,10 @@ def name_of_leaf(
     chosen: Sequence[PyTree],
     number: int,
 ) -> str:
-    """ "argument x", "params['n']": what messages call a leaf of the arguments at `argnums`."""
+    """Returns the name of a leaf of the arguments at `argnums` for messages.
+
+    Examples are "argument x" and "params['n']".
+    """
     path = pytrees.tree_flatten_with_path(tuple(chosen))[0][number][0]
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     place = numbers[path[0].idx] % len(args)
@@ -122,9 +129,9 @@ def check_input_dtype(
     Args:
       name: of the transformation.
       holomorphic: whether arguments are complex.
-      allow_int: whether integers may come.
+      allow_int: whether integer arguments are allowed.
       x: an argument, or a leaf of one.
-      describe: makes what messages call it, of `number`.
+      describe: returns the name of leaf `number`, for messages.
       number: of the leaf, among those that the function is differentiated with respect to.
     """
     aval: Any = get_aval(x)
@@ -153,19 +160,19 @@ def check_input_dtype(
 
 
 def _as_float(x: PyTree) -> str:
-    """Returns how to pass `x`, of integers or booleans, as floats."""
+    """Returns an expression that passes the integer or boolean `x` as a float."""
     is_number = shape_of(x) == () and not isinstance(x, Tracer)
     return f"pass {float(x)}" if is_number else "convert it by x.astype(float)"
 
 
 def checked_argnums(argnums: int | Sequence[int]) -> int | tuple[int, ...]:
-    """`argnums` as an int or a tuple of ints.
+    """Returns `argnums` as an int or a tuple of ints.
 
     Raises:
       TypeError: if it is neither an integer nor a sequence of integers.
     """
     untyped: Any = argnums
-    if hasattr(untyped, "__index__") and not getattr(untyped, "ndim", 0):  # arrays have the method
+    if hasattr(untyped, "__index__") and not getattr(untyped, "ndim", 0):  # arrays have it, too
         return operator.index(untyped)
     return tuple(operator.index(n) for n in untyped)
 
@@ -179,8 +186,8 @@ def argnums_partial(
     """Returns (function of the arguments at `argnums` alone, those arguments).
 
     Raises:
-      TypeError: if there are not so many positional arguments.
-      ValueError: if a negative position lies before the first argument, or one is named twice.
+      TypeError: if a position exceeds the number of positional arguments.
+      ValueError: if a negative position is out of range, or a position occurs twice.
     """
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     low, high = min(numbers, default=0), max(numbers, default=-1)
@@ -220,19 +227,21 @@ def value_and_grad(
     """Returns a function that computes `fun` and its gradient.
 
     Args:
-      fun: takes pytrees of arrays, returns a scalar (a pair with `has_aux`).
-      argnums: which positional arguments to differentiate with respect to: one, or several.
-      has_aux: whether `fun` returns (scalar, more).
-      holomorphic: whether `fun` is holomorphic: inputs and output are complex.
-      allow_int: whether inputs may be integers; their gradients are float0.
-      reduce_axes: must be empty; JAX has given it up.
+      fun: a function of pytrees of arrays that returns a scalar, or with `has_aux` a pair (scalar,
+        auxiliary data).
+      argnums: position or positions of the arguments to differentiate with respect to.
+      has_aux: whether `fun` returns auxiliary data, which is not differentiated.
+      holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
+      allow_int: whether inputs may be integers; their gradients have dtype float0.
+      reduce_axes: must be empty; JAX no longer supports it.
 
-    Returns: a function of `fun`'s arguments that returns (value, gradient), or ((value, more),
-      gradient); the gradient has the structure of the arguments at `argnums`.
+    Returns: a function of `fun`'s arguments that returns (value, gradient), or with `has_aux`
+      ((value, auxiliary data), gradient). The gradient has the structure of the argument; it is a
+      tuple if `argnums` is a sequence.
 
     Raises:
       TypeError: if `fun` is not callable; when the function is called, if the result is not a real
-        scalar, or an argument is of an integer dtype.
+        scalar, or an argument has an integer dtype.
 
     Example:
       >>> energy = lambda w, k: k * jnp.vdot(w, w)
@@ -276,7 +285,7 @@ def _value_and_grad(
     aval = _check_scalar(value, holomorphic, name)
     one = np.array(1, aval.dtype)
     ct: Any = one.item() if aval.weak_type else one[()]
-    # NumPy's numbers lose the bits that are not enabled; arrays keep those that they have.
+    # A NumPy scalar would be converted to the enabled precision; an array keeps its own.
     if is_evaluated or (not aval.weak_type and dtypes.canonicalize_dtype(aval.dtype) != aval.dtype):
         ct = array_from_numpy(one, aval)
     input_cts, _ = pull_back(linear, linear.consts, [ct])
@@ -299,15 +308,17 @@ def grad(
     """Returns a function that computes the gradient of `fun`.
 
     Args:
-      fun: takes pytrees of arrays, returns a scalar (a pair with `has_aux`).
-      argnums: which positional arguments to differentiate with respect to: one, or several.
-      has_aux: whether `fun` returns (scalar, more).
-      holomorphic: whether `fun` is holomorphic: inputs and output are complex.
-      allow_int: whether inputs may be integers; their gradients are float0.
-      reduce_axes: must be empty; JAX has given it up.
+      fun: a function of pytrees of arrays that returns a scalar, or with `has_aux` a pair (scalar,
+        auxiliary data).
+      argnums: position or positions of the arguments to differentiate with respect to.
+      has_aux: whether `fun` returns auxiliary data, which is not differentiated.
+      holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
+      allow_int: whether inputs may be integers; their gradients have dtype float0.
+      reduce_axes: must be empty; JAX no longer supports it.
 
-    Returns: a function of `fun`'s arguments that returns the gradient, or (gradient, more). It has the
-      structure of the argument; it is a tuple if `argnums` is one.
+    Returns: a function of `fun`'s arguments that returns the gradient, or with `has_aux` (gradient,
+      auxiliary data). The gradient has the structure of the argument; it is a tuple if `argnums` is
+      a sequence.
 
     Raises:
       TypeError: as for `value_and_grad`.
@@ -339,16 +350,18 @@ def fwd_and_bwd(
     has_aux: bool = False,
     jitted: bool = True,
 ) -> tuple[Callable[..., PyTree], Callable[..., PyTree]]:
-    """Returns (forward, backward): the first returns values and residuals, the second cotangents.
+    """Returns separate functions for the forward and the backward pass of `fun`.
 
     Args:
-      fun: takes and returns pytrees of arrays.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
       argnums: positions of the arguments that get cotangents.
-      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
+      has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
+        differentiated.
       jitted: accepted for compatibility.
 
-    Returns: two functions: forward takes the arguments of `fun` and returns (value, residuals), with
-      the rest between them if `has_aux`; backward takes residuals and a cotangent of the value.
+    Returns: (forward, backward). forward takes the arguments of `fun` and returns (value,
+      residuals), with `has_aux` (value, auxiliary data, residuals); backward takes the residuals
+      and a cotangent of the value, and returns the cotangents of the arguments.
 
     Example:
       >>> forward, backward = jax.fwd_and_bwd(jnp.sin, argnums=0)

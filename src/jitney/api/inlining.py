@@ -1,4 +1,4 @@
-"""`Inline`: when calls of jitted functions within traced functions become part of the caller."""
+"""`Inline`: when the body of a jitted function is inlined into a traced caller."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import enum
 
 
 class Inline(enum.Enum):
-    """When the program of a jitted function is put into the one that calls it.
+    """When the program of a jitted function is inlined into its caller.
 
-    `JAX_EARLY` leaves no `jit` equation in the caller's jaxpr. All others leave one; compiled programs
-    have no calls, so they mean the same here. `jit(inline=True)` says JAX_LATE, and False says AUTO.
+    `JAX_EARLY` leaves no `jit` equation in the caller's jaxpr. All other members leave one; since
+    compiled programs contain no calls, they all have the same effect here. `jit(inline=True)`
+    stands for JAX_LATE, and False for AUTO.
     """
 
     JAX_EARLY = "jax_early"
@@ -20,7 +21,7 @@ class Inline(enum.Enum):
 
 
 def at_tracing(inline: object) -> bool:
-    """Returns whether calls leave no equation, as `jit(inline=)` says.
+    """Returns whether `jit(inline=inline)` inlines calls while tracing, without a `jit` equation.
 
     Raises:
       ValueError: if it is neither a boolean nor an `Inline`.

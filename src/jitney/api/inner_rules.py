@@ -1,6 +1,6 @@
-"""Functions with several rules of their own: `custom_vjp` of a `custom_vmap`, and so on.
+"""Functions with several custom rules, such as a `custom_vjp` of a `custom_vmap`.
 
-The outer one takes the rules of the inner one, too, so that the order of decorators does not
+The outer object also accepts rules of the inner one, so that the order of the decorators does not
 matter.
 """
 
@@ -12,10 +12,10 @@ _SETTERS = frozenset(("defjvp", "defjvps", "defvjp", "def_vmap"))
 
 
 def inner_rule(owner: object, name: str) -> Any:
-    """Returns the method `name`, which sets a rule, of the function that `owner` is made of.
+    """Returns the rule setter `name` of the function that `owner` wraps.
 
     Raises:
-      AttributeError: if that has no such method.
+      AttributeError: if that function has no such method.
     """
     inner = owner.__dict__.get("fun")
     if name in _SETTERS and hasattr(inner, name):

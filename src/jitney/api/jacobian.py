@@ -1,4 +1,4 @@
-"""Matrices of derivatives: `jacfwd`, `jacrev`, `jacobian`, `hessian`."""
+"""Jacobians and Hessians: `jacfwd`, `jacrev`, `jacobian`, `hessian`."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ P = ParamSpec("P")
 
 
 def standard_basis(tree: PyTree, *, of_tangents: bool) -> Any:
-    """Returns a pytree like `tree` of which entry i has 1 at flat position i and 0 elsewhere.
+    """Returns the standard basis of `tree`: a pytree like it with a new leading axis.
 
-    Within a `shard_map` its entries vary as tangents of `tree` do, or else cotangents.
+    Entry i has 1 at flat position i and 0 elsewhere. Within a `shard_map`, entries vary along the
+    same axes as the tangents of `tree` if `of_tangents`, otherwise as its cotangents.
     """
     leaves, structure = pytrees.tree_flatten(tree)
     sizes = [int(np.prod(shape_of(x))) for x in leaves]
@@ -72,7 +73,7 @@ def _eye(n: int, dtype: np.dtype) -> Any:
 
 
 def divided(tree: PyTree, axis: int, matrix: Array) -> Any:
-    """Returns `matrix` cut along `axis` into parts of the shapes of the leaves of `tree`."""
+    """Splits `matrix` along `axis` into blocks of the shapes of the leaves of `tree`."""
     leaves, structure = pytrees.tree_flatten(tree)
     sizes = tuple(np.int64(np.prod(shape_of(x))) for x in leaves)
     axis = axis % len(shape_of(matrix))
@@ -93,20 +94,22 @@ def jacfwd(
 ) -> Callable[P, PyTree]:
     """Returns a function that computes the Jacobian of `fun`, column by column, in forward mode.
 
-    Cheaper than `jacrev` where the argument has fewer elements than the result.
+    Cheaper than `jacrev` if the argument has fewer elements than the result.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      argnums: which positional arguments to differentiate with respect to: one, or several.
-      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
-      holomorphic: whether `fun` is holomorphic: inputs and output are complex.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      argnums: position or positions of the arguments to differentiate with respect to.
+      has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
+        differentiated.
+      holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
 
-    Returns: a function of `fun`'s arguments that returns the Jacobian, or (Jacobian, more). Entry
-      [i, j] (axes of the result, then axes of the argument) is d result[i] / d argument[j]; for
-      pytrees, a pytree like the result of pytrees like the argument.
+    Returns: a function of `fun`'s arguments that returns the Jacobian, or with `has_aux` (Jacobian,
+      auxiliary data). Entry [i, j] (axes of the result, then axes of the argument) is d result[i] /
+      d argument[j]. For pytrees, the Jacobian has the structure of the result, and each of its
+      leaves is replaced by a pytree of the structure of the argument.
 
     Raises:
-      TypeError: when the function is called, if arguments are not of a floating dtype.
+      TypeError: when the function is called, if arguments do not have a floating-point dtype.
 
     Example:
       >>> jax.jacfwd(lambda x: jnp.array([x[0] * x[1], x[1] ** 2]))(jnp.array([3.0, 5.0]))
@@ -146,7 +149,7 @@ def jacfwd(
 def check_input(
     name: str, holomorphic: bool, x: ArrayLike, describe: Describe | None = None, number: int = 0
 ) -> None:  # fmt: skip
-    """Raises TypeError if `name` cannot push tangents of `x` forward."""
+    """Raises TypeError if `name` cannot propagate tangents of `x` in forward mode."""
     aval: Any = get_aval(x)
     if not holomorphic and not dtypes.issubdtype(aval.dtype, np.floating):
         advice = (
@@ -169,19 +172,20 @@ def jacrev(
 ) -> Callable[P, PyTree]:
     """Returns a function that computes the Jacobian of `fun`, row by row, in reverse mode.
 
-    Cheaper than `jacfwd` where the result has fewer elements than the argument.
+    Cheaper than `jacfwd` if the result has fewer elements than the argument.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      argnums: which positional arguments to differentiate with respect to: one, or several.
-      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
-      holomorphic: whether `fun` is holomorphic: inputs and output are complex.
-      allow_int: whether inputs may be integers; their derivatives are float0.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      argnums: position or positions of the arguments to differentiate with respect to.
+      has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
+        differentiated.
+      holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
+      allow_int: whether inputs may be integers; their derivatives have dtype float0.
 
     Returns: as for `jacfwd`.
 
     Raises:
-      TypeError: when the function is called, if results are not of a floating dtype.
+      TypeError: when the function is called, if results do not have a floating-point dtype.
 
     Example:
       >>> jax.jacrev(lambda x: jnp.array([x[0] * x[1], x[1] ** 2]))(jnp.array([3.0, 5.0]))
@@ -223,15 +227,17 @@ def hessian(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[P, PyTree]:
-    """Returns a function that computes the second derivatives of `fun`: forward over reverse.
+    """Returns a function that computes the Hessian of `fun`, in forward over reverse mode.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      argnums: which positional arguments to differentiate with respect to: one, or several.
-      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
-      holomorphic: whether `fun` is holomorphic: inputs and output are complex.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      argnums: position or positions of the arguments to differentiate with respect to.
+      has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
+        differentiated.
+      holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
 
-    Returns: a function of `fun`'s arguments that returns the Jacobian of the Jacobian.
+    Returns: a function of `fun`'s arguments that returns the second derivatives: the Jacobian of
+      the Jacobian.
 
     Example:
       >>> jax.hessian(lambda x: x[0] ** 2 * x[1])(jnp.array([2.0, 3.0]))

@@ -1,4 +1,4 @@
-"""`jit`: compiled functions, as users call them."""
+"""`jit`: just-in-time compiled functions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ S = TypeVar("S", contravariant=True)
 
 
 class Jitted(Protocol[P, R]):
-    """What `jit` returns, for checkers: a function of the signature of its own, and ways into it."""
+    """The static type of a jitted function: a callable with its signature, and its methods."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
@@ -63,7 +63,7 @@ class Jitted(Protocol[P, R]):
 
 
 class JitFunction(PjitFunction):
-    """What `jit` returns. Calls that hit the native cache never reach Python code of ours."""
+    """A jitted function. Calls that hit the native cache run no Python code of this package."""
 
     call: JitCall
 
@@ -73,19 +73,22 @@ class JitFunction(PjitFunction):
 
     @api_boundary
     def trace(self, *args: PyTree, **kwargs: PyTree) -> stages.Traced:
-        """Traces for these arguments (arrays or `ShapeDtypeStruct`s) without running."""
+        """Traces the function for these arguments (arrays or `ShapeDtypeStruct`s)."""
         return stages.trace(self.call, args, kwargs)
 
     @api_boundary
     def lower(
         self, *args: PyTree, lowering_platforms: Sequence[str] | None = None, **kwargs: PyTree
     ) -> stages.Lowered:
-        """Traces and lowers for these arguments (arrays or `ShapeDtypeStruct`s)."""
+        """Traces and lowers the function for these arguments (arrays or `ShapeDtypeStruct`s).
+
+        `lowering_platforms` is accepted for compatibility; it has no effect.
+        """
         return stages.trace(self.call, args, kwargs).lower()
 
     @api_boundary
     def eval_shape(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
-        """Returns the type of the result, by tracing."""
+        """Returns the shapes and dtypes of the result, by tracing."""
         program, _ = self.call.trace(args, kwargs, abstract=True)
         result = result_structure(program.closed.out_avals, program.out_tree)
         places = program.params.get("out_shardings")
@@ -99,7 +102,7 @@ class JitFunction(PjitFunction):
         return pytrees.tree_unflatten(tree, placed)
 
     def clear_cache(self) -> None:
-        """Forgets traced programs and executables of this function."""
+        """Clears the traced programs and executables of this function."""
         self.call.cache.clear()
         self.clear_fast_path()
 
@@ -118,8 +121,8 @@ class JitFunction(PjitFunction):
         return self.__copy__()
 
     def __reduce__(self) -> Any:
-        # A decorated function is pickled by its name, as functions are.
-        name = getattr(self, "__qualname__", "")  # partials have none
+        # Decorated functions are pickled by name, like plain functions.
+        name = getattr(self, "__qualname__", "")  # partials have no name
         named = getattr(sys.modules.get(self.__module__), name, None)
         if named is self:
             return name
@@ -203,38 +206,41 @@ def jit(
     abstracted_axes: None = None,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
-    """Returns `fun`, compiled for each combination of argument types when it is first called with it.
+    """Compiles `fun`: the result is traced and compiled once per combination of argument types.
 
     Args:
-      fun: takes and returns pytrees of arrays, without side effects: the Python code runs only when
-        a new combination of types is traced. Left out, `jit` returns a decorator.
-      static_argnums: positions of arguments that stay Python values; they must be hashable, and
-        each new value is traced anew.
-      static_argnames: names of such arguments. Each of the two is inferred from the other.
-      donate_argnums: positions of arguments whose memory results may lie in; the caller must not
-        use these arrays afterwards, not even if the call fails.
+      fun: a function of pytrees of arrays that returns a pytree of arrays, without side effects:
+        its Python code runs only when a new combination of argument types is traced. If omitted,
+        `jit` returns a decorator.
+      static_argnums: positions of arguments that stay Python values; they must be hashable, and the
+        function is traced anew for each new value.
+      static_argnames: names of such arguments. If only one of the two is given, the other is
+        inferred.
+      donate_argnums: positions of arguments whose memory may be reused for results; the caller must
+        not use these arrays afterwards, not even if the call fails.
       donate_argnames: names of such arguments.
       keep_unused: whether to keep arguments that `fun` does not use.
-      inline: a `jax.Inline`, the policy for calls within other traced functions: with
-        JAX_EARLY they leave no `jit` equation. True stands for JAX_LATE.
-      in_shardings: where uncommitted arguments are put: a Sharding, or a PartitionSpec
-        on the mesh in force, or a prefix of the tuple of arguments with these; None says nothing.
-      out_shardings: where results are put, likewise.
-      device: the one that runs the program, and that arguments are brought to; deprecated.
-      backend: "cpu", for the first device of the CPU; deprecated.
+      inline: a `jax.Inline`, the policy for calls within other traced functions: with JAX_EARLY
+        they leave no `jit` equation. True stands for JAX_LATE.
+      in_shardings: shardings of the arguments: a Sharding, or a PartitionSpec on the context mesh
+        (`jax.set_mesh`), or a pytree of these that is a prefix of the tuple of arguments.
+        Uncommitted arguments are moved there. None leaves the sharding of an argument as it is.
+      out_shardings: shardings of the results, likewise.
+      device: the device that runs the program and to which arguments are moved; deprecated.
+      backend: "cpu", for the first CPU device; deprecated.
       abstracted_axes: must be None; shapes are static.
-      compiler_options: options of XLA, by name, for calls outside of traced functions; they mean
-        nothing here.
+      compiler_options: XLA options by name, accepted for calls that are not within a traced
+        function; they have no effect.
 
     Returns: a function with `fun`'s signature, and methods `trace`, `lower`, `eval_shape`.
 
     Raises:
       TypeError: if `fun` is not callable.
-      ValueError: if an option names an argument that `fun` does not have, or `device` or `backend` are
-        given together with another placement; when called, if placements
-        do not fit the arguments or results, or an argument was put elsewhere, or within a traced
-        function with `compiler_options`.
-      JaxRuntimeError: when called, if `compiler_options` names what XLA does not have.
+      ValueError: if an option names an argument that `fun` does not have, if both
+        `device` and `backend` are given, or one of them together with shardings; when called, if
+        shardings do not fit the arguments or results, if an argument is committed elsewhere, or
+        with `compiler_options` within a traced function.
+      JaxRuntimeError: when called, if `compiler_options` contains an option that XLA does not have.
 
     Example:
       >>> jax.jit(lambda x: 2 * x + 1)(3)
@@ -285,13 +291,13 @@ def pjit(
     abstracted_axes: None = None,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
-    """Compiles like `jit`, but takes shardings by position, and uses the mesh of `with mesh:`.
+    """Compiles like `jit`, but accepts shardings by position, and uses the mesh of `with mesh:`.
 
-    Within that context PartitionSpecs are on that mesh, None is for whole values, and results are on
-    it. See `jit` for the options.
+    Within that context, PartitionSpecs refer to that mesh, None means replicated, and results are
+    on the mesh. See `jit` for the options.
 
     Raises:
-      ValueError: if `device` or `backend` are given within `with mesh:`.
+      ValueError: if `device` or `backend` is given within `with mesh:`.
     """
     if (device is not None or backend is not None) and not entered_mesh().empty:
         raise ValueError(
@@ -348,16 +354,18 @@ def jit_when_traced(
     inline: bool = False,
     compiled_from: int | None = None,
 ) -> Any:
-    """For library functions that JAX stages as one `jit` equation.
+    """Decorates library functions that JAX stages as one `jit` equation.
 
-    Outside of any trace the Python body runs directly, eagerly, or as a compiled program, if an
-    operand, or a result of the static `shape`, has `compiled_from` elements or more, for functions that
-    are then many times as fast, and whose results do not change by a bit. If that is 0 the body is
-    compiled always, so results may be other than those of the body evaluated.
-    Within a trace the call becomes a `jit` equation named `name` (the function's own name by default);
-    with `inline`, the body's own equations.
-    Calls of public functions that repeat are compiled as a whole, whether they are of this kind or not
-    (`api/repeated.py`); arguments that are not static are operands then.
+    Outside of any trace the Python body runs eagerly. It runs as a compiled program if an operand,
+    or a result of the static `shape`, has at least `compiled_from` elements; this is meant for
+    functions that are then many times as fast, with bit-identical results. With `compiled_from=0`
+    the body is always compiled, and results may differ from those of eager evaluation.
+
+    Within a trace the call becomes a `jit` equation named `name` (by default the function's own
+    name); with `inline`, the equations of the body are recorded instead.
+
+    Repeated calls of public functions are compiled as one program in any case (`api/repeated.py`);
+    all arguments that are not static are operands then.
     """
     if fun is None:
         return functools.partial(
@@ -374,7 +382,7 @@ def jit_when_traced(
         setattr(fun, "static_arguments", (numbers, names))  # noqa: B010
         return fun
     body = fun
-    # Made when they are first called for: importing the library should not cost it.
+    # Created on the first call, to keep the import of the library cheap.
     call: JitCall | None = None
     compiled: PjitFunction | None = None
 
@@ -409,5 +417,5 @@ def jit_when_traced(
 
 @api_boundary
 def call_within_trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Any:
-    """Returns a call of a library function that is one equation."""
+    """Calls a library function within a trace, as one equation."""
     return call.call(args, kwargs)

@@ -1,13 +1,13 @@
 """Calls of jitted functions: flattening, tracing, caching.
 
-A call goes, from hot to cold:
+The levels of a call, from hot to cold:
 
-1. the native fast path (`runtime`): signature -> executable, no Python frame;
-2. `JitCall.call`: flattens the arguments, finds the traced program by
-   (static values, tree, avals, settings), finds its executable, runs it;
-3. `JitCall.trace`: the Python function runs on tracers once, its jaxpr is kept.
+1. The native fast path (`runtime`) maps a signature to an executable, without a Python frame. 2.
+`JitCall.call` flattens the arguments, looks up the traced program by (static values, tree, avals,
+   settings), looks up its executable, and runs it.
+3. `JitCall.trace` runs the Python function once on tracers, and caches the jaxpr.
 
-Under another trace the call becomes one `jit` equation holding the traced program.
+Under another trace the call becomes one `jit` equation that holds the traced program.
 """
 
 from __future__ import annotations
@@ -75,17 +75,17 @@ if TYPE_CHECKING:
 
 @record(frozen=True, eq=False)
 class TraceResult:
-    """What a function did; `jit`s of one function with different options share it."""
+    """The result of tracing a function, shared by `jit`s of the function with different options."""
 
     closed: ClosedJaxpr
     out_tree: pytrees.PyTreeDef
     outer_tracers: tuple[Any, ...]
 
 
-# The arguments of a call: (leaves, tree, dynamic args, dynamic kwargs, static key).
+# The flattened arguments of a call: (leaves, tree, dynamic args, dynamic kwargs, static key).
 Flat: TypeAlias = tuple[list[Any], Any, Any, Any, Any]
 
-# Function -> traces by the call's key, and traced programs by options and key.
+# Function -> traces by key of the call, and traced programs by options and key.
 _traced: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
@@ -95,7 +95,7 @@ def _cache_of(fun: Callable[..., Any]) -> dict[Any, Any]:
         if cache is None:
             cache = _traced[fun] = {}
         return cache
-    except TypeError:  # not hashable, or without weak references: the jitted function keeps its own
+    except TypeError:  # not hashable or weakly referenceable: cached per jitted function
         return {}
 
 
@@ -111,9 +111,9 @@ caches.register(
 
 
 class JitCall:
-    """One function with its `jit` options: everything about calling it but the fast path."""
+    """One function with its `jit` options: everything about calls except the fast path."""
 
-    traced_for = "jit"  # what messages call the transformation
+    traced_for = "jit"  # the transformation's name in messages
 
     def __init__(
         self,
@@ -160,10 +160,10 @@ class JitCall:
         static: Any,
         abstract: bool,
     ) -> tuple[Any, ...]:
-        """Types of the flat arguments.
+        """Returns the types of the flat arguments.
 
         Raises:
-          TypeError: naming the argument that is not an array.
+          TypeError: if an argument is not an array; the message names it.
         """
         type_of = abstractify if abstract else get_aval
         try:
@@ -225,7 +225,7 @@ class JitCall:
         return self._traced(flat, abstract), flat[0]
 
     def _traced(self, flat: Flat, abstract: bool) -> TracedProgram:
-        """Returns the traced program for arguments as `flatten` gives them."""
+        """Returns the traced program for the result of `flatten`."""
         _, tree, dynamic, dynamic_kwargs, static = flat
         key = self._key(flat, abstract)
         avals = key[2]
@@ -243,7 +243,7 @@ class JitCall:
             program = self._program(traced, self.spec.donated(dynamic, dynamic_kwargs))
             if self.in_places is not None or self.out_places is not None:
                 program.params.update(self._places(program, dynamic, dynamic_kwargs, static))
-            # Mutable values have a state, which may be another one with the next call.
+            # Mutable values have a state, which may differ in the next call.
             outer = program.outer_tracers
             if not any([isinstance(x, Tracer) or is_mutable(x) for x in outer]):
                 self.cache[key] = traced
@@ -253,14 +253,14 @@ class JitCall:
         return program
 
     def _key(self, flat: Flat, abstract: bool) -> tuple[Any, ...]:
-        """Returns what the traced program depends on; the types of the arguments are third."""
+        """Returns the cache key of the traced program; its third entry are the arguments' types."""
         leaves, tree, dynamic, dynamic_kwargs, static = flat
         avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
         axes = state.axis_env, state.checked_axes, state.folds
         return static, tree, avals, config.trace_epoch(), axes
 
     def key(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> tuple[Any, ...]:
-        """Equal for calls that share a traced program."""
+        """Returns a key that is equal for calls that share a traced program."""
         return self._key(self.flatten(args, kwargs), abstract=False)
 
     def _explain(
@@ -272,7 +272,7 @@ class JitCall:
         cache_misses.explain(self.fun, key, self._known(), names, self.spec.static_name)
 
     def _known(self) -> list[tuple[Any, ...]]:
-        """Returns the keys of the traces that there are, oldest first."""
+        """Returns the keys of the cached traces, oldest first."""
         return [k for k, entry in list(self.cache.items()) if isinstance(entry, TraceResult)]
 
     def _watch(
@@ -312,8 +312,8 @@ class JitCall:
         """Returns the parameters `in_shardings` and `out_shardings` of a program.
 
         Raises:
-          ValueError: if the options do not fit the arguments or results, or there are arguments by
-            name, and placements of arguments.
+          ValueError: if the options do not fit the arguments or results, or if `in_shardings` is
+            combined with keyword arguments.
         """
         closed, n_outer = program.closed, len(program.outer_tracers)
         params: dict[str, Any] = {}
@@ -350,7 +350,7 @@ class JitCall:
             raise RuntimeError(f"jit({self.name}) must be traced again, but no_tracing is set")
         names = tuple(self.spec.argument_names(dynamic, kwargs, static))
         place = source_info.fun_sourceinfo(self.fun)
-        is_plain = type(self.fun) is FunctionType and not self.fun.__dict__  # seen without a call
+        is_plain = type(self.fun) is FunctionType and not self.fun.__dict__  # avoids a call
         made_by = () if is_plain else transformations_of(self.fun)
         info = DebugInfo(self.traced_for, place, names, None, made_by)
 
@@ -385,11 +385,11 @@ class JitCall:
     # --- calling ----------------------------------------------------------------------------------
 
     def check_compiler_options(self) -> None:
-        """Raises unless the options are XLA's, and the call is on its own.
+        """Checks that the options exist in XLA, and that the call is not within a traced function.
 
         Raises:
-          ValueError: in a function that is traced: it is compiled as a whole.
-          JaxRuntimeError: if one is named that XLA does not have.
+          ValueError: within a traced function, which is compiled as a unit.
+          JaxRuntimeError: if XLA does not have an option.
         """
         if isinstance(state.trace, jaxpr_trace.JaxprTrace):
             raise ValueError(
@@ -404,13 +404,13 @@ class JitCall:
         kwargs: dict[str, PyTree],
         remember: Callable[..., None] | None = None,
     ) -> Any:
-        """Calls the function, whatever the current trace.
+        """Calls the function under any trace.
 
         Args:
           args: positional arguments.
           kwargs: keyword arguments.
-          remember: called with (signature, program, result tree, assignment) after a call that was
-            evaluated and that native code can repeat.
+          remember: called with (signature, program, result tree, assignment) after an evaluated
+            call that native code can repeat.
         """
         if config.disable_jit_enabled():
             return self.fun(*args, **kwargs)
@@ -438,7 +438,13 @@ class JitCall:
         kwargs: dict[str, PyTree],
         remember: Callable[..., None] | None,
     ) -> list[Any]:
-        """The flat results of a program of arrays; the others are as of `call`, `flat` of `flatten`."""
+        """Runs a program of arrays; returns its flat results.
+
+        Args:
+          program: the traced program.
+          flat: the arguments, from `flatten`.
+          args, kwargs, remember: as for `call`.
+        """
         leaves = flat[0]
         consumed = ()
         if any(program.params["donated_invars"]):
@@ -460,13 +466,13 @@ class JitCall:
             on_mesh = assignment.mesh is not None
             outs = self._run_unreduced(program, leaves, assignment) if on_mesh else None
             if outs is not None:
-                remember = None  # native code does not support terms of sums
+                remember = None  # native code does not support unreduced arrays
             else:
                 outs = dispatch.run(
                     program.closed, leaves, assignment, keep_unused=self.keep_unused, name=self.name
                 )
         except FloatingPointError as error:
-            if not config.checks_values() or any(consumed):  # the arguments may be overwritten
+            if not config.checks_values() or any(consumed):  # donated: may be overwritten
                 raise
             debug_checks.raise_where_it_arises(error, self.name, lambda: self.fun(*args, **kwargs))
         if remember is not None and signature is not None:
@@ -476,8 +482,8 @@ class JitCall:
     def _run_unreduced(
         self, program: TracedProgram, leaves: Sequence[Any], assignment: Assignment
     ) -> list[Any] | None:
-        """Run a program whose arguments or results are unreduced; None if it has none such."""
-        from jitney.api import unreduced  # of use on several devices alone
+        """Runs a program if arguments or results are unreduced; otherwise returns None."""
+        from jitney.api import unreduced  # needed on several devices only
 
         return unreduced.call(program.closed, leaves, assignment, self.name)
 
@@ -485,7 +491,7 @@ class JitCall:
 def trace_closed(
     flat_fun: Callable[..., Sequence[Any]], avals: Sequence[AbstractValue], info: DebugInfo
 ) -> tuple[ClosedJaxpr, tuple[Any, ...]]:
-    """Returns (program, what it closes over that is not constant); the latter are its first operands.
+    """Returns (program, captured values that are not constants); the latter are its first operands.
 
     Those are tracers of enclosing traces, and mutable references.
     """
@@ -514,7 +520,7 @@ def jit_params(
     keep_unused: bool = False,
     inline: bool = False,
 ) -> dict[str, Any]:
-    """Returns the parameters of a `jit` equation, all but `jaxpr`, in JAX's order."""
+    """Returns the parameters of a `jit` equation, except `jaxpr`, in the order of JAX's."""
     return {
         "in_shardings": (UNSPECIFIED,) * n_in,
         "out_shardings": (UNSPECIFIED,) * n_out,
@@ -535,13 +541,13 @@ def bind_program(program: TracedProgram, leaves: Sequence[Any]) -> list[Any]:
     if program.params["inline"]:
         outs = eval_jaxpr(program.closed.jaxpr, program.closed.consts, *operands)
         pairs = zip(outs, program.closed.out_avals, strict=True)
-        # A literal is a Python scalar, which does not have a type of its own.
+        # A literal is a Python scalar, which has no dtype of its own.
         return [x if hasattr(x, "dtype") else np.asarray(x, aval.dtype) for x, aval in pairs]
     return jit_p.bind(*operands, jaxpr=program.closed, **program.params)
 
 
 def fun_name(fun: Callable[..., Any]) -> str:
-    """Returns how equations call `fun`."""
+    """Returns the name of `fun` in equations."""
     name = getattr(fun, "__name__", None)
     if name is not None:
         return name
@@ -564,13 +570,15 @@ def make_call(
     asked_by: str = "jit",
     compiler_options: Mapping[str, Any] | None = None,
 ) -> JitCall:
-    """`fun` with its options checked against its signature; `asked_by` is what the user called.
+    """Returns the `JitCall` of `fun`, with options checked against its signature.
+
+    `asked_by` is the name of the public function, for messages.
 
     Raises:
       TypeError: if `fun` is not callable, or options are of the wrong type.
       ValueError: if an option names an argument that `fun` does not have, or that is both static
-        and donated; if donated ones are named, and Python cannot tell the signature; if `inline` is
-        neither a boolean nor an `Inline`.
+        and donated; if `donate_argnames` is given for a function without a known signature; if
+        `inline` is neither a boolean nor an `Inline`.
     """
     if not isinstance(inline, bool):
         from jitney.api import inlining
@@ -624,7 +632,7 @@ def _roles(
     argnames: str | Iterable[str] | None,
     role: str,
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Positions and names of the arguments with one role, checked and inferred from each other."""
+    """Returns positions and names of the arguments of one role, each inferred from the other."""
     by_number, by_name = f"{role}_argnums", f"{role}_argnames"
     numbers = None if argnums is None else canonicalize_argnums(argnums, by_number)
     names = None if argnames is None else canonicalize_argnames(argnames, by_name)
@@ -637,7 +645,7 @@ __all__ = ["JitCall", "TracedProgram", "jit_params", "make_call", "trace_closed"
 
 
 def _as_argument(name: str | None, x: object) -> str:
-    """Returns how `x` can be an argument of a jitted function."""
+    """Returns advice on how to pass `x` to a jitted function."""
     if name == "self":
         kind = type(x).__name__
         return (

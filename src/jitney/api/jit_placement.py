@@ -1,6 +1,6 @@
-"""Where `jit` puts arguments and results: its options, and what the program says.
+"""The sharding options of `jit`, `in_shardings` and `out_shardings`.
 
-`in_shardings` and `out_shardings` are prefixes of the tree of arguments and of results.
+Both are tree prefixes, of the tuple of arguments and of the result.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LEAF = pytrees.tree_structure(0)
 
 
 class _WholeOnMesh:
-    """None, given to `pjit`: within `with mesh:` it is for whole values, and else says nothing."""
+    """None in `pjit`: replicated within `with mesh:`, otherwise unspecified."""
 
     def __repr__(self) -> str:
         return "None"
@@ -52,14 +52,14 @@ WHOLE_ON_MESH = _WholeOnMesh()
 
 @record(frozen=True)
 class GivenPlaces:
-    """One of the two options, as the user has given it.
+    """One of the two options, as passed by the user.
 
     Attributes:
       option: its name.
-      leaves: Shardings, PartitionSpecs on the mesh in force, Formats, `UNSPECIFIED` where nothing is
-        said, or `WHOLE_ON_MESH`.
-      tree: that of which these are the leaves.
-      asked_by: what the user called: "jit"; or "pjit", which knows the mesh of `with mesh:` too.
+      leaves: Shardings, PartitionSpecs on the context mesh, Formats, `UNSPECIFIED`, or
+        `WHOLE_ON_MESH`.
+      tree: the tree of these leaves.
+      asked_by: the public function: "jit", or "pjit", which also uses the mesh of `with mesh:`.
     """
 
     option: str
@@ -69,22 +69,23 @@ class GivenPlaces:
 
     @property
     def is_of_one_device(self) -> bool:
-        """Whether all leaves of whatever structure are to be on the device that `jit` was told."""
+        """Whether this is the device of `jit(device=)`, for arguments of any structure."""
         return any([isinstance(place, DeviceOfJit) for place in self.leaves])
 
     def spread(
         self, full: PyTree, avals: Sequence[AbstractValue], name_of: Callable[[int], str]
     ) -> tuple[Any, ...]:
-        """For each leaf of `full` its sharding, or `UNSPECIFIED`.
+        """Returns the sharding of each leaf of `full`, or `UNSPECIFIED`.
 
         Args:
           full: the tuple of arguments, or the result.
           avals: types of its leaves.
-          name_of: what messages call leaf number i.
+          name_of: returns the name of leaf number i, for messages.
 
         Raises:
-          ValueError: if the option is of another structure, or an array cannot be divided so.
-          RuntimeError: if it has a PartitionSpec, and no mesh is in force.
+          ValueError: if the option is not a prefix of `full`, or an array cannot be sharded as
+            requested.
+          RuntimeError: if the option has a PartitionSpec, and there is no context mesh.
         """
         prefix = self.tree.unflatten(self.leaves)
         try:
@@ -147,7 +148,7 @@ class GivenPlaces:
             raise ValueError(f"jit: {self.option} of {name} does not fit: {error}") from None
 
     def _mesh(self) -> Mesh | AbstractMesh:
-        """Returns what PartitionSpecs are of."""
+        """Returns the mesh to which PartitionSpecs refer."""
         mesh = mesh_of_specs()
         return entered_mesh() if mesh.empty and self.asked_by == "pjit" else mesh
 
@@ -172,10 +173,11 @@ class GivenPlaces:
 
 
 def given_places(option: str, prefix: PyTree, asked_by: str = "jit") -> GivenPlaces | None:
-    """Returns the option `option` of `jit` or `pjit`, checked; None if it says nothing.
+    """Checks a sharding option of `jit` or `pjit`; returns None if it specifies nothing.
 
     Raises:
-      TypeError: if a leaf of it is not a place.
+      TypeError: if a leaf is not a sharding.
+      ValueError: if a PartitionSpec has UNCONSTRAINED axes.
     """
     if prefix is None and asked_by != "pjit":
         return None
@@ -207,10 +209,10 @@ def given_places(option: str, prefix: PyTree, asked_by: str = "jit") -> GivenPla
 def places_on(
     device: Device | None, backend: str | None, in_shardings: PyTree, out_shardings: PyTree
 ) -> tuple[PyTree, PyTree]:
-    """`in_shardings` and `out_shardings` for the options `device` and `backend` of `jit`.
+    """Returns `in_shardings` and `out_shardings` for the deprecated options `device` and `backend`.
 
     Raises:
-      ValueError: if two of the options are given that exclude each other.
+      ValueError: if mutually exclusive options are given.
       TypeError: if `device` is not a device.
       RuntimeError: if there is no such backend.
     """
@@ -237,7 +239,7 @@ def places_on(
 
 
 def wishes_of(closed: ClosedJaxpr, params: Mapping[str, Any]) -> Wishes:
-    """Where the program `closed` of a `jit` equation with `params` says that values are to be."""
+    """Returns the shardings that the program of a `jit` equation with `params` requests."""
     operands, results = params["in_shardings"], params["out_shardings"]
     within = placements.wishes_of(closed)
     if within is NO_WISHES and {*map(id, operands), *map(id, results)} <= _UNSPECIFIED:
@@ -250,6 +252,6 @@ _UNSPECIFIED = {id(UNSPECIFIED)}
 
 
 def _said(places: tuple[Any, ...]) -> tuple[Sharding | None, ...]:
-    """Shardings as they are, and None in place of `UNSPECIFIED`; empty if there are none."""
+    """Replaces `UNSPECIFIED` by None; returns an empty tuple if nothing is specified."""
     shardings = tuple([None if place is UNSPECIFIED else place for place in places])
     return shardings if any([place is not None for place in shardings]) else ()

@@ -1,4 +1,4 @@
-"""Looking at traced programs: `make_jaxpr`, `eval_shape`, `typeof`."""
+"""Inspecting traced programs: `make_jaxpr`, `eval_shape`, `typeof`."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def make_jaxpr(
     """Returns a function that traces `fun` and returns its jaxpr instead of its result.
 
     Args:
-      fun: takes and returns pytrees of arrays.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
       static_argnums: positions of arguments that are not traced.
-      axis_env: (name, size) of named axes in scope while tracing.
-      return_shape: whether to return a pytree of `ShapeDtypeStruct`s, the type of the result, too.
+      axis_env: (name, size) of named axes that are in scope while tracing.
+      return_shape: whether to return the type of the result, too: a pytree of `ShapeDtypeStruct`s.
       abstracted_axes: must be None; shapes are static.
 
     Returns: a function of `fun`'s arguments (arrays, or anything with a shape and a dtype) that
-      returns a `ClosedJaxpr`, or a pair of one and the result's type.
+      returns a `ClosedJaxpr`, or with `return_shape` a pair (`ClosedJaxpr`, type of the result).
 
     Raises:
-      ValueError: if `abstracted_axes` are given.
+      ValueError: if `abstracted_axes` is given.
 
     Example:
       >>> print(jax.make_jaxpr(lambda x: 3 * x + 1)(1.0))
@@ -64,7 +64,7 @@ def make_jaxpr(
             return closed
         return closed, result_structure(closed.out_avals, program.out_tree)
 
-    if hasattr(fun, "__name__"):  # not partials
+    if hasattr(fun, "__name__"):  # partials have no name
         traced.__name__ = f"make_jaxpr({traced.__name__})"
         traced.__qualname__ = f"make_jaxpr({traced.__qualname__})"
     traced.__module__ = "jax"
@@ -72,7 +72,7 @@ def make_jaxpr(
 
 
 def _with_outer_as_constants(program: Any) -> ClosedJaxpr:
-    """Returns the program with the tracers that its function closes over among its constants."""
+    """Returns the program with tracers that the function captures added to its constants."""
     closed: ClosedJaxpr = program.closed
     n = len(program.outer_tracers)
     if not n:
@@ -88,7 +88,7 @@ def _with_outer_as_constants(program: Any) -> ClosedJaxpr:
 
 
 def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) -> Any:
-    """Returns a pytree of `ShapeDtypeStruct`s; tokens are their types."""
+    """Returns a pytree of `ShapeDtypeStruct`s; for tokens, their types."""
     structs = [
         a
         if a is abstract_token or a.is_high
@@ -108,8 +108,10 @@ def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) ->
 def eval_shape(fun: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree) -> PyTree:
     """Returns the type of `fun(*args, **kwargs)` by tracing, without computing anything.
 
+    The type of a pytree of arrays is a pytree of shapes and dtypes.
+
     Args:
-      fun: takes and returns pytrees of arrays.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
       *args: arrays, or anything with a shape and a dtype.
       **kwargs: likewise.
 

@@ -1,7 +1,8 @@
-"""The memory of live arrays as a profile that pprof reads: `jax.profiler.device_memory_profile`.
+"""The memory of live arrays in the format of pprof: `jax.profiler.device_memory_profile`.
 
-A profile is a compressed protocol buffer. A sample is of all arrays of one type on one device: their
-number and bytes, labelled with the device, and at a "location" that is named after the type.
+A profile is a compressed protocol buffer. It has one sample for all arrays of one type on one
+device: their number and bytes, labelled with the device, at a "location" that is named after the
+type.
 
 Source: https://github.com/google/pprof/blob/main/proto/profile.proto.
 """
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Device
     from jitney.runtime.array import ArrayImpl
 
-# Numbers of fields of messages: of a profile,
+# Field numbers in the messages: of a profile,
 _SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _STRING, _TIME = 1, 2, 4, 5, 6, 9
 _TYPE, _UNIT = 1, 2  # of a sample type
 _LOCATIONS, _VALUES, _LABEL = 1, 2, 3  # of a sample
 _KEY, _TEXT = 1, 2  # of a label
 _ID, _LINE = 1, 4  # of a location
 _FUNCTION_ID = 1  # of a line
-_NAME, _SYSTEM_NAME = 2, 3  # of a function, which has an id, too
+_NAME, _SYSTEM_NAME = 2, 3  # of a function, which also has an id
 
 
 def device_memory_profile(backend: str | None = None) -> bytes:
@@ -40,7 +41,7 @@ def device_memory_profile(backend: str | None = None) -> bytes:
     Returns: a compressed protocol buffer; see `save_device_memory_profile`.
 
     Raises:
-      RuntimeError: if `backend` names another one.
+      RuntimeError: if `backend` is unknown.
     """
     strings = _Strings()
     names: dict[str, int] = {}
@@ -73,14 +74,14 @@ def device_memory_profile(backend: str | None = None) -> bytes:
 
 
 def save_device_memory_profile(filename: str, backend: str | None = None) -> None:
-    """Writes a profile of the memory of live arrays, which `pprof -top filename` shows.
+    """Writes a profile of the memory of live arrays, for display by `pprof -top filename`.
 
     Args:
-      filename: of the file, which is replaced.
+      filename: the path; an existing file is replaced.
       backend: "cpu" or None.
 
     Raises:
-      RuntimeError: if `backend` names another one.
+      RuntimeError: if `backend` is unknown.
     """
     profile = device_memory_profile(backend)
     with open(filename, "wb") as file:
@@ -88,7 +89,7 @@ def save_device_memory_profile(filename: str, backend: str | None = None) -> Non
 
 
 def _by_type(arrays: Iterable[ArrayImpl]) -> dict[tuple[str, Device], list[int]]:
-    """Returns (type, device) -> the bytes of each of the arrays."""
+    """Returns a dict (type, device) -> sizes of the arrays in bytes."""
     sizes: dict[tuple[str, Device], list[int]] = collections.defaultdict(list)
     for x in arrays:
         count = math.prod(x.sharding.shard_shape(x.shape))
@@ -101,7 +102,7 @@ def _by_type(arrays: Iterable[ArrayImpl]) -> dict[tuple[str, Device], list[int]]
 
 
 class _Strings:
-    """The table of strings that messages refer to by index; the first is empty."""
+    """The string table, to which messages refer by index; its first entry is empty."""
 
     def __init__(self) -> None:
         self._indices = {"": 0}
@@ -115,13 +116,13 @@ class _Strings:
 
 
 def _pair(strings: _Strings, first: str, second: str) -> list[bytes]:
-    """Returns the fields of a sample type or a label: two strings."""
+    """Returns the fields of a message of two strings: a sample type or a label."""
     assert (_TYPE, _UNIT) == (_KEY, _TEXT)
     return [_number(_KEY, strings.index(first)), _number(_TEXT, strings.index(second))]
 
 
 def _varint(value: int) -> bytes:
-    """Returns a number of at least 0 in groups of seven bits, the lowest first."""
+    """Encodes a nonnegative integer in groups of seven bits, the lowest first."""
     out = bytearray()
     while value >> 7:
         out.append(value & 0x7F | 0x80)
@@ -135,7 +136,7 @@ def _number(field: int, value: int) -> bytes:
 
 
 def _message(field: int, parts: Sequence[bytes]) -> bytes:
-    """Returns a field that is a message, or text."""
+    """Returns a length-delimited field: a message or a string."""
     content = b"".join(parts)
     return _varint(field << 3 | 2) + _varint(len(content)) + content
 

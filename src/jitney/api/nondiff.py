@@ -1,6 +1,6 @@
-"""Arguments that a function with a derivative of its own is not differentiated by.
+"""The nondifferentiable arguments of `custom_jvp` and `custom_vjp` functions.
 
-`custom_jvp` and `custom_vjp` hand them to users' rules first, in the order of the function's arguments.
+Rules receive them first, in the order of the function's arguments.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class NondiffArguments:
-    """Which arguments of a function these are, and its programs with them fixed.
+    """The nondifferentiable arguments of a function, and its traced programs with them fixed.
 
     Args:
       fun: the function.
       argnums: their positions; negative ones count from the end.
-      argnames: names of others.
+      argnames: names of further ones.
 
     Raises:
-      ValueError: if the function has no argument at a position, or of a name.
+      ValueError: if the function has no argument at a position, or with a name.
     """
 
     def __init__(
@@ -50,12 +50,12 @@ class NondiffArguments:
         self.call: JitCall = make_call(fun, self.positions or None)
 
     def split(self, args: Sequence[Any]) -> tuple[dict[int, Any], list[Any]]:
-        """Returns (these arguments by position, the others)."""
+        """Returns (nondifferentiable arguments by position, the others)."""
         nondiff = {i: args[i] for i in self.positions}
         return nondiff, [x for i, x in enumerate(args) if i not in nondiff]
 
     def merged(self, nondiff: dict[int, Any], others: Sequence[Any]) -> list[Any]:
-        """All arguments in their places."""
+        """Returns all arguments in their original positions."""
         remaining = iter(others)
         return [
             nondiff[i] if i in nondiff else next(remaining)
@@ -66,9 +66,9 @@ class NondiffArguments:
         """Returns (program, operands) of a call.
 
         Args:
-          fixed: of these arguments those that are part of the program.
-          lifted: those that are operands of it, in front of the others.
-          others: the other arguments.
+          fixed: nondifferentiable arguments that are part of the program.
+          lifted: nondifferentiable arguments that are leading operands of the program.
+          others: the differentiable arguments.
         """
         if not lifted and _is_hashable(fixed.values()):
             return self.call.trace(tuple(self.merged(fixed, others)), {})
@@ -82,7 +82,7 @@ class NondiffArguments:
 
 
 def has_tracers(x: PyTree) -> bool:
-    """Returns whether a pytree holds tracers."""
+    """Returns whether a pytree contains tracers."""
     return any(isinstance(leaf, Tracer) for leaf in pytrees.tree_leaves(x))
 
 

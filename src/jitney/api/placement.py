@@ -1,4 +1,4 @@
-"""Functions that make meshes, and arrays of what their devices have."""
+"""Creating meshes, and global arrays from shards; moving arrays between shardings."""
 
 from __future__ import annotations
 
@@ -46,12 +46,13 @@ def make_mesh(
       axis_sizes: the size of each axis.
       axis_names: the name of each axis.
       axis_types: the type of each axis; all `Explicit` by default.
-      devices: the devices; all there are by default.
-      axis_shapes: what JAX 0.10 calls `axis_sizes`.
+      devices: the devices; all available ones by default.
+      axis_shapes: the name of `axis_sizes` in JAX 0.10.
 
     Raises:
-      TypeError: if sizes or names are not given.
-      ValueError: if there are fewer devices than the sizes' product, or sizes are not integers.
+      TypeError: if sizes or names are missing.
+      ValueError: if there are fewer devices than the product of the sizes, or sizes are not
+        integers.
 
     Example:
       >>> mesh = jax.make_mesh((1, 1), ("rows", "columns"))
@@ -97,18 +98,18 @@ def make_array_from_callback(
     data_callback: Callable[[Any], Any],
     dtype: DTypeLike | None = None,
 ) -> ArrayImpl:
-    """Assembles an array from shards that `data_callback` returns for each device of this process.
+    """Assembles a global array from shards that `data_callback` returns.
 
     Args:
-      shape: that of the whole array.
-      sharding: where it is put.
-      data_callback: takes slices of the whole array, one for each axis; returns what is there. It is
-        called once for each different part.
-      dtype: of the array; that of the parts by default. It has to be given where this process has none.
+      shape: the global shape.
+      sharding: the sharding of the array.
+      data_callback: takes one slice of the global array per axis, and returns the data of that
+        shard. It is called once for each distinct shard of this process's devices.
+      dtype: of the array; by default that of the shards. Required if this process has no shards.
 
     Raises:
-      ValueError: if the array cannot be divided so, or a part is of another shape than it has to be.
-      UnexpectedTracerError: within functions that are traced.
+      ValueError: if the array cannot be sharded like this, or a shard has the wrong shape.
+      UnexpectedTracerError: if called within a traced function.
 
     Example:
       >>> x = jnp.arange(4.0)
@@ -143,18 +144,18 @@ def make_array_from_single_device_arrays(
     *,
     dtype: DTypeLike | None = None,
 ) -> ArrayImpl:
-    """Assembles an array of `shape` from `arrays`, its shards on single devices.
+    """Assembles a global array of `shape` from `arrays`, its shards on single devices.
 
     Args:
-      shape: that of the whole array.
-      sharding: where it is put.
-      arrays: one on each device of the sharding that is this process's, in any order.
-      dtype: of the array; that of the parts by default.
+      shape: the global shape.
+      sharding: the sharding of the array.
+      arrays: one array on each device of the sharding that belongs to this process, in any order.
+      dtype: of the array; by default that of the shards.
 
     Raises:
       TypeError: if `arrays` is not a sequence of arrays.
-      ValueError: if there are more or fewer arrays than devices, if they are not on the sharding's
-        devices, one is of another shape or dtype than it has to be, or is traced.
+      ValueError: if the number of arrays is not the number of devices, if they are not on the
+        sharding's devices, or if one has the wrong shape or dtype, or is traced.
 
     Example:
       >>> x = jnp.arange(4.0)
@@ -178,18 +179,18 @@ def make_array_from_single_device_arrays(
 def make_array_from_process_local_data(
     sharding: Sharding, local_data: PyTree, global_shape: Sequence[int] | None = None
 ) -> Any:
-    """Assembles arrays from the data of all processes.
+    """Assembles global arrays from the data of all processes.
 
     Args:
-      sharding: where the array is put; or a tree prefix of shardings.
-      local_data: a pytree of arrays: what this process has of each.
-      global_shape: that of the whole array, or a tree prefix; by default such that the data are what
-        this process's devices hold. Along axes where the data are as long as the whole, they are the
-        whole's.
+      sharding: the sharding of the arrays, or a tree prefix of shardings.
+      local_data: a pytree of NumPy arrays: the part of each array that this process has.
+      global_shape: the global shape, or a tree prefix of shapes; by default it is inferred such
+        that `local_data` is what the devices of this process hold. Along axes where `local_data`
+        has the global size, it is taken as the global data.
 
     Raises:
-      ValueError: if an array cannot be divided so, or the data have neither the shape of the whole nor
-        that of what this process's devices hold.
+      ValueError: if an array cannot be sharded like this, or the data have neither the global shape
+        nor the shape of what the devices of this process hold.
 
     Example:
       >>> import numpy as np
@@ -217,7 +218,10 @@ def make_array_from_process_local_data(
 def of_local_data(
     data: np.ndarray, place: Sharding, global_shape: Sequence[int] | None = None
 ) -> ArrayImpl:
-    """Returns the array of which this process has `data`: see `make_array_from_process_local_data`."""
+    """Returns the global array of which this process has `data`.
+
+    See `make_array_from_process_local_data`.
+    """
     place.check_compatible_aval(data.shape)
     whole = windows.whole_shape(place, data.shape) if global_shape is None else tuple(global_shape)
     if whole is None:
@@ -247,7 +251,7 @@ def of_local_data(
 
 
 def windowed(own: ArrayImpl, place: Sharding, whole: tuple[int, ...]) -> ArrayImpl:
-    """Returns the array of shape `whole` of which this process has `own`."""
+    """Returns the global array of shape `whole` of which this process has `own`."""
     aval = explicit.typed(own.aval.update(shape=whole), place)
     return placed_array(host_array(own), aval, place, windows.first_device(place))
 
@@ -261,18 +265,20 @@ def _placed_shape(
 
 
 def reshard(xs: PyTree, out_shardings: PyTree) -> Any:
-    """Moves `xs` to the shardings `out_shardings`, along mesh axes that are part of types.
+    """Moves `xs` to the shardings `out_shardings`, along Explicit mesh axes.
+
+    The types of the results include their shardings along these axes.
 
     Args:
       xs: a pytree of arrays.
-      out_shardings: a Sharding, or a PartitionSpec on the mesh in force, for all of them, or a prefix
-        of the tree of them.
+      out_shardings: a Sharding, or a PartitionSpec on the context mesh, for all of them, or a
+        pytree of these that is a prefix of `xs`.
 
     Returns: a pytree like `xs`, with the same shapes, dtypes and values.
 
     Raises:
-      ValueError: if a PartitionSpec is given and no mesh is in force, if arrays cannot be divided so,
-        or along axes that are not Explicit: for Auto ones there is `with_sharding_constraint`.
+      ValueError: if a PartitionSpec is given without a context mesh, if arrays cannot be sharded as
+        requested, or for axes that are not Explicit; use `with_sharding_constraint` for Auto axes.
 
     Example:
       >>> x = jnp.arange(3)
@@ -289,19 +295,23 @@ def reshard(xs: PyTree, out_shardings: PyTree) -> Any:
 
 
 def _moved(x: Any, place: Sharding) -> Any:
-    """`x` lying as `place` says: a move along Explicit axes, a constraint along others."""
+    """Moves `x` along Explicit axes, and constrains it along others."""
     if isinstance(x, ArrayImpl):
         if asks_nothing(place):
             return settled(x)
         if no_collectives.value and isinstance(place, NamedSharding):
-            return resharded(x, place)  # an operation, which is checked
+            return resharded(x, place)  # bound as an operation, which is checked
         aval = explicit.typed(x.aval, place)
         return x.placed(explicit.place_of(aval, as_mesh(place)) or place)
     return resharded(x, place) if isinstance(place, NamedSharding) else device_put(x, place)
 
 
 def _explicit(place: PartitionSpec | Sharding) -> Sharding:
-    """`place` as a sharding, checked to divide along Explicit axes only."""
+    """Returns `place` as a sharding.
+
+    Raises:
+      ValueError: if it shards along an axis that is not Explicit.
+    """
     if isinstance(place, PartitionSpec):
         place = on_mesh_in_force(place, "reshard: out_shardings")
     if not isinstance(place, NamedSharding):
@@ -321,20 +331,21 @@ def _explicit(place: PartitionSpec | Sharding) -> Sharding:
 def auto_axes(
     f: Callable[..., PyTree] | None = None, /, *, axes: AxisName = None, out_sharding: PyTree = None
 ) -> Any:
-    """Returns `f`, within which axes of the mesh are Auto: types do not include their shardings.
+    """Returns `f`, run with axes of the mesh as Auto: types within it do not include shardings.
 
     Args:
-      f: takes and returns pytrees of arrays.
-      axes: names of the axes; all of the mesh in force by default.
-      out_sharding: how results lie: a PartitionSpec or Sharding for all of them, or a prefix of their
-        tree. If it is left out, calls have it as an option.
+      f: a function of pytrees of arrays that returns a pytree of arrays.
+      axes: names of the axes; all axes of the context mesh by default.
+      out_sharding: shardings of the results: a PartitionSpec or Sharding for all of them, or a
+        pytree of these that is a prefix of the result. If omitted, it is a keyword argument of each
+        call.
 
-    Returns: a function of the same arguments; its results have `out_sharding` in their types. Where
-      these axes are Auto already, that is `f`.
+    Returns: a function of the same arguments, whose results have `out_sharding` in their types.
+      Where these axes are Auto already, it calls `f`.
 
     Raises:
-      TypeError: in a call, if `out_sharding` is given nowhere.
-      NotImplementedError: in a call within `shard_map`, of axes that are Manual there.
+      TypeError: in a call, if `out_sharding` is given neither to the decorator nor to the call.
+      NotImplementedError: in a call within a `shard_map` in which the axes are Manual.
     """
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
@@ -359,19 +370,20 @@ def auto_axes(
 def explicit_axes(
     f: Callable[..., PyTree] | None = None, /, *, axes: AxisName = None, in_sharding: PyTree = None
 ) -> Any:
-    """Returns `f`, within which axes of the mesh are Explicit: types include their shardings.
+    """Returns `f`, run with axes of the mesh as Explicit: types within it include shardings.
 
     Args:
-      f: takes and returns pytrees of arrays.
-      axes: names of the axes; all of the mesh in force by default.
-      in_sharding: how arguments lie: a PartitionSpec or Sharding for all of them, or a prefix of the
-        tuple of them. If it is left out, calls have it as an option.
+      f: a function of pytrees of arrays that returns a pytree of arrays.
+      axes: names of the axes; all axes of the context mesh by default.
+      in_sharding: shardings of the arguments: a PartitionSpec or Sharding for all of them, or a
+        pytree of these that is a prefix of the tuple of arguments. If omitted, it is a keyword
+        argument of each call.
 
     Returns: a function of the same arguments.
 
     Raises:
-      TypeError: in a call, if `in_sharding` is given nowhere.
-      NotImplementedError: in a call within `shard_map`, of axes that are Manual there.
+      TypeError: in a call, if `in_sharding` is given neither to the decorator nor to the call.
+      NotImplementedError: in a call within a `shard_map` in which the axes are Manual.
     """
     if f is None:
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
@@ -392,7 +404,7 @@ def explicit_axes(
 
 
 def _given_late(option: str, value: PyTree, kwargs: dict[str, PyTree]) -> PyTree:
-    """The option of `auto_axes` or `explicit_axes`, taken from those of the call if it was left out."""
+    """Returns an option of `auto_axes` or `explicit_axes`, given to them or else to the call."""
     if value is not None:
         return value
     if option not in kwargs:
@@ -414,14 +426,14 @@ def _check_not_manual(axes: AxisName, kind: str) -> None:
 
 
 def _are(mesh: Mesh, axes: AxisName, kind: AxisType) -> bool:
-    """Returns whether `axes` of `mesh`, or all of them, are of type `kind`; so are those of no mesh."""
+    """Returns whether `axes` of `mesh` (all if None) are of type `kind`; true for an empty mesh."""
     kinds = dict(zip(mesh.axis_names, mesh.axis_types, strict=True))
     names = mesh.axis_names if axes is None else names_of(axes)
     return all([kinds.get(name, kind) is kind for name in names])
 
 
 def _mesh_of(args: PyTree, shardings: PyTree) -> Mesh:
-    """Returns the mesh in force, or that of shardings or of arguments."""
+    """Returns the context mesh, or the mesh of shardings or of arguments."""
     mesh = get_mesh()
     if not mesh.empty:
         return mesh
@@ -432,16 +444,16 @@ def _mesh_of(args: PyTree, shardings: PyTree) -> Mesh:
 
 
 def _with_types(mesh: Mesh, axes: AxisName, kind: AxisType) -> Mesh:
-    """`mesh` whose `axes`, or all of them, are of type `kind`."""
+    """Returns `mesh` with `axes`, or all axes, of type `kind`."""
     names = mesh.axis_names if axes is None else names_of(axes)
     pairs = zip(mesh.axis_names, mesh.axis_types, strict=True)
     return mesh.update(axis_types=tuple([kind if name in names else own for name, own in pairs]))
 
 
 def _cast(x: Value, mesh: Mesh) -> Any:
-    """`x` as it lies, on `mesh`, whose axes are of other types."""
+    """Returns `x` unchanged, reinterpreted on `mesh` with other axis types."""
     if not is_valid_operand(x):
-        return x  # of an index: a slice, say
+        return x  # an index, such as a slice
     if isinstance(x, ArrayImpl):
         place = x.placement
         return x.placed(place.update(mesh=mesh)) if isinstance(place, NamedSharding) else x

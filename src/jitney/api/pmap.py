@@ -1,8 +1,8 @@
-"""`pmap`: a function applied along an axis of its arguments, one index for each device.
+"""`pmap`: a function mapped over an axis of its arguments, with one index per device.
 
-It is `jit` of a `shard_map` over a mesh of one axis, in which each device's part has one index of the
-mapped axis, which the function does not see. Where the devices are those of several processes,
-arguments and results are this process's parts (`pmap_processes`).
+It is `jit` of a `shard_map` over a mesh with one axis; each device's shard has one index of the
+mapped axis, which the function does not see. If the devices belong to several processes, arguments
+and results are the shards of this process (`pmap_processes`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import AxisName, PyTree
     from jitney.runtime.device import Device
 
-OWN_AXIS = "_internal_pmap_axis_name"  # of an axis that the user has not named, as JAX calls it
+OWN_AXIS = "_internal_pmap_axis_name"  # the name of an axis that the user has not named, as in JAX
 
 
 def pmap(
@@ -49,27 +49,29 @@ def pmap(
     """Returns `fun`, compiled and run in parallel for each index of an axis, one per device.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      axis_name: how collectives within `fun` call the axis.
-      in_axes: which axis of each positional argument, as in `vmap`; None for arguments that all devices
-        share. Keyword arguments are mapped along their first axis.
-      out_axes: where the axis is in the result: likewise. None for results that are the same on all
-        devices.
-      static_broadcasted_argnums: positions of arguments that are not arrays, but part of the program.
-      devices: the devices; as many as the axis has indices, of those that there are, by default.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      axis_name: the name of the mapped axis for collectives within `fun`.
+      in_axes: the mapped axis of each positional argument, as in `vmap`; None for arguments that
+        are replicated. Keyword arguments are mapped along their first axis.
+      out_axes: the position of the mapped axis in the result, likewise. None for results that are
+        the same on all devices.
+      static_broadcasted_argnums: positions of arguments that are compile-time constants, not
+        arrays.
+      devices: the devices; by default the first available ones, as many as the axis has indices.
       backend: the platform of the devices.
-      axis_size: the axis's size, where no argument has it.
+      axis_size: the size of the mapped axis, if no argument has it.
       donate_argnums: as in `jit`.
 
-    Returns: a compiled function of the same arguments with one more axis. Its results lie on the
-      devices: each has its index. Where the devices are those of several processes, each process calls
-      it with what its own devices are to have, and gets what these have computed.
+    Returns: a compiled function whose arguments and results have one additional axis. Each device
+      holds one index of a result. If the devices belong to several processes, each process passes
+      the data of its own devices, and receives what these have computed.
 
     Raises:
       TypeError: if `fun` is not callable, or axes are not integers.
-      ValueError: if the axis is longer than there are devices, or, with `devices` or over processes,
-        not as long as this process has of them; if sizes differ; if an argument has too few axes.
-      RuntimeError: if it is called under a transformation, and goes over processes.
+      ValueError: if the axis is larger than the number of devices, or, with `devices` or over
+        several processes, differs from the number of devices of this process; if sizes of mapped
+        axes differ; if an argument has too few axes.
+      RuntimeError: if a `pmap` over several processes is called under a transformation.
 
     Example:
       >>> def deviation(row):
@@ -106,7 +108,7 @@ def pmap(
 
 
 class PmapFunction(JitFunction):
-    """What `pmap` returns."""
+    """A function transformed by `pmap`."""
 
     mapped: _Mapped
 
@@ -135,7 +137,7 @@ def _check_axes(in_axes: PyTree, out_axes: PyTree) -> None:
 
 
 class _Mapped:
-    """What `pmap` compiles: the function and its options."""
+    """The function that `pmap` compiles, with its options."""
 
     def __init__(
         self,
@@ -193,7 +195,7 @@ class _Mapped:
     def taken_apart(
         self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
     ) -> tuple[dict[int, Any], list[Any], pytrees.PyTreeDef, list[int | None]]:
-        """(static arguments by position, flat others, their tree, which axis of each is mapped)."""
+        """Returns (static arguments by position, flat others, their tree, mapped axis of each)."""
         fixed = {i % len(args): args[i] for i in self.static if -len(args) <= i < len(args)}
         dynamic = tuple([args[i] for i in range(len(args)) if i not in fixed])
         leaves, tree = pytrees.tree_flatten((dynamic, kwargs))
@@ -210,7 +212,7 @@ class _Mapped:
     # --- several processes ----------------------------------------------------------------------
 
     def is_over_processes(self) -> bool:
-        """Returns whether the devices are those of several processes."""
+        """Returns whether the devices belong to several processes."""
         return processes.size() > 1 and not all([x.is_addressable for x in self.there()])
 
     def on_all_devices(
@@ -238,7 +240,7 @@ class _Mapped:
     # --- axes -----------------------------------------------------------------------------------
 
     def spec(self, axis: int | None) -> PartitionSpec:
-        """Returns how an array lies whose axis number `axis` is the mapped one."""
+        """Returns the PartitionSpec of an array that is mapped along `axis`."""
         return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, self.axis_name)
 
     def axes_of_arguments(
@@ -248,7 +250,7 @@ class _Mapped:
         dynamic: tuple[PyTree, ...],
         fixed: dict[int, Any],
     ) -> list[int | None]:
-        """For each leaf of the arguments that are not static, which axis is mapped."""
+        """Returns the mapped axis of each leaf of the arguments that are not static."""
         axes = self.in_axes
         if isinstance(axes, tuple):
             if len(axes) != len(args):
@@ -296,7 +298,7 @@ class _Mapped:
                 )
 
     def extent(self, values: Sequence[Any], axes: Sequence[int | None]) -> int:
-        """Returns how many indices the mapped axis has."""
+        """Returns the size of the mapped axis."""
         extents = {
             x.shape[axis] for x, axis in zip(values, axes, strict=True) if axis is not None
         }  # fmt: skip
@@ -317,15 +319,15 @@ class _Mapped:
     # --- devices --------------------------------------------------------------------------------
 
     def mesh(self, size: int) -> Mesh:
-        """One device for each index.
+        """Returns a mesh with one device for each index.
 
         Raises:
-          ValueError: if there are not as many.
+          ValueError: if there are too few devices.
         """
         if get_abstract_mesh().manual_axes and self.devices is not None:
             raise ValueError("Nested pmap with explicit devices argument.")
         there = self.there()
-        if self.is_over_processes() and size != len(there):  # one process's part is looked at
+        if self.is_over_processes() and size != len(there):  # only its own shards
             there = [device for device in there if device.is_addressable]
         if self.devices is not None and size != len(there):
             raise ValueError(
@@ -347,7 +349,7 @@ class _Mapped:
         return Mesh(grid, (self.axis_name,), (AxisType.Auto,))
 
     def there(self) -> list[Device]:
-        """Returns the devices that there are for it."""
+        """Returns the available devices."""
         if self.devices is not None:
             return list(self.devices)
         return client.client(self.backend).devices()

@@ -1,8 +1,9 @@
 """`pmap` over the devices of several processes.
 
-Each process gives, and is given, what its own devices have: the mapped axis has one index for each of
-them. Collectives along the axis go over the devices of all processes. What is compiled takes arrays on
-a mesh of all these devices; here arguments become such arrays, and results this process's parts.
+Each process passes and receives the data of its own devices: the mapped axis has one index for each
+of them. Collectives along the axis go over the devices of all processes. The compiled program works
+on arrays on a mesh of all these devices; this module converts arguments to such arrays, and results
+to the shards of this process.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ if TYPE_CHECKING:
 def to_all_devices(
     values: Sequence[PyTree], specs: Sequence[PartitionSpec], mesh: Mesh, name: str
 ) -> list[ArrayImpl]:
-    """This process's arguments as arrays on a mesh over processes.
+    """Returns this process's arguments as arrays on a mesh over several processes.
 
     Args:
       values: arrays and scalars.
-      specs: how each is divided.
+      specs: the PartitionSpec of each.
       mesh: of devices of several processes.
       name: of the function, for messages.
 
     Raises:
-      RuntimeError: under a transformation: processes send each other arrays, not traced values.
+      RuntimeError: under a transformation: processes exchange arrays, not tracers.
     """
     if state.trace is not state.eval_trace:
         raise RuntimeError(
@@ -52,14 +53,14 @@ def to_all_devices(
 
 
 def _of_part(x: ArrayImpl, place: NamedSharding) -> ArrayImpl:
-    """Returns the array of which this process has `x`."""
+    """Returns the global array of which this process has `x`."""
     whole = windows.whole_shape(place, x.shape)
     assert whole is not None, "pmap's mesh has devices of all processes"
     return windowed(x, place, whole)
 
 
 def own_parts(results: PyTree, mesh: Mesh) -> PyTree:
-    """This process's parts of results on `mesh`, on its own devices."""
+    """Returns the parts of results on `mesh` that this process's devices hold."""
     local = mesh.local_mesh
 
     def part(x: Any) -> Any:

@@ -1,9 +1,9 @@
-"""What `vjp` returns: the function from cotangents to cotangents, with the values that it needs.
+"""The result of `vjp`: a function from cotangents to cotangents, with its residuals.
 
-Those are split in two: arguments of the function, in the places of these (`args_res`), and all others
-(`opaque_residuals`). A caller that keeps an argument itself, or can make it again, takes it out between
-the forward and the backward pass and puts it back, so that it is not held twice (parameters that are
-gathered from several places for each layer, say).
+Residuals are either arguments of the function (`args_res`, in the structure of the arguments) or
+intermediate values (`opaque_residuals`). A caller that keeps an argument itself, or can recompute
+it, removes it after the forward pass and puts it back before the backward pass, so that it is not
+held twice. An example is parameters that are gathered from several devices for each layer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class _Marker:
-    """A pytree without leaves, equal to all others of its class."""
+    """A pytree without leaves, equal to all other instances of its class."""
 
     __slots__ = ()
 
@@ -59,44 +59,45 @@ def _marker(cls: type[_Marker]) -> type[Any]:
 
 @_marker
 class GradRef(_Marker):
-    """Stands among the cotangents for one that was added to what a reference holds."""
+    """Replaces, among the cotangents, one that was accumulated into a reference."""
 
 
 @_marker
 class NotNeeded(_Marker):
-    """Stands in `VJP.args_res` for an argument whose value the backward pass does not need."""
+    """Replaces, in `VJP.args_res`, an argument whose value the backward pass does not need."""
 
 
 @_marker
 class NotSaveable(_Marker):
-    """Stands in `VJP.args_res` for an argument that is needed, and that `vjp` was not to keep."""
+    """Replaces, in `VJP.args_res`, a needed argument that `saveable_args` excludes."""
 
 
 @_marker
 class GradValue(_Marker):
-    """For `VJP.with_refs`: the argument's cotangent is to be returned."""
+    """Requests, in `VJP.with_refs`, that the argument's cotangent is returned."""
 
 
 @_marker
 class DontWant(_Marker):
-    """For `VJP.with_refs`: the argument's cotangent is not wanted, and is not computed."""
+    """States, in `VJP.with_refs`, that the argument's cotangent need not be computed."""
 
 
 @_marker
 class DidntWant(_Marker):
-    """Stands among the cotangents for one that was not wanted."""
+    """Replaces, among the cotangents, one that was not requested."""
 
 
 @dataclass(frozen=True, eq=False)
 class Static:
-    """The parts of a pullback that are not arrays.
+    """The components of a pullback that are not arrays.
 
     Attributes:
       fun: the function that was differentiated, for messages.
-      linear: its derivative, without the values of the residuals.
+      linear: its linearized program, without the values of the residuals.
       in_avals, out_avals: types of its arguments and results.
-      in_tree, out_tree: their structures.
-      places: for each residual its argument (flat), or None for those that are none.
+      in_tree, out_tree: structures of its arguments and results.
+      places: for each residual the number of the flat argument that it is, or None if it is not
+        one.
     """
 
     fun: Callable[..., Any]
@@ -109,19 +110,19 @@ class Static:
 
 
 class VJP:
-    """The pullback of a function at a point: cotangents of arguments for a cotangent of the result.
+    """The pullback of a function at a point: maps cotangents of results to those of arguments.
 
-    A pytree, whose leaves are the residuals: values that the backward pass needs.
+    It is a pytree whose leaves are the residuals: the values that the backward pass needs.
 
     Attributes:
-      args_res: residuals that are arguments: a list with an entry for each argument, of its structure,
-        with `NotNeeded()` for what the backward pass does not need. Entries may be set: to None, so
-        that the array is not kept, and back before the call.
+      args_res: residuals that are arguments: a list with an entry of the structure of each
+        argument, with `NotNeeded()` for what the backward pass does not need. Entries can be
+        assigned: set one to None to release the array, and set it back before the call.
       opaque_residuals: a list of all other residuals.
       in_tree, out_tree: structures of the arguments (a tuple) and of the result.
       jaxpr: the linear program that is transposed.
-      out_nzs: which results can have tangents that are not zero, as a tree like the result.
-      want_logs: whether calls return the log of the backward pass, too: see `with_logs`.
+      out_nzs: which results can have nonzero tangents, in the structure of the result.
+      want_logs: whether calls also return the log of the backward pass; see `with_logs`.
 
     Example:
       >>> y, pullback = jax.vjp(lambda x, w: jnp.exp(x) + 2.0 * w, 0.0, 3.0)
@@ -143,9 +144,9 @@ class VJP:
         self.static = static
         self.args_res = args_res
         self.opaque_residuals = opaque_residuals
-        self.wanted = wanted  # by argument (flat); all if None
+        self.wanted = wanted  # by flat argument; None for all
         self.want_logs = want_logs
-        self.refs = refs  # by argument (flat) the reference that its cotangent is added to, or None
+        self.refs = refs  # by flat argument: the reference for its cotangent, or None
 
     @property
     def in_tree(self) -> PyTreeDef:
@@ -161,7 +162,7 @@ class VJP:
 
     @property
     def jaxpr(self) -> Jaxpr:
-        """The linear program whose transpose this is: its constants are the residuals."""
+        """The linear program whose transpose this is; its constants are the residuals."""
         return self.static.linear.jaxpr
 
     def __repr__(self) -> str:
@@ -172,15 +173,16 @@ class VJP:
 
     @api_boundary
     def __call__(self, out_ct: PyTree, *extra_args: PyTree) -> Any:
-        """Returns a tuple with the cotangent of each argument; with `want_logs`, (this tuple, log).
+        """Returns a tuple of the arguments' cotangents; with `want_logs`, (this tuple, log).
 
         Args:
           out_ct: the cotangent of the result, of its structure.
-          *extra_args: refused, with a message.
+          *extra_args: not allowed; passing any raises a helpful error.
 
         Raises:
-          TypeError: if there are more arguments; if a residual has been taken out of `args_res`.
-          ValueError: if its structure or types are not those of the result.
+          TypeError: if there are extra arguments, or a residual that was removed from `args_res` is
+            missing.
+          ValueError: if the structure or types of `out_ct` are not those of the result.
         """
         static = self.static
         if extra_args:
@@ -193,7 +195,7 @@ class VJP:
             )
         self._check_refs()
         flat_cts = _checked_cotangents(static, out_ct)
-        # Operations that only unwanted cotangents need may log, too.
+        # Operations that only unwanted cotangents need may write log entries, too.
         computed = None if self.want_logs else self.wanted
         operand_cts, log = pull_back(
             static.linear, self._residuals(), flat_cts, computed, self._accumulators()
@@ -213,21 +215,22 @@ class VJP:
 
     @property
     def with_logs(self) -> VJP:
-        """The same pullback, which returns what backward rules log, too.
+        """The same pullback, which also returns the log entries of backward rules.
 
-        Called, it returns (cotangents, log), where the log is a dict of pytrees of arrays. Backward
-        rules set by `custom_vjp.defvjp_with_logs`, `defvjp_with_accums` and `defremat_with_logs`, and
-        of `custom_gradient(with_logs=True)`, write to it; other derivatives drop what they write. A
-        rule that is not run, as no cotangent gets there, writes nothing.
+        Its calls return (cotangents, log), where the log is a dict of pytrees of arrays. It is
+        written by backward rules set by `custom_vjp.defvjp_with_logs`, `defvjp_with_accums` and
+        `defremat_with_logs`, and by `custom_gradient(with_logs=True)`; other derivatives drop the
+        entries. A rule that does not run, because no cotangent reaches it, writes nothing.
 
         Loops stack the entries along a new leading axis, in the order of their iterations; so does
-        `vmap` of a function that is differentiated. An entry from a branch of `cond` or `switch` has
-        `index`, the branch that has run, and `branches`, a list of what each has written, with zeros
-        if it has not run, and None if it writes no such entry. Entries from `shard_map` are put
-        together along their first axis, of one index for each device if they are scalars.
+        `vmap` of a function that is differentiated. An entry from a branch of `cond` or `switch`
+        has `index`, the branch that ran, and `branches`, a list of the entries of each branch:
+        zeros for a branch that did not run, and None for one that writes no such entry. Entries
+        from `shard_map` are concatenated along their first axis; scalars get one with an index for
+        each device.
 
         Raises:
-          ValueError: if an entry of the same name is written twice.
+          ValueError: if two entries have the same name.
 
         Example:
           >>> @jax.custom_vjp
@@ -246,22 +249,22 @@ class VJP:
         return VJP(**{**fields, **changes})
 
     def with_refs(self, *wanted: PyTree) -> VJP:
-        """Returns the same pullback, which computes only the cotangents that are wanted.
+        """Returns the same pullback, which computes only the requested cotangents.
 
         Args:
-          *wanted: for each argument a tree of `jax.ad.GradValue()`, `jax.ad.DontWant()` and mutable
-            references, of the argument's structure or a prefix of it.
+          *wanted: for each argument a pytree of `jax.ad.GradValue()`, `jax.ad.DontWant()` and
+            mutable references, in the argument's structure or a prefix of it.
 
-        Returns: a pullback that adds cotangents to what references hold, with `jax.ad.GradRef()` in
-          their place, and `jax.ad.DidntWant()` in that of those that are not wanted. For an argument
-          that is a reference itself, the one that is passed here holds the cotangent of what the
-          argument holds after the function, zeros as a rule, and after the call that of what it held
-          before.
+        Returns: a pullback that accumulates cotangents into the references, and returns
+          `jax.ad.GradRef()` in their place, and `jax.ad.DidntWant()` for those that are not
+          requested. For an argument that is itself a reference, the reference passed here holds the
+          cotangent of the final content (as a rule zeros) before the call, and that of the initial
+          content after it.
 
         Raises:
-          TypeError: if an entry is something else.
-          ValueError: if the structure does not fit the arguments, a reference is of another type than
-            its cotangent, or `GradValue()` is passed for an argument that is a reference.
+          TypeError: if an entry is of another kind.
+          ValueError: if the structure does not fit the arguments, a reference does not have the
+            type of its cotangent, or `GradValue()` is passed for an argument that is a reference.
 
         Example:
           >>> y, pullback = jax.vjp(lambda x, w: x * w, 2.0, 3.0)
@@ -285,7 +288,7 @@ class VJP:
         return self._changed(wanted=flags, refs=refs)
 
     def _check_wanted(self, k: int, x: object) -> None:
-        """Raises ValueError unless the cotangent of argument `k` (flat) can be given as `x` says."""
+        """Raises ValueError unless `x` is a valid request for the cotangent of argument `k`."""
         content: Any = content_type(self.static.in_avals[k])
         if is_ref(x):
             wanted, got = content.to_cotangent_aval(), array_type(get_aval(x))
@@ -315,13 +318,13 @@ class VJP:
             )
 
     def _argument(self, k: int) -> str:
-        """The path of argument `k` (flat), for messages."""
+        """Returns the path of flat argument `k`, for messages."""
         tree = self.in_tree
         leaves = pytrees.tree_leaves_with_path(pytrees.tree_unflatten(tree, [0] * tree.num_leaves))
         return f"args{pytrees.keystr(leaves[k][0])}"
 
     def _accumulators(self) -> list[GradAccum | None] | None:
-        """For each argument what it is said to have by `with_refs`."""
+        """Returns an accumulator for each argument, as requested by `with_refs`."""
         if self.wanted is None:
             return None
         accums: list[GradAccum | None] = []
@@ -334,12 +337,12 @@ class VJP:
         return accums
 
     def _residuals(self) -> list[Any]:
-        """Values of the residuals in the order in which the derivative takes them."""
+        """Returns the residuals in the order in which the linear program takes them."""
         static = self.static
         opaque = iter(self.opaque_residuals)
         if all(place is None for place in static.places):
             return list(opaque)
-        # None for an array that was taken out; a whole argument may have been.
+        # None stands for an array that was removed, possibly an entire argument.
         kept = pytrees.tree_unflatten(static.in_tree, [0] * static.in_tree.num_leaves)
         of_arguments: list[Any] = []
         for argument, entry in zip(kept, self.args_res, strict=True):
@@ -392,7 +395,7 @@ def make_vjp(
 ) -> VJP:
     """Returns the pullback of `fun`, whose derivative at the flat arguments `values` is `linear`.
 
-    `kept` says which arguments it may hold; all by default.
+    `kept` states which arguments it may hold; all by default.
     """
     by_identity = {id(x): k for k, x in enumerate(values)}
     places = [by_identity.get(id(c)) for c in linear.consts]
@@ -411,7 +414,11 @@ def make_vjp(
 
 
 def _checked_cotangents(static: Static, ct: PyTree) -> list[Any]:
-    """Returns the leaves of a cotangent of the result; raises ValueError if they do not fit it."""
+    """Returns the leaves of a cotangent of the result.
+
+    Raises:
+      ValueError: if their structure or types do not match the result.
+    """
     fun, out_tree = static.fun, static.out_tree
     cts, ct_tree = pytrees.tree_flatten(ct)
     if ct_tree != out_tree:

@@ -1,18 +1,18 @@
-"""Functions of the public interface, compiled where calls of them repeat.
+"""Compiling public library functions whose calls repeat.
 
-The first call of a function of many operations is quick if NumPy does one after the other, the
-thousandth if it is one compiled program. So functions are evaluated at first, and their calls are
-counted by signature: the types of arrays, and options by value. The third call with one signature
-makes a program, if a call makes several arrays on its way. One operation gains little: after some
-hundred calls it becomes a program, if that gives the same bits. A signature that is not seen again, as
-in loops over growing shapes, compiles nothing.
+The first call of a function with many operations is fastest if NumPy executes one after the other,
+the thousandth if it is one compiled program. Functions are therefore evaluated eagerly at first,
+and their calls counted by signature: the types of arrays, and the values of options. The third call
+with the same signature compiles a program, if a call creates several arrays. A single operation
+gains little: it is compiled after some hundred calls, and only if the results are bit-identical.
+Signatures that do not repeat, as in loops over growing shapes, compile nothing.
 
-Whatever cannot be a program stays evaluated: calls that values decide about, that warn, that have
-effects, or that take functions, references or arrays that were put somewhere; all calls while values
-are checked, `jit` is disabled or a mesh is in force; and what is called within a trace belongs to it.
-Errors are those of the evaluated function, since a program is for calls that have succeeded.
+Whatever cannot be a program stays eager: calls that branch on values, that warn, that have effects,
+or that take functions, references or committed arrays; all calls while values are checked, `jit` is
+disabled or a mesh is in use. Calls within a trace belong to that trace. Error messages are those of
+the eager function, since only calls that have succeeded are compiled.
 
-The count does not depend on time: a program that does the same again gets the same numbers.
+Counts do not depend on time: running the same program again gives the same results.
 """
 
 # The data of arrays (`_value`) is private to the package.
@@ -48,27 +48,28 @@ if TYPE_CHECKING:
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.pytree.treedef import PyTreeDef
 
-COMPILED_AT = 3  # the how many-th call with one signature makes a program
-FEWEST_ARRAYS = 2  # that a call makes, for a program to be much quicker
-# The how many-th call that is looked at, if it makes fewer.
+COMPILED_AT = 3  # the number of calls with one signature after which it is compiled
+FEWEST_ARRAYS = 2  # arrays created by a call, for a program to be much faster
+# The number of calls looked at, if a call creates fewer arrays.
 SMALL_COMPILED_AT = threshold(16, small=4)
-# Bytes of a result that shares memory with an operand, and would not in a program.
+# Bytes of a result that shares memory with an operand when evaluated eagerly; a program copies it.
 LARGEST_COPY = threshold(1 << 16, small=64)
-MAX_SIGNATURES = threshold(256, small=8)  # counted at a time, for each function
-MAX_PROGRAMS = threshold(512, small=8)  # kept, of all functions
-MAX_VALUES = threshold(8, small=4)  # of numbers that are options, for which there is a program each
-LONGEST_REST = threshold(64, small=4)  # calls between checks, where checks had no result
+MAX_SIGNATURES = threshold(256, small=8)  # signatures counted at the same time, per function
+MAX_PROGRAMS = threshold(512, small=8)  # programs kept, for all functions
+MAX_VALUES = threshold(8, small=4)  # programs that differ only in the values of scalar options
+LONGEST_REST = threshold(64, small=4)  # calls skipped between looks, if looks were in vain
 
 
 class _Seen:
-    """What is known of calls with one signature.
+    """The state of calls with one signature.
 
     Attributes:
-      key: the signature: (epoch of the settings, patterns of arguments, names of keyword arguments).
-      calls: how many were counted.
-      is_plain: whether they stay evaluated.
-      executable: their program, if they have one.
-      unflatten: makes the result of the program's; None for one array.
+      key: the signature: (epoch of the settings, patterns of arguments, names of keyword
+        arguments).
+      calls: the number of counted calls.
+      is_plain: whether they stay eager.
+      executable: their program, if compiled.
+      unflatten: makes the result from the program's; None for a single array.
     """
 
     __slots__ = ("calls", "executable", "is_plain", "key", "unflatten")
@@ -81,13 +82,13 @@ class _Seen:
         self.unflatten: Callable[[list[Any]], Any] | None = None
 
 
-# What has a program, and of which function it is; those looked up longest ago come first.
+# Compiled signatures and their functions, least recently used first.
 _programs: OrderedDict[_Seen, LibraryFunction] = OrderedDict()
 _functions: weakref.WeakSet[LibraryFunction] = weakref.WeakSet()
 
 
 class LibraryFunction(RepeatedFunction):
-    """A function of the public interface; calls with a known program are native."""
+    """A public library function whose calls run natively once they are compiled."""
 
     __name__: str
     __qualname__: str
@@ -98,15 +99,15 @@ class LibraryFunction(RepeatedFunction):
         self.__dict__.update(plain.__dict__)
         self.__wrapped__ = plain
         self._seen: dict[Any, _Seen] = {}
-        self._values: dict[Any, int] = {}  # programs by signature without the values of numbers
-        self._in_vain = 0  # looks in sequence
+        self._values: dict[Any, int] = {}  # number of programs, by signature without scalars
+        self._in_vain = 0  # consecutive looks without effect
         self._reader = call_patterns.Reader(plain)
         _functions.add(self)
 
     # --- what native code calls -------------------------------------------------------------------
 
     def look(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What is known of such calls, if they are to be counted; (result,) if a program gave it."""
+        """Returns the state of such calls if they are counted; (result,) if a program ran."""
         try:
             leaves, patterns, names = self._reader.read(args, kwargs)
             key = config.call_epoch(), patterns, names
@@ -123,15 +124,15 @@ class LibraryFunction(RepeatedFunction):
             return self._rest_longer()
         if seen.executable is None:
             return seen
-        results = seen.executable.run(leaves)  # entered, but not at hand for native code
+        results = seen.executable.run(leaves)  # compiled, but evicted from the native cache
         self._enter(seen)
         return (results[0] if seen.unflatten is None else seen.unflatten(results),)
 
     def after(
         self, seen: _Seen, arrays: int, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        """Counts a call, which made so many arrays, and makes a program for its kind if it is time."""
-        if not arrays:  # the result is an argument, or no array
+        """Counts a call that created `arrays` arrays, and compiles its signature when it is due."""
+        if not arrays:  # the result is an argument, or not an array
             seen.is_plain = True
             self._rest_longer()
             return
@@ -150,7 +151,8 @@ class LibraryFunction(RepeatedFunction):
             return
         compiled = _compiled(self, patterns, names, args, kwargs, result, is_small)
         if compiled is None and self._reader.has_numbers(patterns):
-            # The function may ask for the value of a number: it is a part of the signature then.
+            # The function may depend on the value of a scalar, which then becomes part of the
+            # signature.
             self._seen.pop(seen.key, None)  # another thread may have cleared the caches
             self._reader.numbers_are_exact = True
             _, patterns, names = self._reader.read(args, kwargs)
@@ -169,12 +171,15 @@ class LibraryFunction(RepeatedFunction):
     # ----------------------------------------------------------------------------------------------
 
     def _rest_longer(self) -> None:
-        """Lets more and more calls go by: to look at one takes longer than a small operation."""
+        """Skips exponentially more calls, up to `LONGEST_REST`.
+
+        Looking at a call takes longer than a small operation.
+        """
         self._in_vain += 1
         self.rest = min(1 << min(self._in_vain, 30), LONGEST_REST)
 
     def _enter(self, seen: _Seen) -> None:
-        """Has native code know the program, and keeps it among the last used."""
+        """Registers the program with native code, and marks it as most recently used."""
         assert seen.executable is not None
         epoch, patterns, names = seen.key
         self.remember(epoch, patterns, names, seen.executable.native, seen.unflatten, ())
@@ -185,7 +190,7 @@ class LibraryFunction(RepeatedFunction):
             owner.forget(oldest)
 
     def forget(self, seen: _Seen | None = None) -> None:
-        """Gives up a program, or all that is known of calls; other programs are entered again."""
+        """Drops one signature, or all; other programs are registered again when next called."""
         if seen is None:
             self._seen, self._values = {}, {}
         else:
@@ -206,7 +211,7 @@ class LibraryFunction(RepeatedFunction):
         return self
 
     def __reduce__(self) -> Any:
-        # By name, as functions are: of this object, or of the function, which is in another module.
+        # By name, like functions: of this object, or of the function if that is in another module.
         try:
             named = getattr(importlib.import_module(self.__module__), self.__qualname__, None)
         except ImportError:
@@ -222,7 +227,7 @@ set_on_error(tracebacks.leave_call)
 
 
 def clear() -> None:
-    """Forgets all programs, and how often functions were called."""
+    """Drops all programs and counts."""
     for function in list(_functions):
         function.forget()
     _programs.clear()
@@ -257,9 +262,9 @@ def _compiled(
     result: Any,
     must_be_exact: bool,
 ) -> tuple[Executable, Callable[[list[Any]], Any] | None] | None:
-    """The program of calls of one signature, one of which gave `result`; None if there can be none.
+    """Compiles the program of one signature, a call of which returned `result`; None if impossible.
 
-    With `must_be_exact` there is none whose results could have other bits.
+    With `must_be_exact`, programs whose results could differ in any bit are rejected.
     """
     with user_warnings.held() as warned:
         try:
@@ -275,7 +280,8 @@ def _compiled(
                 return None
             executable = lowering.compile()
         except Exception:
-            # The function may need a value; if the call is wrong, evaluation says so.
+            # The function may need a value; if the call is invalid, eager evaluation raises the
+            # error.
             return None
     return executable, signatures.unflatten_function(tree)
 
@@ -289,8 +295,8 @@ def _traced(
     """Returns the program of a call, and the structure of its result.
 
     Raises:
-      ValueError: if it has effects, or closes over what is not a constant.
-      Exception: whatever the function raises on tracers.
+      ValueError: if it has effects, or captures values that are not constants.
+      Exception: any exception that the function raises on tracers.
     """
     plain = function.plain
     n_positional = len(patterns) - len(names)
@@ -314,7 +320,7 @@ def _refusal(x: object, path: str) -> str:
 
 
 def _gives(closed: ClosedJaxpr, tree: PyTreeDef, result: Any) -> bool:
-    """Returns whether the program's results are of the types and structure of `result`."""
+    """Returns whether the program's results have the types and structure of `result`."""
     leaves, structure = pytrees.tree_flatten(result)
     return structure == tree and all(
         [
@@ -325,7 +331,7 @@ def _gives(closed: ClosedJaxpr, tree: PyTreeDef, result: Any) -> bool:
 
 
 def _copies(leaves: Sequence[Any], result: Any) -> bool:
-    """Whether a program would have to copy much of what evaluation only looks at in another way."""
+    """Returns whether a program would copy much data of which eager evaluation returns views."""
     operands = [x._value if type(x) is ArrayImpl else x for x in leaves]
     large = [x._value for x in pytrees.tree_leaves(result) if x.nbytes > LARGEST_COPY]
     return any(
@@ -337,9 +343,9 @@ def _copies(leaves: Sequence[Any], result: Any) -> bool:
 
 
 def repeated(value: Any) -> Any:
-    """What a public name stands for: a function has its repeated calls compiled, other things stay.
+    """Returns a public function wrapped such that its repeated calls are compiled.
 
-    Functions that are NumPy's stay NumPy's.
+    Other objects, and NumPy's functions, are returned unchanged.
     """
     if (
         type(value) is types.FunctionType
@@ -356,7 +362,7 @@ def repeated(value: Any) -> Any:
 
 
 def publish(namespace: dict[str, Any]) -> None:
-    """Has repeated calls compiled of all functions that a module defines, or presents as its own."""
+    """Wraps all public functions that a module defines, or presents as its own, by `repeated`."""
     own = namespace["__name__"]
     for name, value in list(namespace.items()):
         is_own = getattr(value, "__module__", None) in (own, own.replace("jitney", "jax", 1))

@@ -1,8 +1,8 @@
-"""Compiled programs as bytes, which other processes load: `jax.experimental.serialize_executable`.
+"""Serialization of compiled programs: `jax.experimental.serialize_executable`.
 
-The bytes hold the program in the text of the tensor IR, its types and where its values are put, and
-the machine code of the process that compiled it. Where this machine and compiler are the ones that the
-code is for, loading compiles nothing; elsewhere the program is compiled from its text.
+The bytes contain the program as text in the tensor IR, its types and shardings, and the machine
+code of the process that compiled it. If that code is for this machine and compiler version, loading
+compiles nothing; otherwise the program is compiled from its text.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from jitney.runtime.client import Client
 
 _FORMAT = 1
-_KEY = "serialized"  # what a program's file is named, which in the disk cache has a digest
+_KEY = "serialized"  # a program's file name; in the persistent cache it is a digest
 
 
 class _Pickler(pickle.Pickler):
-    """Writes devices as their numbers, and notes which there are."""
+    """Writes devices as ids, and records which ones occur."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file)
@@ -50,7 +50,7 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Reads devices by their numbers, as others if `devices` has others for them."""
+    """Reads devices by id, mapped through `devices`."""
 
     def __init__(self, data: bytes, owner: Client, devices: dict[int, Device]) -> None:
         super().__init__(io.BytesIO(data))
@@ -72,12 +72,12 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
     """Returns a compiled function as bytes, and the structures of its arguments and of its result.
 
     Args:
-      compiled: what `jax.jit(f).lower(...).compile()` returns.
+      compiled: the result of `jax.jit(f).lower(...).compile()`.
 
     Raises:
       TypeError: if `compiled` is not a compiled program.
-      ValueError: if the program calls Python functions, takes mutable references, or depends on a trace
-        that is under way.
+      ValueError: if the program calls Python functions, takes mutable references, or depends on an
+        enclosing trace.
 
     Example:
       >>> compiled = jax.jit(lambda x: x + 1).lower(1.0).compile()
@@ -148,10 +148,10 @@ def _calls_python(region: ir.Region) -> bool:
 
 
 def _head_of(serialized: bytes) -> dict[str, Any]:
-    """Returns what `serialize` has written, but for types and places, which are bytes in it.
+    """Returns the dict that `serialize` has written; types and shardings are still pickled in it.
 
     Raises:
-      ValueError: if it is something else.
+      ValueError: if the bytes are of another kind.
     """
     try:
         head = pickle.loads(serialized)
@@ -174,19 +174,19 @@ def deserialize_and_load(
 ) -> Compiled:
     """Loads a compiled function from the bytes that `serialize` returned.
 
-    Load only data from trusted sources: it is run.
+    Security: load data from trusted sources only; loading executes code.
 
     Args:
       serialized: the bytes.
       in_tree, out_tree: the structures that `serialize` returned with them.
-      backend: the platform, or its client; the default one by default.
-      execution_devices: the devices that it runs on; by default those with the numbers of the ones
-        that it was compiled for.
+      backend: the platform, or its client; None for the default.
+      execution_devices: the devices that run the program; by default those with the ids of the
+        devices for which it was compiled.
 
     Raises:
-      ValueError: if `serialized` is no such program, or there are more or fewer devices than it was
-        compiled for.
-      RuntimeError: if there is no such platform.
+      ValueError: if `serialized` is not such a program, or the number of devices is not the one for
+        which it was compiled.
+      RuntimeError: if the platform is unknown.
     """
     from jitney.compiler.hlo.parse import parse_module
     from jitney.runtime import disk_cache

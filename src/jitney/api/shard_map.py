@@ -1,4 +1,4 @@
-"""`shard_map` and `smap`: a function that each device of a mesh runs on its parts of the arguments."""
+"""`shard_map` and `smap`: functions that each device of a mesh runs on its shards."""
 
 from __future__ import annotations
 
@@ -51,24 +51,27 @@ def shard_map(
     """Returns `f`, run by each device of a mesh on its shards of the arguments.
 
     Args:
-      f: takes and returns pytrees of arrays, which are the parts of one device. Without it: a function
-        that takes it, so that this serves as a decorator.
-      out_specs: how results are put together from the devices' parts: a `PartitionSpec`, or a pytree
-        of them, of which the result's structure is an extension.
-      in_specs: how arguments are divided, likewise, one for each positional argument; None for what is
-        no array and is handed on as it is; by default as they are divided already.
-      mesh: the devices; the mesh in force by default (`jax.set_mesh`).
-      axis_names: the axes of the mesh that `f` knows; all of them if empty.
-      check_vma: whether types within `f` say along which axes values vary. Then it is an error if a
-        result that may differ from device to device is not divided, and derivatives are cheaper.
+      f: a function of pytrees of arrays, the shards of one device. If omitted, a decorator is
+        returned.
+      out_specs: how the results are assembled from the devices' shards: a `PartitionSpec`, or a
+        pytree of them that is a prefix of the result.
+      in_specs: how arguments are sharded, likewise, one for each positional argument. None for
+        arguments that are not arrays and are passed unchanged. By default taken from the arguments'
+        shardings.
+      mesh: the mesh; by default the context mesh (`jax.set_mesh`).
+      axis_names: the mesh axes that are manual in `f`; all of them if empty.
+      check_vma: whether types within `f` track the mesh axes along which values vary. Results that
+        may differ between devices, but are not sharded, are then an error, and derivatives are
+        cheaper.
 
-    Returns: a function of whole arrays.
+    Returns: a function of global arrays.
 
     Raises:
-      ValueError: if there is no mesh; if a specification names another axis than the mesh's, has more
-        entries than the array has axes, does not divide it evenly, or does not fit the structure of the
-        arguments; if a result is not divided along an axis that it varies along.
-      TypeError: if a specification is none.
+      ValueError: if there is no mesh; if a specification contains an axis that the mesh does not
+        have, has more entries than the array has axes, does not divide it evenly, or does not fit
+        the structure of the arguments; if a result is not sharded along an axis along which it
+        varies.
+      TypeError: if a leaf of the specifications is not a `PartitionSpec`.
 
     Example:
       >>> mesh = jax.make_mesh((1,), ("i",))
@@ -103,19 +106,19 @@ def smap(
     out_axes: PyTree,
     axis_name: AxisName,
 ) -> Callable[..., Any]:
-    """Returns `f`, run by each device along one axis of the mesh in force on its shards.
+    """Returns `f`, run by each device along one axis of the context mesh on its shards.
 
     Args:
       f: as in `shard_map`.
-      in_axes: which axis of each argument is divided, as in `vmap`; None for arguments that are whole.
-      out_axes: along which axis the parts of each result are joined, likewise.
+      in_axes: the sharded axis of each argument, as in `vmap`; None for replicated arguments.
+      out_axes: the axis along which the shards of each result are concatenated, likewise.
       axis_name: the axis of the mesh.
 
-    Returns: a function of whole arrays.
+    Returns: a function of global arrays.
 
     Raises:
       TypeError: if axes are not integers, or `axis_name` is not a single name.
-      ValueError: if no mesh is in force.
+      ValueError: if there is no context mesh.
 
     Example:
       >>> auto = (jax.sharding.AxisType.Auto,)
@@ -149,7 +152,7 @@ def _specs_of_axes(what: str, axes: PyTree, name: AxisName) -> Any:
     return pytrees.tree_unflatten(tree, specs)
 
 
-# Errors of a function that needs values while it is traced.
+# Errors of functions that need values during tracing.
 _NEED_VALUES = (
     ConcretizationTypeError,
     TracerArrayConversionError,
@@ -158,10 +161,10 @@ _NEED_VALUES = (
 
 
 class Mapped:
-    """A call of `shard_map` without the arguments.
+    """A function transformed by `shard_map`, before it is called.
 
-    `adds_axes` says that within a `shard_map` over another mesh the axes are added to that one's, as
-    those of a nested `pmap` are.
+    With `adds_axes`, a call within a `shard_map` over another mesh adds the axes to that mesh, as
+    nested `pmap`s do.
     """
 
     def __init__(
@@ -222,7 +225,8 @@ class Mapped:
             with region.scope(), use_abstract_mesh(_inner_mesh(region)):
                 jaxpr, out_avals, consts = trace_to_jaxpr(body, parts, info)
         except _NEED_VALUES:
-            # Outside of programs values are there: those that all devices share can be asked for.
+            # In eager mode values are available: the function may read those that all devices
+            # share.
             if state.trace is not state.eval_trace or region.manual != {*region.mesh.axis_names}:
                 raise
             return self.run_on_values(region, operands, own_specs, on_one_device, result_info)
@@ -242,14 +246,14 @@ class Mapped:
         on_one_device: Callable[..., list[Any]],
         result_info: Sequence[Any],
     ) -> Any:
-        """Run the function on values, those of all devices at once.
+        """Runs the function eagerly, on the shards of all devices at once.
 
         Args:
-          region: where it runs.
-          operands: whole arrays.
-          in_specs: how they are divided.
-          on_one_device: the function, flat.
-          result_info: specifications, structure and names of the results of `on_one_device`, set
+          region: the mesh and its manual axes.
+          operands: global arrays.
+          in_specs: their shardings.
+          on_one_device: the flat function.
+          result_info: specifications, structure and names of the results of `on_one_device`, filled
             when it has run.
         """
         with use_abstract_mesh(_inner_mesh(region)):
@@ -266,7 +270,7 @@ class Mapped:
     # --- the mesh -------------------------------------------------------------------------------
 
     def region(self) -> Region:
-        """Returns where the function runs."""
+        """Returns the mesh and the axes over which the function runs."""
         around = get_abstract_mesh()
         manual = frozenset(around.manual_axes)
         mesh = self.mesh
@@ -308,7 +312,7 @@ class Mapped:
     def specs_of_arguments(
         self, region: Region, args: tuple[PyTree, ...], leaves: Sequence[Any]
     ) -> list[Any]:
-        """For each leaf of the arguments its specification; None for those that are not operands."""
+        """Returns the specification of each leaf of the arguments; None if it is not an operand."""
         if isinstance(self.in_specs, InferFromArgs):
             specs_of.check_explicit(region)
             return [specs_of.inferred(region, x) for x in leaves]
@@ -316,7 +320,7 @@ class Mapped:
         if isinstance(specs, PartitionSpec):
             specs = (specs,) * len(args)
         each = specs_of.leaves("in_specs", region, specs, args)
-        # None has no specification, whatever a prefix says.
+        # A None leaf has no specification, whatever the prefix is.
         return [None if x is None else spec for x, spec in zip(leaves, each, strict=True)]
 
     def specs_of_results(self, region: Region, out: PyTree) -> tuple[PartitionSpec, ...]:
@@ -334,7 +338,7 @@ class Mapped:
 
 
 def _inner_mesh(region: Region) -> AbstractMesh:
-    """Returns the mesh as the function sees it."""
+    """Returns the mesh within the function, whose axes are Manual."""
     manual = dict.fromkeys(region.manual, AxisType.Manual)
     return region.mesh.abstract_mesh.update_axis_types(manual)
 

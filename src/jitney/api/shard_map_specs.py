@@ -1,4 +1,4 @@
-"""Specifications of `shard_map`, one for each array: spread over pytrees, inferred, and checked."""
+"""The PartitionSpecs of `shard_map`, one per array: broadcast over pytrees, inferred, checked."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class InferFromArgs:
-    """Stands for specifications that are taken from the arguments' own shardings."""
+    """The default of `in_specs`: specifications are taken from the arguments' shardings."""
 
     def __repr__(self) -> str:
         return "jax.sharding.Infer"
@@ -43,10 +43,10 @@ Infer = InferFromArgs()
 
 
 def check_explicit(region: Region) -> None:
-    """Checks that how arrays are divided along the region's axes is known from their types.
+    """Checks that types include the shardings of arrays along the region's axes.
 
     Raises:
-      TypeError: if an axis is not an explicit one.
+      TypeError: if an axis is not Explicit.
     """
     types = dict(zip(region.mesh.axis_names, region.mesh.axis_types, strict=True))
     own = [types[name] for name, _ in region.axes]
@@ -60,9 +60,9 @@ def check_explicit(region: Region) -> None:
 
 
 def inferred(region: Region, x: object) -> PartitionSpec | None:
-    """How the array `x` is divided along the region's axes already; those that lie elsewhere are whole.
+    """Returns the sharding of `x` along the region's axes; replicated if it is on another mesh.
 
-    None, which is in trees what nothing is to be given for, stays None.
+    None stands for a leaf that is not an operand, and stays None.
     """
     if x is None:
         return None
@@ -76,7 +76,7 @@ def inferred(region: Region, x: object) -> PartitionSpec | None:
 
 
 def _along(region: Region, spec: PartitionSpec) -> PartitionSpec:
-    """Returns what `spec` says of the region's axes."""
+    """Restricts `spec` to the region's axes."""
     entries = [tuple([n for n in names_of(entry) if n in region.manual]) for entry in spec]
     while entries and not entries[-1]:
         entries.pop()
@@ -87,7 +87,7 @@ def _along(region: Region, spec: PartitionSpec) -> PartitionSpec:
 
 
 def _without(spec: PartitionSpec, gone: AbstractSet[Any]) -> PartitionSpec:
-    """`spec` without axes of the mesh that types do not tell of."""
+    """Returns `spec` without the mesh axes `gone`, which are not part of types."""
     entries = [tuple([n for n in names_of(entry) if n not in gone]) for entry in spec]
     while entries and not entries[-1]:
         entries.pop()
@@ -97,10 +97,10 @@ def _without(spec: PartitionSpec, gone: AbstractSet[Any]) -> PartitionSpec:
 
 
 def concrete(region: Region, values: Sequence[object]) -> Region:
-    """`region` over devices, if its mesh is an abstract one: where `values` lie, or those in force.
+    """Replaces the abstract mesh of `region` by the mesh of `values`, or else the context mesh.
 
     Raises:
-      ValueError: if neither is on such a mesh.
+      ValueError: if neither has the axes of the abstract mesh.
     """
     places = [getattr(x, "placement", None) for x in values]
     for place in places:
@@ -120,13 +120,13 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
 
     Args:
       what: "in_specs" or "out_specs", for messages.
-      region: the mesh and its named axes.
+      region: the mesh and its manual axes.
       specs: a tree prefix of `values`.
       values: a pytree of arrays.
 
     Raises:
       TypeError: if a leaf of `specs` is not a specification.
-      ValueError: if one names another axis than the region's, or if `specs` is not a prefix.
+      ValueError: if one contains an axis that is not the region's, or if `specs` is not a prefix.
     """
     for spec in pytrees.tree_leaves(specs, is_leaf=_is_spec):
         if not _is_spec(spec):
@@ -158,10 +158,10 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
 
 
 def _check_sums(what: str, region: Region, spec: PartitionSpec) -> None:
-    """Checks that arrays may be unreduced or reduced along axes of the region's mesh, as `spec` says.
+    """Checks that arrays may be unreduced or reduced along mesh axes as `spec` states.
 
     Raises:
-      ValueError: if types do not say how arrays lie along all axes of the mesh.
+      ValueError: if types do not include shardings along all axes of the mesh.
       NotImplementedError: if some of the axes are not the region's.
     """
     refuse_extremes(spec.unreduced_kind, f"shard_map {what} has {spec}")
@@ -192,18 +192,18 @@ def check_arguments(
     avals: Sequence[AbstractValue],
     names: Sequence[str],
 ) -> None:
-    """Checks that arguments can be divided as `specs` say.
+    """Checks that arguments can be sharded as `specs` state.
 
     Args:
       function: the name of the function, for messages.
-      region: the mesh and its named axes.
+      region: the mesh and its manual axes.
       specs: one for each argument.
       avals: their types.
-      names: what messages call them.
+      names: their names in messages.
 
     Raises:
-      ValueError: if one has too few axes, or would have unequal parts; if types say that it lies
-        otherwise along Explicit axes.
+      ValueError: if one has too few axes, or is not evenly divisible; if its type has another
+        sharding along Explicit axes.
     """
     for spec, aval, name in zip(specs, avals, names, strict=True):
         aval = content_type(aval)
@@ -228,9 +228,9 @@ def check_arguments(
 def _check_lies_so(
     function: str, region: Region, spec: PartitionSpec, aval: ShapedArray, name: str
 ) -> None:
-    """Checks that an array whose type says how it lies does so as `spec` says.
+    """Checks that the sharding in an argument's type agrees with `spec`.
 
-    A function over some axes of the mesh only may say otherwise: its arguments are moved, as in JAX.
+    A function over only some axes of the mesh may differ: its arguments are moved, as in JAX.
     """
     place = explicit.sharding_of(aval)
     if place is None or region.manual != frozenset(region.mesh.axis_names):
@@ -248,10 +248,10 @@ def _check_lies_so(
 
 
 def check_constants(function: str, region: Region, consts: Sequence[Any]) -> None:
-    """Checks that arrays that the function has from outside are whole on all devices of the region.
+    """Checks that captured arrays are replicated over all devices of the region.
 
     Raises:
-      NotImplementedError: if one is divided, or unreduced, along the region's axes.
+      NotImplementedError: if one is sharded, or unreduced, along the region's axes.
     """
     for x in consts:
         aval = get_aval(x)
@@ -269,7 +269,7 @@ def _cuts(spec: PartitionSpec) -> bool:
 
 
 def named(region: Region, x: Value, spec: PartitionSpec) -> Value:
-    """The result `x` of an eager call, whose sharding has the specification that the user wrote."""
+    """Returns the eager result `x` with the user's PartitionSpec in its sharding."""
     mesh = region.mesh
     if region.manual != frozenset(mesh.axis_names) or not isinstance(x, ArrayImpl):
         return x
@@ -280,10 +280,11 @@ def named(region: Region, x: Value, spec: PartitionSpec) -> Value:
 
 
 def as_result(region: Region, x: Value, spec: PartitionSpec) -> Any:
-    """The result `x` of a device's program with the type of what is put together as `spec` says.
+    """Converts the result `x` of one device to the type that assembling by `spec` requires.
 
-    What is the same on all devices and repeated in the whole varies, so that its cotangents are summed;
-    what varies is terms of a sum along the axes where the whole is unreduced.
+    A result that is the same on all devices but sharded by `spec` becomes varying, so that its
+    cotangents are summed. A varying result becomes a partial sum along the axes where `spec` is
+    unreduced.
 
     Raises:
       ValueError: if it is a reference.
@@ -306,11 +307,11 @@ def check_results(
     avals: Sequence[AbstractValue],
     names: Sequence[str],
 ) -> None:
-    """Checks that results can be put together as `specs` say: see `check_arguments`.
+    """Checks that results can be assembled as `specs` state; arguments as for `check_arguments`.
 
     Raises:
-      ValueError: if one has too few axes; if it may differ along an axis that its specification does
-        not mention; if it is unreduced or reduced along others than that says.
+      ValueError: if a result has too few axes, may vary along an axis that its specification does
+        not mention, or is unreduced or reduced along other axes than the specification states.
     """
     for spec, aval, name in zip(specs, avals, names, strict=True):
         if not isinstance(aval, ShapedArray):
@@ -345,12 +346,13 @@ def check_known_results(
     own: Sequence[Sequence[tuple[Any, int]]],
     names: Sequence[str],
 ) -> None:
-    """As `check_results`, of results that are known.
+    """Checks results of eager evaluation like `check_results`.
 
     Args:
-      function, region, specs, names: see there.
+      function, region, specs, names: as for `check_results`.
       values: results of all devices.
-      own: for each the axes along which devices have results of their own, which are its first axes.
+      own: for each result the mesh axes along which devices have separate results; these are its
+        leading axes.
     """
     avals: list[AbstractValue] = []
     for x, axes, spec in zip(values, own, specs, strict=True):
@@ -362,14 +364,14 @@ def check_known_results(
 
 
 def bare(x: Value) -> Any:
-    """Returns the array `x` on no mesh, if it is on one."""
+    """Returns the array `x` without its mesh."""
     if type(x) is not ArrayImpl or x.placement is None or dtypes.is_extended(x.dtype):
         return x
     return array_from_numpy(x._data(), explicit.typed(x.aval, None))
 
 
 def put(region: Region, x: Value, spec: PartitionSpec) -> Value:
-    """Returns the whole result `x` of an eager call, on the mesh."""
+    """Returns the global result `x` of an eager call, placed on the mesh."""
     mesh = region.mesh
     if not isinstance(x, ArrayImpl) or not isinstance(mesh, Mesh) or mesh.size == 1:
         return x
@@ -397,7 +399,7 @@ def _check_rank(
 def _differs(
     function: str, region: Region, spec: PartitionSpec, aval: ShapedArray, name: str
 ) -> str:
-    """Returns what is wrong with a result that varies along an axis that `spec` does not mention."""
+    """Returns the error message for a result that varies along axes missing in `spec`."""
     order = [own for own, _ in region.axes]
 
     def listed(names: Sequence[Any]) -> str:

@@ -1,4 +1,4 @@
-"""Which arguments of a call are static, donated, and what the flat ones are called.
+"""The roles of arguments in a call: which are static or donated, and the names of flat arguments.
 
 A `CallSpec` belongs to one transformed function: it resolves argument numbers and names against the
 function's signature once, and splits each call's arguments into static and dynamic ones.
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def canonicalize_argnums(argnums: int | Iterable[int] | None, name: str) -> tuple[int, ...]:
-    """One number or several as a tuple.
+    """Returns one number or several as a tuple.
 
     Raises:
-      TypeError: if something else is given.
+      TypeError: if the argument is neither an integer nor an iterable of integers.
     """
     if argnums is None:
         return ()
@@ -41,10 +41,10 @@ def canonicalize_argnums(argnums: int | Iterable[int] | None, name: str) -> tupl
 
 
 def canonicalize_argnames(argnames: str | Iterable[str] | None, name: str) -> tuple[str, ...]:
-    """One name or several as a tuple.
+    """Returns one name or several as a tuple.
 
     Raises:
-      TypeError: if something else is given.
+      TypeError: if the argument is neither a string nor an iterable of strings.
     """
     if argnames is None:
         return ()
@@ -58,7 +58,7 @@ def canonicalize_argnames(argnames: str | Iterable[str] | None, name: str) -> tu
 
 
 def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
-    """Returns the signature of `fun`, None where Python cannot tell."""
+    """Returns the signature of `fun`, or None if it cannot be determined."""
     try:
         return inspect.signature(fun)
     except (ValueError, TypeError):
@@ -70,7 +70,7 @@ def infer_argnums_and_argnames(
     argnums: tuple[int, ...] | None,
     argnames: tuple[str, ...] | None,
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Completes numbers by names and names by numbers, where only one of the two is given."""
+    """Infers numbers from names or names from numbers, if only one of the two is given."""
     if signature is None or (argnums is None) is (argnames is None):
         return argnums or (), argnames or ()
     parameters = list(signature.parameters.values())
@@ -99,7 +99,7 @@ def check_argnums(
     argnums: tuple[int, ...],
     name: str,
 ) -> None:
-    """Raises ValueError if a number names no positional parameter of `fun`."""
+    """Raises ValueError if a number is not the position of a positional parameter of `fun`."""
     if signature is None or not argnums:
         return
     parameters = list(signature.parameters.values())
@@ -119,7 +119,7 @@ def check_argnames(
     argnames: tuple[str, ...],
     name: str,
 ) -> None:
-    """Raises ValueError if a name is not one of `fun`'s keyword parameters."""
+    """Raises ValueError if a name is not a keyword parameter of `fun`."""
     if signature is None or not argnames:
         return
     parameters = list(signature.parameters.values())
@@ -136,10 +136,10 @@ def check_argnames(
 
 @record(frozen=True)
 class CallSpec:
-    """Roles of the arguments of one function.
+    """The roles of the arguments of one function.
 
     Attributes:
-      signature: the function's, None where it has none.
+      signature: the function's signature, or None if unknown.
       static_argnums, static_argnames, donate_argnums, donate_argnames: as inferred.
     """
 
@@ -156,9 +156,9 @@ class CallSpec:
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
-        """Returns (dynamic args, dynamic kwargs, key of the static ones); the key is None if none is.
+        """Splits a call into (dynamic args, dynamic kwargs, key of static arguments).
 
-        The key is a tuple of (position or name, value) pairs.
+        The key is a tuple of (position or name, value) pairs, or None if no argument is static.
         """
         if not self.has_static:
             return args, kwargs, None
@@ -194,7 +194,7 @@ class CallSpec:
     def merge(
         self, dynamic: Sequence[Any], kwargs: dict[str, Any], static: Any
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Undoes `split`."""
+        """Inverts `split`."""
         if not static:
             return tuple(dynamic), kwargs
         positions = {where: item.value for where, item in static if isinstance(where, int)}
@@ -207,7 +207,7 @@ class CallSpec:
         return tuple(args), {**kwargs, **names}
 
     def donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bool, ...]:
-        """For each flat dynamic argument, whether the caller gives it away."""
+        """Returns for each flat dynamic argument whether it is donated."""
         if not self.donate_argnums and not self.donate_argnames:
             return (False,) * pytrees.count_leaves((args, kwargs))
         n = len(args) + len(self.static_argnums)
@@ -222,7 +222,7 @@ class CallSpec:
         return tuple(flags)
 
     def static_name(self, where: int | str) -> str:
-        """Returns what a static argument is called that was given at a position, or by a name."""
+        """Returns the name of a static argument passed at a position or by keyword."""
         if isinstance(where, str) or self.signature is None:
             return str(where)
         return name_at([*self.signature.parameters.values()], where)
@@ -230,7 +230,7 @@ class CallSpec:
     def argument_names(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], static: Any
     ) -> list[str]:
-        """Names of the flat dynamic arguments, such as `x['k'][0]`."""
+        """Returns the names of the flat dynamic arguments, such as `x['k'][0]`."""
         full_args, full_kwargs = self.merge(
             [_Dynamic(x) for x in args], {k: _Dynamic(v) for k, v in kwargs.items()}, static
         )
@@ -243,7 +243,7 @@ class CallSpec:
 
 
 def _hashable(value: object) -> str:
-    """Returns what to pass as a static argument in place of a value that has no hash."""
+    """Returns a hashable replacement for an unhashable static argument, for messages."""
     if type(value) is list:
         frozen = _frozen(value)
         shown = "" if frozen is None else f", {frozen!r}"
@@ -258,7 +258,7 @@ def _hashable(value: object) -> str:
 
 
 def name_at(parameters: Sequence[inspect.Parameter], position: int) -> str:
-    """Returns the parameter that gets the argument at a position: "n", "sizes[0]" of `*sizes`."""
+    """Returns the parameter of the argument at a position: "n", "sizes[0]" of `*sizes`."""
     for k, parameter in enumerate(parameters[: position + 1]):
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             return f"{parameter.name}[{position - k}]"
@@ -266,7 +266,7 @@ def name_at(parameters: Sequence[inspect.Parameter], position: int) -> str:
 
 
 def _frozen(value: object) -> Any:
-    """Returns a list of numbers and texts, lists within it too, as a tuple; None of other objects."""
+    """Returns a (nested) list of numbers and strings as a tuple; None for other objects."""
     if type(value) in (list, tuple):
         parts = [_frozen(x) for x in cast("Sequence[object]", value)]
         return None if any(p is None for p in parts) else tuple(parts)
@@ -274,7 +274,7 @@ def _frozen(value: object) -> Any:
 
 
 class _StaticValue:
-    """A static argument as part of a key: equal if type and value are, zeros if their signs are."""
+    """A static argument in a cache key: equal if types, values and signs of zeros are."""
 
     __slots__ = ("_hash", "value")
 
@@ -320,7 +320,7 @@ class _Dynamic:
 def _bind_names(
     signature: inspect.Signature | None, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> list[tuple[str, Any]]:
-    """(parameter name, argument) in the order of flattening: positional ones, then sorted names."""
+    """Returns (name, argument) pairs in flattening order: positional, then sorted names."""
     named: list[tuple[str, Any]] = []
     parameters = list(signature.parameters.values()) if signature else []
     for i, value in enumerate(args):
@@ -344,7 +344,7 @@ def _bind_names(
     return named
 
 
-# Function -> its signature, and how many arguments it takes if all are positional; -1 for others.
+# Function -> its signature, and its number of arguments if all are positional, else -1.
 _parameters: weakref.WeakKeyDictionary[Any, tuple[inspect.Signature | None, int]]
 _parameters = weakref.WeakKeyDictionary()
 caches.register(
@@ -366,21 +366,21 @@ def _positional_parameters(fun: Callable[..., Any]) -> tuple[inspect.Signature |
 def positional(
     fun: Callable[..., Any], args: tuple[PyTree, ...], kwargs: dict[str, PyTree], decorator: str
 ) -> tuple[Any, ...]:
-    """All arguments of a call by position, keywords and defaults resolved.
+    """Returns all arguments of a call by position, with keywords and defaults resolved.
 
     Args:
       fun: the function.
       args, kwargs: of the call.
-      decorator: what the function is made by, for messages.
+      decorator: the transformation of the function, for messages.
 
     Raises:
-      TypeError: if the arguments do not fit, or some cannot be given by position.
+      TypeError: if the arguments do not match the signature, or cannot all be passed by position.
     """
     try:
         known = _parameters.get(fun)
         if known is None:
             known = _parameters[fun] = _positional_parameters(fun)
-    except TypeError:  # not hashable, or without weak references
+    except TypeError:  # not hashable or not weakly referenceable
         known = _positional_parameters(fun)
     signature, n_all = known
     if len(args) == n_all and not kwargs:
@@ -394,7 +394,7 @@ def positional(
     except TypeError as error:
         raise TypeError(_misfit(fun, decorator, str(error))) from None
     bound.apply_defaults()
-    # Arguments that have a keyword only, and are not given, keep their defaults.
+    # Keyword-only arguments that were not passed keep their defaults.
     unresolved = [name for name in bound.kwargs if name in kwargs]
     if unresolved:
         reason = "these arguments are taken by name alone, and have no position: "

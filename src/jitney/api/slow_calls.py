@@ -1,8 +1,9 @@
-"""Calls of jitted functions that are slower than they need be: warnings with the cure.
+"""Performance warnings: jitted functions that are slower than necessary, and how to fix them.
 
-Functions that are traced too often are found by their code. A trace at a call that no trace is around
-is one more of a function that has been traced before; or the first of a function that was made of
-the same code as one that is gone, and does the same, as in a loop that makes and jits it anew.
+Functions that are traced too often are recognized by their code. A trace outside of other traces is
+counted if the function was traced before, or if it was created from the same code as a function
+that no longer exists and does the same operations, as in a loop that defines and jits a function
+anew.
 """
 
 from __future__ import annotations
@@ -25,21 +26,22 @@ if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
 
 _Reference = weakref.ref[Callable[..., Any]]
-_Why = tuple[list[str], str]  # what is different, and the cure
+_Why = tuple[list[str], str]  # the differences, and the fix
 
-MANY_TRACES = 20  # of a function, or of functions of the same code
-LARGE_ARRAY = 1_000_000  # bytes, from which on a copy at each call is worth a warning
+MANY_TRACES = 20  # traces of one function, or of functions with the same code
+LARGE_ARRAY = 1_000_000  # bytes above which a copy at each call is worth a warning
 MANY_COPIES = 3  # copies before a warning: a program may convert an array once
 
 
 class _History:
-    """How often functions of some code have been traced.
+    """How often functions with the same code object have been traced.
 
     Attributes:
-      code: of the functions.
+      code: the code object.
       latest: the function that was traced last.
-      traces: how often it has been.
-      functions: how many there have been, each after the one before was gone, by what they compute.
+      traces: how often it has been traced.
+      functions: the number of functions, each created after the previous one was collected, by the
+        operations that they compute.
     """
 
     __slots__ = ("code", "functions", "latest", "traces")
@@ -51,38 +53,38 @@ class _History:
         self.functions: Counter[tuple[Primitive, ...]] | None = None
 
 
-_histories: dict[int, _History] = {}  # by the identity of the code
-_most_histories = 1000  # before those are dropped whose code is gone
+_histories: dict[int, _History] = {}  # by the id of the code object
+_most_histories = 1000  # size at which entries of collected code are dropped
 
 
 def _enter(code: CodeType, latest: _Reference) -> None:
-    """Begins the history of functions of some code."""
+    """Starts the history of functions with a code object."""
     global _most_histories
     _histories[id(code)] = _History(code, latest)
     if len(_histories) > _most_histories:
-        for key, history in list(_histories.items()):  # which other threads may add to
+        for key, history in list(_histories.items()):  # a copy: other threads may add entries
             if history.code() is None:
                 _histories.pop(key, None)
         _most_histories = 2 * len(_histories) + 1000
 
 
 def watch_trace(fun: Callable[..., Any], jaxpr: Jaxpr, why: Callable[[], _Why | None]) -> None:
-    """Warns if `fun`, or functions of its code, are traced too often.
+    """Warns if `fun`, or functions with its code, are traced too often.
 
     Args:
       fun: a function that has been traced.
-      jaxpr: what came of it.
-      why: gives the `reasons` for it.
+      jaxpr: the result of tracing it.
+      why: returns the `reasons` for the trace.
     """
     code = _code_of(fun)
     if code is None or source_info.is_internal(code):
         return
     try:
         this = weakref.ref(fun)
-    except TypeError:  # without weak references
+    except TypeError:  # not weakly referenceable
         return
     history = _histories.get(id(code))
-    if history is None or history.code() is not code:  # a number is used again after code is gone
+    if history is None or history.code() is not code:  # ids are reused after code is collected
         _enter(code, this)
         return
     latest = history.latest()
@@ -94,16 +96,16 @@ def watch_trace(fun: Callable[..., Any], jaxpr: Jaxpr, why: Callable[[], _Why | 
     history.latest = this
     history.traces = 1
     if latest is None:
-        # A wrapper of many functions has code of its own, too, but does not compute the same.
+        # A wrapper of many functions has code of its own, but does not compute the same.
         operations = tuple([eqn.primitive for eqn in jaxpr.eqns])
         functions = history.functions = history.functions or Counter()
         functions[operations] += 1
-        if functions[operations] == MANY_TRACES - 1:  # beside the first
+        if functions[operations] == MANY_TRACES - 1:  # besides the first
             _warn_of_functions(fun)
 
 
 def _code_of(fun: Any) -> CodeType | None:
-    """Returns the code that `fun` runs in the end, through wrappers, partials and methods."""
+    """Returns the code object that `fun` finally runs, through wrappers, partials and methods."""
     while True:
         inner = getattr(fun, "__wrapped__", None)
         if inner is None and isinstance(fun, functools.partial):
@@ -116,26 +118,27 @@ def _code_of(fun: Any) -> CodeType | None:
 def reasons(
     key: Key, known: Sequence[Key], names: Sequence[str], static_name: Callable[[int | str], str]
 ) -> _Why | None:
-    """Returns what is different in a call from the one nearest to it, and the cure.
+    """Returns the differences between a call and the nearest earlier one, and the fix.
 
-    None if most traces have been dropped, so that calls may come again that are alike.
+    Returns None if most traces were dropped from the cache, so that equal calls may be traced
+    again.
 
     Args:
-      key: of the call.
-      known: the keys of the traces that there are, oldest first.
-      names: those of the flat arguments.
-      static_name: gives the name of a static argument by what stands for it in keys.
+      key: the key of the call.
+      known: the keys of existing traces, oldest first.
+      names: names of the flat arguments.
+      static_name: returns the name of a static argument from its position or keyword in the key.
     """
     if len(known) < MANY_TRACES - 1:
         return None
-    from jitney.api import cache_misses  # which few programs need
+    from jitney.api import cache_misses  # needed by few programs
 
     other = cache_misses.nearest(key, known)
     return list(cache_misses.reasons(key, other, names, static_name)), _cure(key, other)
 
 
 def _cure(key: Key, other: Key) -> str:
-    """Returns what to do about the first part that is different in two keys."""
+    """Returns how to avoid the first difference between two keys."""
     static, tree, avals, epoch, _ = key
     if static != other[0]:
         return (
@@ -187,12 +190,12 @@ class _Counting(Protocol):
 
 
 def narrows(call: _Counting, leaves: Sequence[Any]) -> bool:
-    """Whether to look at calls with such operands again: arrays of NumPy's that each call narrows.
+    """Returns whether to keep looking at such calls, which convert NumPy arrays to float32.
 
-    Warns when there have been many such calls.
+    Warns when there have been `MANY_COPIES` of them.
 
     Args:
-      call: of a jitted function, which counts them.
+      call: the jitted function, which counts these calls.
       leaves: its flat operands.
     """
     array = None

@@ -1,6 +1,6 @@
-"""The devices that a lowered program is for: those that arguments and options name, or given late.
+"""The devices of a lowered program: those of arguments and options, or assigned at compile time.
 
-A program may be lowered for the axes of a mesh alone (`AbstractMesh`). It has no devices then until it
+A program may be lowered for an `AbstractMesh`, whose axes have no devices. It gets devices when it
 is compiled, by `compile(device_assignment=...)`.
 """
 
@@ -25,13 +25,13 @@ Places = tuple["Sharding | None", ...]
 
 @record(frozen=True)
 class NamedDevices:
-    """What a lowered program says of its devices.
+    """What is known of a lowered program's devices.
 
     Attributes:
       name: of the function, for messages.
-      places: where arguments are, as they or `in_shardings` say.
-      wishes: where the program wants values.
-      mesh: the one that it was lowered within; it may have no axes.
+      places: the shardings of arguments, as committed or as `in_shardings` requests.
+      wishes: the shardings that the program requests.
+      mesh: the context mesh at lowering; it may be empty.
     """
 
     name: str
@@ -40,17 +40,20 @@ class NamedDevices:
     mesh: Mesh
 
     def check_sizes(self) -> None:
-        """Raises ValueError if it names devices, and the axes of a mesh of more or fewer."""
+        """Raises ValueError if the number of devices differs from the size of an abstract mesh."""
         known = self._known()
         if known is not None:
             self._check_size(len(known), "other arguments or options are on")
 
     def resolved(self, assigned: Sequence[Device] | None) -> NamedDevices:
-        """Returns the same, axes of meshes on devices: those that it names, or else `assigned`.
+        """Returns a copy whose abstract meshes are replaced by meshes with devices.
+
+        The devices are the known ones, or else `assigned`.
 
         Raises:
-          RuntimeError: if it names none, but axes of a mesh, and none or another number are given.
-          ValueError: if it names others than are given.
+          RuntimeError: if only abstract meshes are known, and `assigned` is None or has the wrong
+            number of devices.
+          ValueError: if `assigned` differs from the known devices.
         """
         devices = self._known()
         if assigned is not None:
@@ -88,7 +91,7 @@ class NamedDevices:
         ]
 
     def _axes(self) -> list[AbstractMesh]:
-        """Returns the meshes without devices that it names."""
+        """Returns the abstract meshes in the shardings."""
         return [
             place.mesh
             for place in self._all()
@@ -96,7 +99,7 @@ class NamedDevices:
         ]
 
     def _known(self) -> tuple[Device, ...] | None:
-        """Returns the devices that it names; None if it names the axes of a mesh alone."""
+        """Returns the known devices; None if there are only abstract meshes."""
         devices: Any = next((p.device_order for p in self._all() if has_devices(p)), None)
         if devices is None and not self.mesh.empty:
             devices = tuple(self.mesh.devices.flat)

@@ -1,4 +1,4 @@
-"""The stages of a jitted function, one at a time: `Traced`, `Lowered`, `Compiled`.
+"""The stages of compiling a jitted function: `Traced`, `Lowered`, `Compiled`.
 
 jit(f).trace(x) -> Traced -> .lower() -> Lowered -> .compile() -> Compiled -> (x) -> result
 """
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class ArgInfo:
-    """Type of one flat argument, and whether it is donated."""
+    """The type of one flat argument, and whether it is donated."""
 
     __slots__ = ("_aval", "donated")
 
@@ -67,18 +67,18 @@ class ArgInfo:
 
 
 class Stage:
-    """Describes the function's arguments and results; base of all stages."""
+    """The base class of all stages, which describes the function's arguments and results."""
 
     def __init__(self, program: TracedProgram, in_tree: pytrees.PyTreeDef, name: str) -> None:
         self.program = program
         self._in_tree = in_tree
         self._name = name
 
-    _no_kwargs = False  # keyword arguments are always taken: the name that libraries look for
+    _no_kwargs = False  # keyword arguments are always accepted; libraries read this attribute
 
     @property
     def in_tree(self) -> pytrees.PyTreeDef:
-        """The structure of the arguments: of (args, kwargs) without static ones."""
+        """The structure of the arguments: of (args, kwargs) without static arguments."""
         return self._in_tree
 
     @property
@@ -103,30 +103,30 @@ class Stage:
 
     @property
     def args_info(self) -> Any:
-        """A pytree of `ArgInfo`, of the structure (args, kwargs)."""
+        """A pytree of `ArgInfo`s in the structure of (args, kwargs)."""
         donated = self.program.params["donated_invars"]
         infos = [ArgInfo(a, d) for a, d in zip(self.program.closed.in_avals, donated, strict=True)]
         return pytrees.tree_unflatten(self.in_tree, infos[len(self.program.outer_tracers) :])
 
     @property
     def out_info(self) -> Any:
-        """A pytree of `ShapeDtypeStruct`, of the structure of the result."""
+        """A pytree of `ShapeDtypeStruct`s in the structure of the result."""
         avals = [a.strip_weak_type() for a in self.program.closed.out_avals]
         return result_structure(avals, self.out_tree)
 
     @property
     def _result_places(self) -> tuple[Sharding | None, ...]:
-        """Where flat results are to be, as the option of `jit` says; empty without it."""
+        """The shardings of flat results that `out_shardings` requests; empty without it."""
         return self.program.wishes().results
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
-        """Positions of donated flat arguments."""
+        """The positions of donated flat arguments."""
         return tuple(i for i, d in enumerate(self.program.params["donated_invars"]) if d)
 
 
 class Traced(Stage):
-    """A function traced for arguments of certain types."""
+    """A function traced for arguments with certain types."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class Traced(Stage):
 
     @property
     def out_info(self) -> Any:
-        """A pytree of `ShapeDtypeStruct`, of the structure of the result."""
+        """A pytree of `ShapeDtypeStruct`s in the structure of the result."""
         return result_structure(self.program.closed.out_avals, self.out_tree)
 
     @property
@@ -156,15 +156,16 @@ class Traced(Stage):
 
     @property
     def lojax(self) -> LoJax:
-        """The program on arrays, without values of users' types."""
+        """The program on arrays, in which values of user-defined types are expanded."""
         return LoJax(self.program, self.in_tree, self.fun_name)
 
     def closure_convert(self) -> tuple[list[Any], Callable[..., Any]]:
-        """Returns what the function closes over, and a function that takes it as first argument.
+        """Returns the captured values, and a function that takes them as its first argument.
 
         Returns:
-          consts: a list of the constants and outer traced values of the program.
-          fun: a function of (consts, *args, **kwargs), static arguments left out.
+          consts: a list of the constants of the program and of captured tracers of enclosing
+            traces.
+          fun: a function of (consts, *args, **kwargs), without the static arguments.
 
         Example:
           >>> scale = jnp.array(3.0)
@@ -172,19 +173,19 @@ class Traced(Stage):
           >>> fun(consts, 2.0), fun([10.0], 2.0)
           (Array(6., dtype=float32), Array(20., dtype=float32))
         """
-        from jitney.api import closure_conversion as conversion  # which few programs use
+        from jitney.api import closure_conversion as conversion  # used by few programs
 
         function = conversion.converted_function(self.program, self.in_tree)
         return conversion.closed_over(self.program), function
 
     def with_consts_as_arg(self) -> tuple[list[Any], Traced]:
-        """Returns what the function closes over, and the stage of the function that takes it, too.
+        """Returns the captured values, and a stage whose function takes them as its first argument.
 
         Returns:
-          consts: as of `closure_convert`.
-          traced: of a function of (consts, *args, **kwargs), which donates no arguments.
+          consts: as for `closure_convert`.
+          traced: the stage of a function of (consts, *args, **kwargs), which donates no arguments.
         """
-        from jitney.api import closure_conversion as conversion  # which few programs use
+        from jitney.api import closure_conversion as conversion  # used by few programs
 
         consts = conversion.closed_over(self.program)
         return consts, Traced(
@@ -196,13 +197,16 @@ class Traced(Stage):
         )
 
     def physicalize(self, ctx: Any) -> Traced:
-        """Returns the stage with the program that `ctx.physicalize_closed_jaxpr(jaxpr)` returns."""
+        """Returns a stage with the program that `ctx.physicalize_closed_jaxpr(jaxpr)` returns."""
         closed = ctx.physicalize_closed_jaxpr(self.jaxpr)
         program = replace(self.program, closed=closed, _given_up=None, _wishes=None)
         return Traced(program, self.in_tree, self.fun_name, self.seconds, self._places)
 
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
-        """Returns the program in the compiler's own tensor IR."""
+        """Lowers the program to the compiler's tensor IR.
+
+        `lowering_platforms` is accepted for compatibility; it has no effect.
+        """
         start = time.perf_counter()
         closed = self.program.closed
         if is_high(closed):
@@ -216,16 +220,16 @@ class Traced(Stage):
 
 
 class LoJax(Stage):
-    """A traced function on arrays: values of users' types are replaced by what they stand for."""
+    """A traced function on arrays: values of user-defined types are expanded into arrays."""
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
-        """The program."""
+        """The program on arrays."""
         return on_arrays(self.program.closed)
 
 
 class Lowered(Stage):
-    """A traced function in the tensor IR, not optimised yet."""
+    """A traced function lowered to the tensor IR, not optimized yet."""
 
     def __init__(
         self,
@@ -240,7 +244,7 @@ class Lowered(Stage):
         self._lowering = lowering
         self._timings = timings
         self._places = places
-        self._axes = get_abstract_mesh()  # that it was lowered within
+        self._axes = get_abstract_mesh()  # the context mesh at lowering
         wishes = placements.in_context(program.wishes(), knows_entered=False)
         self._named = NamedDevices(name, places, wishes, get_mesh())
         self._named.check_sizes()
@@ -250,17 +254,17 @@ class Lowered(Stage):
         compiler_options: dict[str, Any] | None = None,
         device_assignment: Sequence[Device] | None = None,
     ) -> Compiled:
-        """Machine code for the program.
+        """Compiles the program to machine code.
 
         Args:
-          compiler_options: options of XLA, by name; they mean nothing here.
-          device_assignment: the devices of a program that was lowered for the axes of a mesh.
+          compiler_options: XLA options by name; they have no effect.
+          device_assignment: the devices for a program that was lowered for an `AbstractMesh`.
 
         Raises:
-          JaxRuntimeError: if one is named that XLA does not have.
-          RuntimeError: if there are no devices, or another number than that of the mesh that it was
-            lowered for.
-          ValueError: if arguments and shardings are on others.
+          JaxRuntimeError: if XLA does not have one of the options.
+          RuntimeError: if there are no devices, or not as many as in the mesh for which the program
+            was lowered.
+          ValueError: if arguments and shardings are on other devices.
         """
         check_compiler_options(compiler_options)
         named = self._named.resolved(device_assignment)
@@ -276,9 +280,9 @@ class Lowered(Stage):
         """Returns the program as text.
 
         Args:
-          dialect: the stage: "jaxpr", "hlo" (as lowered), one of `compiler.pipeline.STAGES`,
-            "optimized", "kernels", "llvm", or "asm"; or "partitioned", the program of each device
-            of the mesh that arguments are on.
+          dialect: the representation: "jaxpr", "hlo" (as lowered), one of
+            `compiler.pipeline.STAGES`, "optimized", "kernels", "llvm", or "asm"; or "partitioned",
+            the program that each device of the arguments' mesh runs.
           debug_info: accepted for compatibility.
         """
         if dialect == "jaxpr":
@@ -295,7 +299,7 @@ class Lowered(Stage):
         return head + "".join(self._lines_of_places()) + text
 
     def _lines_of_places(self) -> Iterator[str]:
-        """Yields a line for each operand and result of the program of which it is said how it lies."""
+        """Yields a comment line for each operand and result whose sharding is known."""
         closed, params = self.program.closed, self.program.params
         pairs = zip(self._places, params["in_shardings"], strict=True)
         inputs = [own if wanted is sharding.UNSPECIFIED else wanted for own, wanted in pairs]
@@ -311,7 +315,7 @@ class Lowered(Stage):
                     yield f"#   {name}{i} lies {constraint(place, aval.ndim)}\n"
 
     def _n_partitions(self) -> int:
-        """The number of devices that the program is for, as arguments and its own meshes say."""
+        """Returns the number of devices, the maximum over all meshes of arguments and program."""
         wishes, mesh = self.program.wishes(), placements.mesh_of(self.program.closed)
         places = (*self._places, *wishes.operands, *wishes.results, wishes.within)
         named = [place.mesh for place in places if isinstance(place, NamedSharding)]
@@ -323,18 +327,18 @@ class Lowered(Stage):
         return self._lowering.module
 
     def cost_analysis(self) -> dict[str, float]:
-        """Estimates: "flops" (floating-point operations) and "bytes accessed"."""
+        """Returns estimates: "flops" (floating-point operations) and "bytes accessed"."""
         return self._lowering.cost_analysis()
 
 
 class CompiledCallParams(NamedTuple):
-    """What a call of a compiled program needs, as libraries read it.
+    """The components of a compiled program that a call needs, for libraries that read them.
 
     Attributes:
       executable: the machine code.
-      no_kwargs: whether keyword arguments are refused, as they are where an argument is static.
+      no_kwargs: whether keyword arguments are rejected, as they are if an argument is static.
       in_tree, out_tree: structures of (args, kwargs) and of the result.
-      const_args: constants that are passed as arguments: none, programs hold theirs.
+      const_args: constants that are passed as arguments; always empty, programs hold theirs.
       compiled: the stage.
     """
 
@@ -377,12 +381,12 @@ class Compiled(Stage):
 
     @property
     def lowering(self) -> dispatch.Lowering:
-        """The program as it was lowered, and its executable."""
+        """The lowered program, and its executable."""
         return self._lowering
 
     @property
     def places(self) -> tuple[Sharding | None, ...]:
-        """The placements of the arguments that it was lowered for; None where uncommitted."""
+        """The shardings of the arguments at lowering; None for uncommitted ones."""
         return self._places
 
     @property
@@ -393,9 +397,9 @@ class Compiled(Stage):
         """Returns the program as text.
 
         Args:
-          stage: "jaxpr", "hlo", a stage of the compiler, "kernels", "llvm", "asm", or "partitioned".
-            By default "kernels"; of arguments on a mesh of several devices "partitioned", which is
-            the program of one device.
+          stage: "jaxpr", "hlo", a stage of the compiler, "kernels", "llvm", "asm", or
+            "partitioned". The default is "kernels", or for arguments on a mesh of several devices
+            "partitioned": the program of one device.
         """
         if stage == "jaxpr":
             return str(self.program.closed)
@@ -406,11 +410,11 @@ class Compiled(Stage):
         return self._lowering.as_text(stage or "kernels")
 
     def cost_analysis(self) -> dict[str, float]:
-        """Estimates: "flops" (floating-point operations) and "bytes accessed"."""
+        """Returns estimates: "flops" (floating-point operations) and "bytes accessed"."""
         return self._lowering.cost_analysis()
 
     def memory_analysis(self) -> Any:
-        """Sizes in bytes of arguments, results, temporaries and code."""
+        """Returns the sizes of arguments, results, temporaries and code, in bytes."""
         params = self.program.params
         donated, _ = used_up(self.program.closed, params["donated_invars"], params["keep_unused"])
         return self._executable.memory_analysis(donated)
@@ -436,7 +440,7 @@ class Compiled(Stage):
 
     @property
     def out_info(self) -> Any:
-        """A pytree of `ShapeDtypeStruct`, of the structure of the result, with where they are put."""
+        """A pytree of `ShapeDtypeStruct`s with shardings, in the structure of the result."""
         info = pytrees.tree_leaves(super().out_info)
         places = placements.of_results(self.program.closed, self._assignment)
         if places is not None:
@@ -445,7 +449,7 @@ class Compiled(Stage):
 
     @property
     def _assignment(self) -> Assignment:
-        """That of a call on arrays that are where those are that the program was lowered for."""
+        """The device assignment of a call on arrays with the shardings at lowering."""
         avals = self.program.closed.in_avals
         places = [p if p is None or has_devices(p) else None for p in self._places]
         places = places or [None] * len(avals)
@@ -461,7 +465,7 @@ class Compiled(Stage):
 
     @staticmethod
     def call(params: CompiledCallParams, *args: PyTree, **kwargs: PyTree) -> tuple[Any, Any, Any]:
-        """Runs the program whose `_params` are given; returns (result, its leaves, argument leaves)."""
+        """Runs the program of `params`; returns (result, its leaves, argument leaves)."""
         result = params.compiled(*args, **kwargs)
         return result, pytrees.tree_leaves(result), pytrees.tree_leaves((args, kwargs))
 
@@ -469,7 +473,8 @@ class Compiled(Stage):
         """Runs the program.
 
         Raises:
-          TypeError: if the arguments are not of the structure or the types compiled for.
+          TypeError: if the structure or types of the arguments are not those for which it was
+            compiled.
         """
         leaves, tree = pytrees.tree_flatten((args, kwargs))
         if tree != self.in_tree:
@@ -484,7 +489,7 @@ class Compiled(Stage):
             leaves = [self._brought(x, aval) for x, aval in zip(leaves, avals, strict=True)]
         self._check_types(leaves)
         if any_refs(self.program.closed.in_avals):
-            from jitney.primitives.refs.evaluate import run_on_refs  # rarely wanted
+            from jitney.primitives.refs.evaluate import run_on_refs  # rarely needed
 
             outs = run_on_refs(
                 self.program.closed,
@@ -501,14 +506,14 @@ class Compiled(Stage):
         executable = self._executable.assigned(assignment, self.program.closed)
         of_terms = None
         if assignment.mesh is not None:
-            from jitney.api import unreduced  # of use on several devices alone
+            from jitney.api import unreduced  # needed on several devices only
 
             of_terms = unreduced.call(self.program.closed, leaves, assignment, self.fun_name)
         outs = executable.run(leaves) if of_terms is None else of_terms
         return pytrees.tree_unflatten(self.out_tree, outs)
 
     def _brought(self, x: Any, aval: AbstractValue) -> Any:
-        """`x`, moved to where its type says if it is uncommitted."""
+        """Moves `x`, if uncommitted, to the sharding in its type."""
         if explicit.sharding_of(aval) is None or not is_valid_operand(x):
             return x
         if isinstance(x, Tracer) or getattr(x, "placement", None) is not None:
@@ -552,13 +557,13 @@ def _differences(compiled: pytrees.PyTreeDef, called: pytrees.PyTreeDef) -> Iter
 
 
 def _default_on(assignment: Assignment) -> Sharding:
-    """Returns the sharding of uncommitted values beside others on a mesh."""
+    """Returns the sharding of uncommitted values: replicated if other arguments are on a mesh."""
     mesh = assignment.mesh
     return sharding.default() if mesh is None else NamedSharding(mesh, PartitionSpec())
 
 
 def _lying(aval: AbstractValue, place: object) -> AbstractValue:
-    """Returns the type of an operand that `in_shardings` puts where `place` says."""
+    """Returns the type of an operand with the sharding from `in_shardings`."""
     if not isinstance(place, NamedSharding) or not isinstance(aval, ShapedArray):
         return aval
     return aval.update(sharding=place.update(mesh=place.mesh.abstract_mesh, memory_kind=None))
@@ -569,7 +574,7 @@ def _format_of(aval: AbstractValue) -> sharding.Format:
 
 
 def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Traced:
-    """`call` traced for these arguments."""
+    """Traces `call` for these arguments."""
     start = time.perf_counter()
     if call.compiler_options:
         call.check_compiler_options()
@@ -584,7 +589,7 @@ def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) ->
 
 
 def _place(x: object) -> Sharding | None:
-    """Returns the placement of a committed argument, or the sharding of a type; else None."""
+    """Returns the sharding of a committed argument, or of a type; else None."""
     place = x.placement if isinstance(x, ArrayImpl) else getattr(x, "sharding", None)
     return place if isinstance(place, Sharding) else None
 

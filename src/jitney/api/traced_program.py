@@ -1,4 +1,4 @@
-"""What tracing a jitted function gave: the program, and what its operands and options are."""
+"""The result of tracing a jitted function: the program, its operands and options."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @record(eq=False)
 class TracedProgram:
-    """What tracing a function on arguments of certain types gave.
+    """The result of tracing a function for arguments with certain types.
 
     Attributes:
       closed: the program; its flat operands are `outer_tracers`, then the call's flat arguments.
       out_tree: structure of the function's result.
       outer_tracers: values of enclosing traces, and references, that the function closes over.
-      params: parameters of the `jit` equation, all but `jaxpr`.
+      params: parameters of the `jit` equation, except `jaxpr`.
     """
 
     closed: ClosedJaxpr
@@ -34,16 +34,16 @@ class TracedProgram:
     _wishes: Wishes | None = None
 
     def wishes(self) -> Wishes:
-        """Returns where the program says that values are to be."""
+        """Returns the shardings that the program requests."""
         if self._wishes is None:
             self._wishes = wishes_of(self.closed, self.params)
         return self._wishes
 
     def consumed(self, on_mesh: bool) -> tuple[bool, ...]:
-        """For each flat operand, whether its buffer is used up: donated, and of a result's size.
+        """Returns which flat operands' buffers are reused: donated ones of a result's size.
 
-        Warns, once, of donated ones that are of no result's size, if they are not `on_mesh`. Those that
-        are not used at all are left alone silently.
+        Warns once about donated operands whose size is not that of any result, unless `on_mesh`.
+        Unused operands cause no warning.
         """
         if self._given_up is None:
             self._given_up, useless = used_up(

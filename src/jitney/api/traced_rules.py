@@ -1,7 +1,7 @@
-"""Rules of `custom_gradient` as programs.
+"""Traced rules of `custom_gradient`.
 
-They are traced when the function is differentiated; the values that they close over are residuals. So
-each class here is a pytree of these values.
+Rules are traced when the function is differentiated; the values that they capture are residuals.
+Each class here is therefore a pytree of these values.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class TracedRule:
-    """A function that a user's function has returned, as a program.
+    """A traced rule that a user's function has returned.
 
     Attributes:
       jaxpr: flat arguments -> flat results; its constants are the residuals.
@@ -60,14 +60,14 @@ pytrees.register_pytree_node(
 def traced_rule(
     rule: Callable[..., PyTree], in_tree: PyTreeDef, avals: Sequence[AbstractValue]
 ) -> TracedRule:
-    """`rule`, a function of arguments with the structure `in_tree` and the types `avals`."""
+    """Traces `rule` for arguments with structure `in_tree` and types `avals`."""
     flat = FlatFunction(rule, in_tree)
     jaxpr, _, consts = trace_to_jaxpr(flat, avals, _info(rule))
     return TracedRule(jaxpr, flat.out_tree, consts)
 
 
 def pulled_back(rule: Callable[..., PyTree], ans: PyTree) -> TracedRule:
-    """`rule`, a function of the cotangent of `ans`."""
+    """Traces `rule` for a cotangent of `ans`."""
     leaves, tree = pytrees.tree_flatten(ans)
     return traced_rule(rule, pytrees.treedef_tuple((tree,)), [*map(_cotangent_type, leaves)])
 
@@ -81,7 +81,7 @@ def _cotangent_type(x: Value) -> AbstractValue:
 
 
 def flat_cotangents(cts: PyTree) -> list[Any]:
-    """Returns the cotangents of a result as arrays, also where they are symbolic zeros."""
+    """Returns the cotangents of a result as arrays; symbolic zeros become zeros."""
     leaves = pytrees.tree_leaves(cts, is_leaf=lambda x: isinstance(x, Zero))
     return [instantiate(ct) for ct in leaves]
 
@@ -90,14 +90,14 @@ def flat_cotangents(cts: PyTree) -> list[Any]:
 
 
 class AccumulatingRule:
-    """A rule that is given accumulators, as a program.
+    """A traced rule that takes accumulators.
 
-    The user has declared of which kinds they are, as the program depends on it: what is added to
-    references are operations of it.
+    The program depends on the kinds of the accumulators, which the user has declared: accumulating
+    into a reference is an operation of the program.
 
     Attributes:
-      jaxpr: flat cotangents, references -> cotangents of the arguments with a `ValAccum`, leaves of the
-        log; its constants are the residuals.
+      jaxpr: flat cotangents, references -> cotangents of the arguments with a `ValAccum`, leaves of
+        the log; its constants are the residuals.
       kinds: the class of each argument's accumulator.
       log_tree: structure of the log.
       consts: the residuals.
@@ -119,7 +119,7 @@ class AccumulatingRule:
         """Adds cotangents of the arguments of the function `name` to `accums`; returns the log.
 
         Raises:
-          TypeError: if an accumulator is not of the kind that is declared.
+          TypeError: if an accumulator is not of the declared kind.
         """
         for place, (accum, kind) in enumerate(zip(accums, self.kinds, strict=True)):
             _check_kind(name, place, accum, kind)
@@ -158,18 +158,18 @@ def accumulating_rule(
     perturbed: Sequence[bool],
     declared: PyTree,
 ) -> AccumulatingRule:
-    """`rule`, a function of the cotangent of `ans` and of accumulators for `arguments`.
+    """Traces `rule` for a cotangent of `ans` and accumulators of `arguments`.
 
     Args:
       name: of the function, for messages.
-      rule: as the user has given it.
+      rule: the user's rule.
       ans: the result of the function.
-      arguments: those of the function.
-      perturbed: which of their leaves are differentiated; others have a `NullAccum`.
-      declared: `ValAccum` or `RefAccum` for each leaf: a tree, or a prefix of it.
+      arguments: the arguments of the function.
+      perturbed: which of their leaves are differentiated; the others get a `NullAccum`.
+      declared: `ValAccum` or `RefAccum` for each leaf: a pytree, or a prefix of it.
 
     Raises:
-      TypeError: if something else is declared, or the rule returns neither a dict nor None.
+      TypeError: if `declared` contains anything else, or the rule returns neither a dict nor None.
       ValueError: if `declared` is not a prefix of the arguments.
     """
     of_leaves = pytrees.broadcast_prefix(declared, arguments)

@@ -1,7 +1,7 @@
-"""Calls of programs with results that are unreduced along axes of a mesh.
+"""Calls of programs whose results are unreduced along mesh axes.
 
-They compute what each device has of such a sum beside the sum itself: `primitives.parallel.terms` makes
-the program, and `runtime.terms` keeps what it computes with the results.
+In addition to each sum, they compute the addends of all devices: `primitives.parallel.terms` builds
+the program, and `runtime.terms` attaches the addends to the results.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def call(
     closed: ClosedJaxpr, leaves: Sequence[Any], assignment: Assignment, name: str
 ) -> list[ArrayImpl] | None:
-    """Results of `closed`, those that are sums with their terms; None if there are no terms at all.
+    """Runs `closed` and attaches per-device addends to unreduced results; None if there are none.
 
-    So it is over processes, whose devices have terms of their own.
+    Also returns None over several processes, where each device holds its own addend.
     """
     mesh, wishes = assignment.mesh, assignment.wishes
     if assignment.spans_processes or not isinstance(mesh, Mesh):
@@ -79,7 +79,7 @@ def _has_terms(x: object, aval: Any) -> bool:
 
 
 def _terms_of(x: ArrayImpl) -> ArrayImpl:
-    """Returns the terms of `x` as an array, on the devices that have them."""
+    """Returns the addends of `x` as an array, on the devices that hold them."""
     data, place = terms.of_array(x), x.placement
     assert data is not None
     assert isinstance(place, NamedSharding)

@@ -1,4 +1,4 @@
-"""Pictures of shardings in text: which devices have which part of an array."""
+"""Text diagrams of shardings: which devices hold which shard of an array."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from jitney.primitives.array.inspection import inspect_array_sharding
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
 
-# Of a picture of a square array: lines, and columns, as characters are higher than wide.
+# For the diagram of a square array: lines, and columns per line, as characters are taller than
+# wide.
 _LINES, _COLUMNS_PER_LINE = 10, 2.5
-_COLUMNS_OF_ONE_LINE = 5  # of an array of one axis
+_COLUMNS_OF_ONE_LINE = 5  # for arrays with one axis
 _MAX_COLORS = 20
 
 ColorMap = Callable[[float], tuple[float, float, float, float]]
@@ -29,19 +30,19 @@ def visualize_sharding(
     max_width: int = 80,
     color_map: ColorMap | None = None,
 ) -> None:
-    """Prints a picture of how an array of `shape` is divided.
+    """Prints a diagram of how an array of `shape` is sharded.
 
     Args:
-      shape: of one or two axes.
-      sharding: how it is divided.
-      use_color: whether a terminal shows parts in colors.
-      scale: how much larger than usual the picture is.
-      min_width: the fewest columns for a part.
-      max_width: the most columns for all.
-      color_map: takes a number from 0 to 1; returns red, green, blue, alpha from 0 to 1.
+      shape: the shape of an array with one or two axes.
+      sharding: the sharding.
+      use_color: whether to color the shards in a terminal.
+      scale: a factor for the size of the diagram.
+      min_width: the minimum width of a shard, in columns.
+      max_width: the maximum width of the diagram, in columns.
+      color_map: maps a number in [0, 1] to (red, green, blue, alpha) in [0, 1].
 
     Raises:
-      ValueError: if arrays of `shape` have no axes or more than two, or cannot be divided so.
+      ValueError: if `shape` does not have one or two axes, or cannot be sharded like this.
 
     Example:
       >>> jax.debug.visualize_sharding((4,), jnp.ones(4).sharding)
@@ -71,7 +72,7 @@ def visualize_sharding(
 
 
 def _parts(shape: tuple[int, ...], sharding: Sharding) -> tuple[tuple[int, int], dict[Any, Any]]:
-    """Returns (parts along the rows, along the columns), and the devices of each part."""
+    """Returns (number of shards along rows, along columns), and the devices of each shard."""
     sharding.check_fits(shape)
     tiling = sharding.tiling(len(shape))
     owners: dict[tuple[int, int], list[Any]] = {}
@@ -88,7 +89,7 @@ def _text(devices: Sequence[Any]) -> str:
 
 
 def _fitting(widths: list[int], most: int) -> list[int]:
-    """The widths of columns, so that these and the lines between them are `most` wide at most."""
+    """Returns column widths reduced such that the diagram is at most `most` columns wide."""
     room = most - len(widths) - 1
     if sum(widths) <= room:
         return widths
@@ -136,17 +137,17 @@ def _painter(color_map: ColorMap | None) -> Callable[[str, float], str]:
 
 
 def _hue(place: float) -> tuple[float, float, float, float]:
-    """Colors around the circle, neighbours far from each other."""
-    import colorsys  # rarely wanted
+    """Returns a color on the color circle for a number in [0, 1]; neighbors differ strongly."""
+    import colorsys  # rarely needed
 
     return (*colorsys.hsv_to_rgb((place * _MAX_COLORS * 0.618) % 1, 0.5, 0.8), 1.0)
 
 
 def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
-    """Prints the sharding of an array, also within jitted functions; see `visualize_sharding`.
+    """Prints a diagram of the sharding of an array, also within jitted functions.
 
     Args:
-      arr: an array of one or two axes.
+      arr: an array with one or two axes.
       **kwargs: options of `visualize_sharding`.
 
     Example:

@@ -1,4 +1,4 @@
-"""`vmap`: a function applied along an axis of its arguments, all at once."""
+"""`vmap`: vectorizing a function along an axis of its arguments."""
 
 from __future__ import annotations
 
@@ -52,24 +52,26 @@ def vmap(
     spmd_axis_name: AxisName = None,
     sum_match: bool = False,
 ) -> Callable[P, R]:
-    """Returns `fun` for batches: it is applied to all slices of its arguments along an axis at once.
+    """Vectorizes `fun`: the result applies it to all slices of its arguments along an axis at once.
 
     Args:
-      fun: takes and returns pytrees of arrays.
-      in_axes: which axis of each argument: an integer, None for arguments that are the same for all
-        indices, or a tuple of these or of pytrees of these, one per positional argument.
-      out_axes: where the axis is in the result: likewise.
-      axis_name: how collectives within `fun` call the axis.
-      axis_size: its size, where no argument has it.
-      spmd_axis_name: names of axes of a mesh that constraints within `fun`
-        (`with_sharding_constraint`) divide the mapped axis along.
+      fun: a function of pytrees of arrays that returns a pytree of arrays.
+      in_axes: the mapped axis of the arguments: an integer for all, None for arguments that are the
+        same for all indices, or a tuple with one of these, or a pytree of these that is a prefix of
+        the argument, for each positional argument.
+      out_axes: the position of the mapped axis in the result, likewise.
+      axis_name: the name of the mapped axis for collectives within `fun`.
+      axis_size: the size of the mapped axis, if no argument has it.
+      spmd_axis_name: the mesh axes along which `with_sharding_constraint` within `fun` shards the
+        mapped axis.
       sum_match: accepted for compatibility.
 
-    Returns: a function of the same arguments with one more axis. Keyword arguments have it in front.
+    Returns: a function whose arguments and results have one additional axis. Keyword arguments are
+      mapped along their first axis.
 
     Raises:
       TypeError: if `fun` is not callable, or axes are not integers.
-      ValueError: if sizes differ, or axes and arguments do not fit.
+      ValueError: if sizes of mapped axes differ, or axes do not fit the arguments.
 
     Example:
       >>> jax.vmap(jnp.dot)(jnp.array([[1, 2], [3, 4]]), jnp.array([[1, 1], [2, 2]]))
@@ -102,7 +104,7 @@ def vmap(
         if users_types:
             data = AxisData(axis_name, size, spmd_axis_name)
             return _of_elements(fun, tree, data, leaves, dims, out_axes)
-        # What is not mapped goes to the function as it is: programs branch on NumPy's values.
+        # Unmapped arguments are passed unchanged: programs branch on NumPy values.
         values = [
             as_value(x) if d is not None and isinstance(x, np.ndarray | np.generic) else x
             for x, d in zip(leaves, dims, strict=True)
@@ -128,7 +130,7 @@ def vmap(
 
 
 def _check_axes(in_axes: PyTree, out_axes: PyTree) -> None:
-    """Raise TypeError unless these are axes, None, or pytrees of such."""
+    """Raises TypeError unless these are axes, None, or pytrees of such."""
     if (
         not isinstance(in_axes, int | tuple | type(None))
         and not hasattr(in_axes, "__index__")
@@ -155,7 +157,7 @@ def _of_elements(
     dims: Sequence[Any],
     out_axes: PyTree,
 ) -> Any:
-    """Results of `vmap` where arguments or results may be of types that users registered."""
+    """Applies `vmap` where arguments or results may be of registered types (`vmappables`)."""
     results: list[PyTree] = []
 
     def run() -> list[Any]:
@@ -182,8 +184,8 @@ def _of_elements(
 def _refuse_views(
     fun: Callable[..., Any], args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
 ) -> None:
-    """Raises TypeError if a view of a mutable reference is passed: of what would rows be mapped?"""
-    from jitney.primitives.refs.ref import TransformedRef  # late: few programs have references
+    """Raises TypeError if an argument is a view of a mutable reference, which cannot be mapped."""
+    from jitney.primitives.refs.ref import TransformedRef  # few programs use references
 
     def is_view(x: PyTree) -> bool:
         return isinstance(x, TransformedRef)
@@ -200,7 +202,7 @@ def _refuse_views(
 def _check_refs(
     fun: Callable[..., Any], args: tuple[PyTree, ...], kwargs: dict[str, PyTree], leaves: list[Any]
 ) -> None:
-    """Raises an error if a view of a mutable reference is passed, or one reference twice."""
+    """Raises an error if an argument is a view of a reference, or a reference is passed twice."""
     _refuse_views(fun, args, kwargs)
 
     def names() -> list[str]:
@@ -234,8 +236,8 @@ def _axis_leaves(axes: PyTree) -> list[Any]:
 
 
 def _flat_axes(name: str, tree: PyTreeDef, axes: PyTree, kws: bool = False) -> list[Any]:
-    """One axis for each leaf of `tree`, of which `axes` is a prefix; None is an axis."""
-    # Classes know that leaves may be such objects for a while: some tell leaves from static data.
+    """Returns an axis for each leaf of `tree`, of which `axes` is a prefix; None is an axis."""
+    # Pytree classes accept `object()` as a placeholder: some tell leaves from static data by it.
     example = pytrees.tree_unflatten(tree, [object()] * tree.num_leaves)
     try:
         if kws:
@@ -269,7 +271,7 @@ def _axis_size(
     sizes: dict[int, list[int]] = {}
     for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):
         if d is None or (vmappables.is_vmappable(x) and not _has_axis(x, d)):
-            continue  # rules of users' types know more
+            continue  # rules of registered types know more
         if not is_valid_operand(x) and not vmappables.is_vmappable(x):
             raise TypeError(f"vmap got an argument {x!r} of type {type(x)}, which is not an array")
         if is_high_value(x):
@@ -323,7 +325,7 @@ def _other_axis(
     size: int | None,
     rank: int,
 ) -> str:
-    """Returns what to map in place of an axis that leaf `i` does not have."""
+    """Returns advice on which axis to map instead of one that leaf `i` does not have."""
     others = [d for p, d in zip(paths, dims, strict=True) if p[:2] != paths[i][:2]]
     if size is not None or any(d is not None for d in others):
         return f"to give it to all calls as it is, {_without_axes(count, paths[i])}"
@@ -333,7 +335,7 @@ def _other_axis(
 
 
 def _without_axes(count: int, path: Sequence[Any]) -> str:
-    """Returns the `in_axes` with which the argument at `path` is not mapped."""
+    """Returns the `in_axes` under which the argument at `path` is not mapped."""
     head, key = path[:2]
     if head.idx == 1:
         return "pass it by position, with None in in_axes"
@@ -360,7 +362,7 @@ def _argument_name(fun: Callable[..., Any], path: Sequence[Any]) -> str:
 def _refuse_unmapped(
     fun: Callable[..., Any], tree: PyTreeDef, index: int, axis_name: AxisName
 ) -> None:
-    """Raises ValueError for a result that `out_axes` says to be the same at all indices, but is not."""
+    """Raises ValueError for a mapped result whose entry in `out_axes` is None."""
     example = pytrees.tree_unflatten(tree, [object()] * tree.num_leaves)
     path = pytrees.keystr(pytrees.tree_flatten_with_path(example)[0][index][0])
     named = "" if axis_name is None else f", axis_name={axis_name}"
@@ -372,7 +374,7 @@ def _refuse_unmapped(
 
 
 def _placed(x: PyTree, dim: int | None, wanted: int | None, axis: AxisData) -> Any:
-    """Returns a result with its axis where `out_axes` wants it."""
+    """Moves the mapped axis of a result to its position in `out_axes`."""
     if wanted is None:
         return x
     if is_high_value(x):
@@ -384,5 +386,5 @@ def _placed(x: PyTree, dim: int | None, wanted: int | None, axis: AxisData) -> A
         )
     rank = len(shape_of(x)) + (dim is None)
     placed = move_to(as_value(x), dim, canonical_axis(wanted, rank), axis.size, axis.along)
-    # Tangents of integers hold nothing: they are NumPy's, as in JAX.
+    # Tangents of integers hold no data: as in JAX, they are NumPy arrays.
     return np.asarray(placed) if placed.dtype == float0 and is_concrete(placed) else placed

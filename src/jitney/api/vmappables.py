@@ -1,9 +1,10 @@
-"""Types of users that `vmap` takes apart itself: `jax.interpreters.batching.register_vmappable`.
+"""User-defined types with `vmap` rules: `jax.interpreters.batching.register_vmappable`.
 
-A value of such a type is one leaf for `vmap`, even if the type is a pytree. What its axis is, its rules
-say: `in_axes` and `out_axes` have for it whatever the rules understand. One rule makes the element that
-the function is given; another, from an element that the function returns, the value for all indices.
-Rules meet arrays (and other values) inside of theirs by the continuation that they are given.
+A value of such a type is one leaf for `vmap`, even if the type is a pytree. Its axis is whatever
+its rules understand: they interpret its entries in `in_axes` and `out_axes`. One rule returns the
+element that is passed to the function; the other converts an element that the function returns to
+the value for all indices. Rules map components, such as arrays, through the continuation that they
+receive.
 """
 
 # A trace makes its own tracers.
@@ -31,21 +32,21 @@ if TYPE_CHECKING:
     from jitney.core.typing import Value
     from jitney.transforms.batch import BatchTrace
 
-Spec = Any  # what stands for an axis in `in_axes` and `out_axes`
+Spec = Any  # axis specification in `in_axes` and `out_axes`
 ToElement = Callable[[Callable[..., Any], Callable[[], Any], Any, Spec], Any]
 FromElement = Callable[[Callable[..., Any], Any, Any, Spec], Any]
 
 
 @record(frozen=True)
 class Rules:
-    """How values of a type are mapped over.
+    """The mapping rules of a type.
 
     Attributes:
-      spec_type: of what stands for an axis.
-      to_element: (continuation, index, x, spec) -> element; `continuation(part, spec)` maps over a part
-        of `x`, `index()` is the index along the axis.
+      spec_type: the type of axis specifications.
+      to_element: (continuation, index, x, spec) -> element; `continuation(part, spec)` maps a
+        component of `x`, `index()` is the index along the axis.
       from_element: (continuation, axis size, element, spec) -> x; `continuation(size, part, spec)`.
-      make_iota: axis size -> all indices; None where the size is an integer.
+      make_iota: axis size -> all indices; None if the size is an integer.
     """
 
     spec_type: type
@@ -66,15 +67,16 @@ def register_vmappable(
     from_elt: FromElement,
     make_iota: Callable[[Any], Any] | None,
 ) -> None:
-    """Has `vmap` map over values of `data_type` by the rules `to_elt` and `from_elt`.
+    """Registers the rules by which `vmap` maps values of `data_type`.
 
     Args:
       data_type: the type of the values.
-      spec_type: the type of what stands for their axis in `in_axes` and `out_axes`.
-      axis_size_type: the type of the size of that axis, as `vmap` is given it by `axis_size`.
-      to_elt: (continuation, get_index, x, spec) -> the element of `x` that the function is given.
-      from_elt: (continuation, axis_size, element, spec) -> what `vmap` returns for it.
-      make_iota: axis_size -> all indices along the axis, if it is not an integer.
+      spec_type: the type of their axis specifications in `in_axes` and `out_axes`.
+      axis_size_type: the type of the size of their axis, as passed to `vmap` in `axis_size`.
+      to_elt: (continuation, get_index, x, spec) -> the element of `x` that is passed to the
+        function.
+      from_elt: (continuation, axis_size, element, spec) -> the result of `vmap` for this element.
+      make_iota: axis_size -> all indices along the axis; None if the size is an integer.
 
     Example:
       >>> from jax.interpreters import batching
@@ -94,7 +96,7 @@ def register_vmappable(
 
 
 def unregister_vmappable(data_type: type) -> None:
-    """Reverts `register_vmappable` for values of `data_type`."""
+    """Removes the rules for values of `data_type`."""
     by_type.pop(data_type, None)
 
 
@@ -104,12 +106,12 @@ def is_vmappable(x: object) -> bool:
 
 
 def is_spec(x: object) -> bool:
-    """Returns whether `x` may stand for the axis of a value of a registered type."""
+    """Returns whether `x` can be the axis specification of a value of a registered type."""
     return any(type(x) is rules.spec_type for rules in by_type.values())
 
 
 def element(trace: BatchTrace, x: Value, spec: Spec) -> Any:
-    """Returns what a function that is mapped by `trace` is given for `x`."""
+    """Returns the element of `x` that is passed to the function mapped by `trace`."""
     rules = by_type.get(type(x))
     if rules is not None:
         return rules.to_element(partial(element, trace), partial(_index, trace), x, spec)
@@ -130,7 +132,7 @@ def indices(size: SupportsIndex) -> Array:
 
 
 def whole(trace: BatchTrace, size: Any, x: Value, spec: Spec) -> Any:
-    """Returns what `vmap` returns for `x`, a result of the function that is mapped by `trace`.
+    """Returns the result of `vmap` for `x`, a result of the function mapped by `trace`.
 
     Raises:
       ValueError: if `spec` is None, but `x` differs along the axis.

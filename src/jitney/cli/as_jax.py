@@ -1,7 +1,7 @@
-"""`jitney as-jax`: an environment in which `import jax` gives jitney without the launcher.
+"""`jitney as-jax`: an environment in which `import jax` imports jitney without the launcher.
 
-It installs two small distributions by the names of `jax` and `jaxlib`: so pip finds the requirements of
-libraries satisfied, editors find the modules, and `python program.py` runs on jitney.
+It installs two small distributions named `jax` and `jaxlib`. With them, pip finds the requirements
+of libraries satisfied, editors find the modules, and `python program.py` runs on jitney.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ editors find. remove (or `pip uninstall jax jaxlib`) takes them out again. Where
 nothing is changed: `jitney program.py` runs beside it.
 """
 DISTRIBUTIONS = ("jax", "jaxlib")
-_MARK = "JITNEY"  # a file of the distributions' metadata
+_MARK = "JITNEY"  # a file that marks these distributions' metadata
 _JAX = '''\
 """`import jax` gives jitney in this environment: see `jitney as-jax`."""
 
@@ -125,7 +125,7 @@ def _pip(*words: str) -> int:
 
 
 def installed(name: str) -> tuple[str | None, bool]:
-    """Returns the version of a distribution, None if absent, and whether it is one of these."""
+    """Returns (version of a distribution, or None if absent; whether it is one of these two)."""
     try:
         distribution = importlib.metadata.distribution(name)
     except importlib.metadata.PackageNotFoundError:
@@ -143,7 +143,7 @@ def make_wheels(folder: Path) -> list[Path]:
 
 
 def _stubs() -> dict[str, str]:
-    """Returns stubs of the modules of `jax`, for editors and type checkers, that re-export jitney's."""
+    """Returns stubs of `jax`'s modules for editors and type checkers, which re-export jitney's."""
     stubs = {f"jax/{path}": f"from {name} import *\n" for name, path in _public_modules()}
     return {**stubs, "jax/experimental/__init__.pyi": "", "jax/py.typed": ""}
 

@@ -1,8 +1,8 @@
-"""`jitney bench`: times a function of a program, compiled by jitney and by others, over sizes.
+"""`jitney bench`: times a function of a program over sizes, compiled by jitney and by others.
 
-Each contestant is a process of its own (`bench_worker`), which waits while others run. They run in
-turns, so that what else the machine does meets all alike; medians and the distance of quartiles are
-shown, and first calls, which trace and compile, apart.
+Each contestant is a process of its own (`bench_worker`), which waits while others run. Contestants
+run alternately, so that other load on the machine affects all alike. The medians and interquartile
+ranges are shown; first calls, which trace and compile, are shown separately.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ without a default, or on what make_arguments(size) of the program returns, a tup
   --json FILE         where to write all times
   --plot FILE         where to draw them, .svg or .png; needs matplotlib
 """
-ROUNDS = 15  # in which each contestant is timed once
-LONGEST = 10.0  # seconds, after which there are no more rounds for a size
+ROUNDS = 15  # each contestant is timed once per round
+LONGEST = 10.0  # seconds after which no more rounds are started for a size
 FEWEST_ROUNDS = 3
-TOLERANCE = 1e-3  # relative, from which on results differ
+TOLERANCE = 1e-3  # relative difference above which results are reported as different
 END = 1.0  # seconds that a process has to end by itself
 
 
@@ -61,13 +61,13 @@ class Options:
 
 @record
 class Times:
-    """Seconds of one contestant at one size.
+    """The times of one contestant at one size, in seconds.
 
     Attributes:
       contestant: its name.
-      size: of the arguments.
-      first: what the first call took.
-      later: what a later call took, in each round.
+      size: the size of the arguments.
+      first: the time of the first call.
+      later: the time of a later call, in each round.
     """
 
     contestant: str
@@ -86,7 +86,7 @@ class Times:
 
     @property
     def noise(self) -> float:
-        """The distance of the quartiles, as a share of the median."""
+        """The interquartile range as a fraction of the median."""
         low, high = self.quartiles
         return (high - low) / self.median
 
@@ -97,9 +97,9 @@ class Results:
 
     Attributes:
       versions: of contestants that run the function.
-      times: of each at each size.
-      failures: why others do not run it, or not at some size.
-      differing: names of those whose results are not jitney's.
+      times: for each contestant and size.
+      failures: why other contestants do not run it, or not at some size.
+      differing: names of contestants whose results differ from jitney's.
     """
 
     versions: dict[str, str] = field(default_factory=dict)
@@ -188,7 +188,7 @@ class _Worker:
         self.greeting = self._answer()
 
     def ask(self, **request: int) -> dict[str, Any]:
-        """Returns the answer to a request; "error" if the process has ended."""
+        """Sends a request and returns the answer; it has "error" if the process has ended."""
         assert self._process.stdin is not None
         try:
             print(json.dumps(request), file=self._process.stdin, flush=True)
@@ -202,10 +202,10 @@ class _Worker:
         return json.loads(line) if line else {"error": "its process has ended"}
 
     def end(self) -> None:
-        """Ends the process: requests end, which it waits for unless a call still runs."""
+        """Ends the process by closing its input; kills it if it takes longer than `END` seconds."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):  # a request that was sent after it had ended
+        with contextlib.suppress(BrokenPipeError):  # if it had ended before the request
             self._process.stdin.close()
         try:
             self._process.wait(timeout=END)
@@ -216,7 +216,7 @@ class _Worker:
 
 
 def measure(options: Options) -> Results:
-    """Times all contestants at all sizes, in turns."""
+    """Times all contestants at all sizes, alternately."""
     results = Results()
     workers: list[_Worker] = []
     try:
@@ -261,7 +261,7 @@ def _measure_size(workers: Sequence[_Worker], size: int, results: Results) -> No
             else:
                 times.later.append(answer["seconds"])
                 running.append((worker, calls, times))
-        # Rotated: the first contestant of a round runs with caches that the last one has filled.
+        # Rotate: the first contestant of a round runs with caches that the last one has filled.
         turns = running[1:] + running[:1]
         enough = all([len(times.later) >= FEWEST_ROUNDS for _, _, times in turns])
         if not turns or (enough and time.monotonic() - begun > LONGEST):
@@ -270,7 +270,7 @@ def _measure_size(workers: Sequence[_Worker], size: int, results: Results) -> No
 
 
 def _agree(some: Sequence[float], others: Sequence[float]) -> bool:
-    """Returns whether results with these summaries may be equal."""
+    """Returns whether results with these summaries agree up to the tolerance."""
     return len(some) == len(others) and all(
         map(functools.partial(math.isclose, rel_tol=TOLERANCE), some, others)
     )
@@ -280,7 +280,7 @@ def _agree(some: Sequence[float], others: Sequence[float]) -> bool:
 
 
 def table(options: Options, results: Results) -> str:
-    """Formats times as text: a line for each size, a column for each contestant."""
+    """Formats times as text: a row for each size, a column for each contestant."""
     names = [name for name in options.contestants if name in results.versions]
     by_place = {(t.size, t.contestant): t for t in results.times}
     rounds = max([len(t.later) for t in results.times])
@@ -310,7 +310,7 @@ def _later(times: Times | None) -> str:
 
 
 def as_json(options: Options, results: Results) -> dict[str, Any]:
-    """Returns the results of all measurements, to be written as JSON."""
+    """Returns the results of all measurements for output as JSON."""
     return {
         "program": options.program,
         "function": options.function,
@@ -330,7 +330,7 @@ def as_json(options: Options, results: Results) -> dict[str, Any]:
 
 
 def draw(options: Options, results: Results, path: str) -> None:
-    """Draws times over sizes, on logarithmic axes, the quartiles as a band."""
+    """Plots times over sizes on logarithmic axes, with the quartiles as a band."""
     matplotlib: Any = importlib.import_module("matplotlib")
     matplotlib.use("agg")
     pyplot: Any = importlib.import_module("matplotlib.pyplot")

@@ -1,13 +1,13 @@
-"""One contestant of `jitney bench`: a process that runs a function of a program on demand.
+"""One contestant of `jitney bench`: a process that runs a function of a program on request.
 
-It is run as a file, by the interpreter of the command: `import jax` gives the requested package.
+It is run as a file, by the interpreter of the command: `import jax` imports the requested package.
 Requests and answers are lines of JSON:
 
     {"size": 1000}      makes arguments, and calls the function for the first time
     {"calls": 50}       calls it that many times
 
-The first line that is answered says which version the contestant has. What the program prints goes to
-standard error.
+The first line of output states the contestant's version. Output of the program goes to standard
+error.
 """
 
 from __future__ import annotations
@@ -26,30 +26,33 @@ from types import FunctionType
 from typing import Any, Protocol
 
 CONTESTANTS = ("jitney", "numpy", "jax", "numba")
-SHORTEST = 0.01  # seconds that calls must take together to be timed
+SHORTEST = 0.01  # seconds that timed calls must take together
 
 
 class _Jax(Protocol):
-    """The interface that workers use of `jitney` and of `jax`."""
+    """The interface of `jitney` and `jax` that workers use."""
 
     def jit(self, fun: Callable[..., Any], /) -> Callable[..., Any]: ...
     def block_until_ready(self, x: object, /) -> object: ...
 
 
 class Unable(Exception):
-    """A contestant cannot run the function; the message says why."""
+    """The error that a contestant cannot run the function; the message states why."""
 
 
 def load(contestant: str, path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any], str]:
-    """(the function as the contestant runs it, the program's globals, the contestant's version).
+    """Loads a function of a program for a contestant.
 
     Args:
       contestant: one of `CONTESTANTS`.
-      path: of the program. It is run, not as `__main__`.
+      path: of the program. It is run under another name than `__main__`.
       name: of the function.
 
+    Returns: (the function as the contestant runs it, the program's globals, the contestant's
+      version).
+
     Raises:
-      Unable: if the contestant is not installed, or no function has that name.
+      Unable: if the contestant is not installed, or there is no function with that name.
     """
     load_ = {"jitney": _load_jitney, "numpy": _load_numpy, "jax": _load_jax, "numba": _load_numba}
     return load_[contestant](path, name)
@@ -59,7 +62,7 @@ def _load_jitney(path: str, name: str) -> tuple[Callable[..., Any], dict[str, An
     import jitney
 
     jitney.install_as_jax()
-    # First calls are to compile, not to load what earlier processes have cached on disk.
+    # First calls have to compile, not load what earlier processes have cached on disk.
     jitney.config.update("jax_enable_compilation_cache", False)
     program, function = _run(path, name)
     return _jitted(function, jitney), program, jitney.__version__
@@ -106,7 +109,7 @@ def _run(path: str, name: str) -> tuple[dict[str, Any], Callable[..., Any]]:
 
 
 def _jitted(function: Callable[..., Any], jax: _Jax) -> Callable[..., Any]:
-    """Returns the function, jitted unless it already is, that waits for its results."""
+    """Returns the function, jitted unless it already is, blocking until its results are ready."""
     jitted = function if hasattr(function, "lower") else jax.jit(function)
 
     @functools.wraps(function)
@@ -144,8 +147,8 @@ def arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Returns the positional and keyword arguments of the function, equal for all contestants.
 
-    The program's `make_arguments(size)` gives the positional ones. Without that each parameter that has
-    no default is a vector of `size` random numbers, of float32, between 0 and 1.
+    The program's `make_arguments(size)` returns the positional ones. Without it, each parameter
+    without a default is a vector of `size` uniform random float32 values in [0, 1).
     """
     import numpy as np
 
@@ -197,7 +200,7 @@ class Contestant:
         self.function, self.program, self.version = load(contestant, path, name)
 
     def prepare(self, size: int) -> dict[str, Any]:
-        """Makes arguments, calls the function, and returns the first answer on it."""
+        """Makes arguments, calls the function for the first time, and returns the answer."""
         self.args, self.kwargs = arguments(self.function, self.program, size, self.contestant)
         begun = time.perf_counter()
         result = self.function(*self.args, **self.kwargs)
@@ -213,15 +216,15 @@ class Contestant:
         return (time.perf_counter() - begun) / calls
 
     def _enough_calls(self) -> int:
-        """Returns how many calls take long enough together to be timed."""
+        """Returns how many calls together take long enough to be timed."""
         typical = statistics.median([self.seconds(1) for _ in range(3)])
         return max(1, round(SHORTEST / max(typical, 1e-9)))
 
     def _summary(self, result: object) -> list[float]:
-        """Summarizes results to compare them: |mean| and mean of absolute values of each array.
+        """Summarizes results for comparison: |mean| and mean of absolute values of each array.
 
         Raises:
-          Unable: if NumPy's contestant has computed by this package.
+          Unable: if the "numpy" contestant has computed with this package.
         """
         import numpy as np
 

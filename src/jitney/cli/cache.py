@@ -1,4 +1,4 @@
-"""`jitney cache`: contents and size of the cache of compiled programs, and why it is not used."""
+"""`jitney cache`: contents and size of the persistent compilation cache, and why it is unused."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _why_of(words: Sequence[str]) -> int:
 
 
 def shown(nbytes: int) -> str:
-    """Formats a number of bytes with three digits, in decimal units."""
+    """Formats a number of bytes with three significant digits, in decimal units."""
     size, units = float(nbytes), ["bytes", "kB", "MB", "GB"]
     while size >= 999.5 and len(units) > 1:
         size /= 1000

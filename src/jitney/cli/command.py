@@ -1,4 +1,4 @@
-"""The command `jitney`: dispatch on its arguments."""
+"""The command `jitney`: dispatches on its arguments."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from jitney.version import __version__ as jax_version
 
 @record(frozen=True)
 class Command:
-    """A command other than running a program; the module of its name in this folder implements it.
+    """A subcommand, implemented by the module of its name in this folder.
 
     Attributes:
-      arguments: what may follow its name, as the usage shows it; words to choose from as `[one|other]`.
-      what: it does.
+      arguments: what may follow its name, as shown in the usage; alternatives as `[one|other]`.
+      what: a description of what it does.
     """
 
     arguments: str
@@ -50,7 +50,7 @@ COMMANDS = {
 }
 OPTIONS = ("-m", "-c", "-i", "-h", "--help", "-V", "--version")
 _OF_PYTHON = frozenset(f"-{letter}" for letter in "bBdEIOPqRsSuvWxX")
-_COLUMN = 35  # of the usage, at which descriptions of commands start
+_COLUMN = 35  # column of the usage at which descriptions of commands start
 
 
 def _usage_line(name: str, command: Command) -> str:
@@ -80,7 +80,7 @@ usage: jitney program.py [argument ...]
 
 def version() -> str:
     """Returns the version of the installed package."""
-    import importlib.metadata  # imported late: a tenth of the time in which a program starts
+    import importlib.metadata  # imported late: it takes a tenth of a program's start-up time
 
     try:
         return importlib.metadata.version("jitney")

@@ -1,4 +1,4 @@
-"""The functions that a program compiles, for the commands that show them."""
+"""Collecting the functions that a program compiles, for the commands that show them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run_and_collect(
 def run_with_clocks(
     command: str, words: Sequence[str], function: str | None
 ) -> tuple[run.Ended, list[Run]]:
-    """Does the same with records of the functions' calls; see `collect.clocked_runs`."""
+    """Runs a program like `run_and_collect`; returns records of calls (`collect.clocked_runs`)."""
     from jitney.inspection import collect
 
     with collect.clocked_runs() as runs:
@@ -52,7 +52,7 @@ def _report_if_none(
     words: Sequence[str],
     function: str | None,
 ) -> run.Ended:
-    """Returns how a program ended; if nothing was selected, reports that, with exit code 1."""
+    """Returns how a program ended; if nothing was selected, reports that with exit code 1."""
     if selected or not ended.has_run:
         return ended
     subject = "no function" if function is None else f"no function named {function}"

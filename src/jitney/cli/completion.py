@@ -1,6 +1,6 @@
-"""`jitney completion`: scripts that have shells complete commands and their options.
+"""`jitney completion`: scripts for shell completion of commands and their options.
 
-The words come from the commands and from what their usages say.
+The words are taken from the commands and their usage texts.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def words_of(name: str) -> list[str]:
-    """Returns what may follow a command: words to choose from, and options."""
+    """Returns the words that may follow a command: alternatives and options."""
     choices = re.findall(r"\[([\w|]+)\]", command.COMMANDS[name].arguments)
     options = usage.names(command.module_of(name).USAGE)
     return [*[word for choice in choices for word in choice.split("|")], *options, "--help"]
@@ -77,7 +77,7 @@ def bash() -> str:
 
 
 def _lines(words: Sequence[str]) -> str:
-    """Quotes words as bash writes a text of several lines."""
+    """Quotes words as a bash string of several lines."""
     return "$'" + "\\n".join(words) + "'"
 
 

@@ -1,4 +1,4 @@
-"""`jitney doctor`: versions, hardware and self-tests, as a block to paste into a report."""
+"""`jitney doctor`: versions, hardware and self-tests, as a block to paste into a bug report."""
 
 from __future__ import annotations
 

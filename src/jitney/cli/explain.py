@@ -1,4 +1,4 @@
-"""`jitney explain`: says what the compiled functions of a program do, or what an error means."""
+"""`jitney explain`: describes the compiled functions of a program, or explains an error code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`jitney explore`: runs a program, and writes a page of its compiled functions."""
+"""`jitney explore`: runs a program, and writes an HTML page about its compiled functions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`jitney measure`: the rates of this machine, as options for `jitney simulate`.
+"""`jitney measure`: measures the rates of this machine, as options for `jitney simulate`.
 
-Started by `mpiexec`, all processes compute at the same time, as they do in a program, and the rates of
-messages between them are measured too: a ring of processes sends its neighbours one number, then some
-megabytes.
+Under `mpiexec`, all processes compute at the same time, as they do in a program, and the rates of
+messages between them are measured, too: each process of a ring sends its neighbor one scalar, then
+several megabytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Prints options for `jitney simulate`: how fast a process computes and reads memo
 processes the latency and the bandwidth of messages between them.
 """
 _ROUNDS = 7
-_MESSAGES = 50  # one after the other
+_MESSAGES = 50  # messages in sequence
 _MESSAGE_BYTES = 1 << 22
 
 
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def computing() -> dict[str, float]:
-    """Measures operations, and bytes of memory moved, of a process in a second."""
+    """Measures floating-point operations and bytes of memory traffic per second of one process."""
     from jitney.inspection import machine
 
     rates = machine.computing(_seconds)
@@ -55,7 +55,7 @@ def computing() -> dict[str, float]:
 
 
 def messages() -> dict[str, float]:
-    """Measures the latency of messages, and the bytes that a process sends in a second."""
+    """Measures the latency of messages, and the bytes per second that a process sends."""
     import numpy as np
 
     import jitney
@@ -84,7 +84,7 @@ def messages() -> dict[str, float]:
 
 
 def _seconds(f: Callable[[Array], Array], x: Array) -> float:
-    """Returns the median time of f(x), run in all processes at once, of the slowest process."""
+    """Returns the median time of f(x), run in all processes at once, for the slowest process."""
     import numpy as np
 
     from jitney.experimental import multihost_utils

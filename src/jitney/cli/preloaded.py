@@ -1,6 +1,6 @@
-"""The module that `multiprocessing`'s fork server preloads: `import jax` gives this package.
+"""The module that `multiprocessing`'s fork server preloads: makes `import jax` import this package.
 
-`install` puts it before the modules that the program has the server load, which may import jax.
+`install` puts it before the modules that the program preloads, which may import jax.
 """
 
 from jitney.install import install_as_jax

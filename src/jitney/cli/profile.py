@@ -1,4 +1,4 @@
-"""`jitney profile`: runs a program, and says where its time went."""
+"""`jitney profile`: runs a program, and reports where its time went."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Running a program as `python` runs it, with `import jax` answered by this package.
+"""Running a program as `python` does, with this package imported by `import jax`.
 
 The program is the module `__main__`, with Python's `sys.argv` and `sys.path`; its exit code is the
-process's, and a traceback begins with its first frame.
+process's, and tracebacks begin with its first frame.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _former: list[ModuleType] = []
 
 
 def run_words(words: Sequence[str]) -> int:
-    """Runs a program with the arguments that follow it; returns an exit code.
+    """Runs a program with its arguments; returns an exit code.
 
     Args:
-      words: the program as Python's command line names it (a path, `-m module`, `-c code`, or `-` for
-        standard input), and its arguments. Without words standard input is run, too.
+      words: the program as on Python's command line (a path, `-m module`, `-c code`, or `-` for
+        standard input), and its arguments. If empty, standard input is run.
     """
     match words:
         case ["-m", module, *arguments]:
@@ -130,11 +130,12 @@ def _find_module(name: str) -> tuple[importlib.machinery.ModuleSpec | None, str]
 
 @record(frozen=True, eq=False)
 class Ended:
-    """How a program ended.
+    """The outcome of a program.
 
     Attributes:
       status: its exit code; if it could not be started, that of Python.
-      error: what it raised, SystemExit and KeyboardInterrupt included; None if it ended normally.
+      error: the exception that it raised, including SystemExit and KeyboardInterrupt; None if it
+        ended normally.
     """
 
     status: int
@@ -152,14 +153,14 @@ class Ended:
         return self.status == 0 or left
 
     def leave(self) -> int:
-        """Raises what the program raised; returns its exit code otherwise."""
+        """Raises the exception that ended the program, if any; otherwise returns its exit code."""
         if self.error is not None:
             raise self.error
         return self.status
 
 
 def run_to_end(words: Sequence[str]) -> Ended:
-    """Runs a program as `run_words` does, and defers what it raises so that reports come first."""
+    """Runs a program like `run_words`, but defers its exception so that reports come first."""
     try:
         return Ended(run_words(words), None)
     except BaseException as error:
@@ -167,7 +168,10 @@ def run_to_end(words: Sequence[str]) -> Ended:
 
 
 def _lines(source: str | bytes) -> list[str]:
-    """Returns the lines of source text; none if it cannot be decoded, which compiling it reports."""
+    """Returns the lines of source text.
+
+    Returns no lines if it cannot be decoded; compiling it raises the error.
+    """
     try:
         text = source if isinstance(source, str) else importlib.util.decode_source(source)
     except (SyntaxError, UnicodeDecodeError):
@@ -180,7 +184,7 @@ def _compile(source: str | bytes, filename: str) -> CodeType:
 
 
 def _set_path(first: str) -> None:
-    """Replaces this command's folder in `sys.path` by the program's."""
+    """Replaces this command's folder in `sys.path` by the program's folder."""
     if sys.flags.safe_path:
         return
     sys.path[:1] = [first]
@@ -216,14 +220,14 @@ def _run(
 
 
 def _collect_less_often() -> None:
-    """Raises the threshold of the youngest generation of the garbage collector, unless it is off."""
+    """Raises the threshold of the garbage collector's youngest generation, unless it is off."""
     young, *older = gc.get_threshold()
     if 0 < young < _YOUNG_OBJECTS:
         gc.set_threshold(_YOUNG_OBJECTS, *older)
 
 
 def _end_other_processes(code: object) -> None:
-    """Ends the processes that the program has joined, if any, where it ends by an error's exit code."""
+    """Ends the other processes of a program that exits with an error code."""
     joining = sys.modules.get("jitney.runtime.initialize")
     if joining is not None and code not in (None, 0):
         joining.end_all(f"sys.exit({code!r})", code if isinstance(code, int) else 1)

@@ -1,9 +1,9 @@
-"""`jitney simulate`: what programs over a mesh of any size would take, without its devices.
+"""`jitney simulate`: estimates the cost of programs over a mesh of any size, without its devices.
 
-It runs a Python program. Whatever the program lowers (`jax.jit(f).lower(...)`) for arguments whose
-types say where they lie on a mesh is partitioned for a mesh of the given sizes, whose axes are those
-of the program's in their order, and planned; times follow from an alpha-beta model of the links and
-from the operations of a device. Nothing that is lowered is run.
+It runs a Python program. Each function that the program lowers (`jax.jit(f).lower(...)`) for
+arguments with shardings in their types is partitioned and planned for a mesh of the given sizes,
+whose axes correspond in order to those of the program's mesh. Times follow from an alpha-beta model
+of the links and from the operations of a device. The lowered functions are not run.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _parse(words: Sequence[str]) -> tuple[Options, list[str]]:
 
 
 def _number(option: str, text: str, kind: Callable[[str], float]) -> float:
-    """Parses a positive number, the value of an option or a part of it."""
+    """Parses a positive number: the value of an option, or a component of it."""
     try:
         number = kind(text)
     except ValueError:
@@ -121,7 +121,7 @@ def simulate(
     Args:
       module: the program, as lowered.
       specs: shardings of its operands on the program's own mesh.
-      mesh: axes of that mesh, with sizes that are replaced.
+      mesh: the axes of that mesh; their sizes are replaced.
       options: of the command.
       results: shardings of its results, where the program constrains them.
 

@@ -1,8 +1,9 @@
-"""`jitney tour`: three programs on their way to machine code, and what they cost.
+"""`jitney tour`: three programs traced, compiled and timed.
 
-For each: the jaxpr that tracing gives; the times of NumPy, of eager and of compiled code, the first
-and later ones apart; and where the time of the first call went. Of the first program the kernel that
-its operations are fused to, and the loop in assembly that LLVM makes of it; with `--all`, of each.
+For each it shows the jaxpr; the times of NumPy, of eager and of compiled code, with first and later
+calls separate; and where the time of the first call went. For the first program, or with `--all`
+for each, it also shows the kernel into which the operations are fused, and LLVM's assembly of its
+loop.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ usage: jitney tour [--all]
 Shows three programs on their way to machine code, and what they cost, in ten seconds: jaxprs, the
 kernels and the busiest loop of the first (--all: of each), and times beside NumPy's.
 """
-REPEATS = 15  # later calls that are timed; their median is shown
-# Seconds before them: NumPy's BLAS and SciPy's, which programs call, have threads that wait for the
-# next product by spinning, on the processors of the other's.
+REPEATS = 15  # timed later calls, of which the median is shown
+# Seconds before them: NumPy's and SciPy's BLAS, which programs call, have thread pools that spin
+# while waiting for the next product, on processors that the other needs.
 PAUSE = 0.15
-WARM_UP = 0.02  # seconds of calls that are not timed
+WARM_UP = 0.02  # seconds of untimed calls
 
 
 @record(frozen=True)
 class Program:
-    """One stop of the tour: a function, its NumPy equivalent, and its arguments."""
+    """One program of the tour: a function, its NumPy equivalent, and its arguments."""
 
     name: str
     what: str
@@ -49,7 +50,7 @@ class Program:
 
 
 def selu(x: Array, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
-    """lmbda * (x where x > 0, alpha * (exp(x) - 1) elsewhere)."""
+    """Returns lmbda * (x where x > 0, alpha * (exp(x) - 1) elsewhere)."""
     import jitney.numpy as jnp
 
     return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
@@ -68,7 +69,7 @@ def sum_squared_error(x: Array, y: Array) -> Any:
 
 
 def covariance(x: Array) -> Any:
-    """Returns the matrix of covariances of the columns, times their number."""
+    """Returns the covariance matrix of the columns, times the number of rows."""
     return x.T @ (x - x.mean(0))
 
 
@@ -112,7 +113,7 @@ PROGRAMS = (
 
 @record
 class Times:
-    """Seconds of one program."""
+    """The times of one program, in seconds."""
 
     name: str
     numpy: float
@@ -149,7 +150,7 @@ def busiest_loop(assembly: str) -> str:
     """Returns the loop with the largest share of vector instructions; "" if there is no loop.
 
     Args:
-      assembly: of x86-64 or AArch64, as LLVM prints it.
+      assembly: the x86-64 or AArch64 assembly that LLVM prints.
     """
     lines = assembly.splitlines()
     labels: dict[str, int] = {}
@@ -167,7 +168,7 @@ def busiest_loop(assembly: str) -> str:
 
 
 def _visit(program: Program, show_code: bool) -> tuple[Times, bool]:
-    """Runs one program; returns its times, and whether its result is NumPy's."""
+    """Runs one program; returns its times, and whether its result agrees with NumPy's."""
     import jitney
 
     arguments = program.arguments()
@@ -180,7 +181,7 @@ def _visit(program: Program, show_code: bool) -> tuple[Times, bool]:
 
     jitted = jitney.jit(program.function)
     first = _timed(wait(jitted))
-    # The same stages once more, one by one, without what the first call has left.
+    # The same stages once more, one by one, without the caches of the first call.
     jitney.clear_caches()
     stages = jitney.jit(lambda *args: program.function(*args)).lower(*arguments).compile().timings()
     if show_code:
@@ -212,7 +213,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         f"jitney {jitney.__version__} on {platform.machine()}, {device.thread_count()} threads, "
         f"NumPy {np.__version__}"
     )
-    # The tour shows how programs are compiled, so it does not read the cache on disk.
+    # The tour shows how programs are compiled, so it does not read the persistent cache.
     jitney.config.update("jax_enable_compilation_cache", False)
     visits = [_visit(p, p is PROGRAMS[0] or "--all" in arguments) for p in PROGRAMS]
     print("\nMilliseconds (the first call traces and compiles; the others are medians):\n")

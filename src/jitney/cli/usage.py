@@ -1,6 +1,6 @@
-"""Usage texts of commands, and parsing of the options that these texts list.
+"""Usage texts of commands, and a parser for the options that they list.
 
-A usage has a line for each option, `--name VALUE   what it does`, or `--name   what it does`.
+A usage text has a line for each option, `--name VALUE   what it does`, or `--name   what it does`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-# Compiled at the first use: running a program does not need them.
+# Strings that are compiled when first used: running a program does not need them.
 _OPTION = r"(?m)^  (--?[\w-]+)(?: ([A-Z]+))?(?:  |$)"
 _NAME = r"(?<![\w-])--[a-z][\w-]*"
 
@@ -19,8 +19,8 @@ def show(usage: str, words: Sequence[str]) -> int:
     """Prints a command's usage, to standard error unless help was requested; returns the exit code.
 
     Args:
-      usage: of the command.
-      words: its arguments, which it refuses; the first may request help.
+      usage: the usage text of the command.
+      words: its arguments; the first may request help, all others are invalid.
     """
     asked = [*words[:1]] in (["-h"], ["--help"])
     print(usage, end="", file=sys.stdout if asked else sys.stderr)
@@ -28,7 +28,7 @@ def show(usage: str, words: Sequence[str]) -> int:
 
 
 def refuse(usage: str, wrong: object) -> int:
-    """Prints the usage line of a command and the error in its arguments; returns the exit code."""
+    """Prints the usage line of a command and an error; returns the exit code."""
     command = usage.split()[2] if usage.startswith("usage: jitney ") else ""
     name = f"jitney {command}" if command[:1].isalpha() and "." not in command else "jitney"
     print(f"{usage.splitlines()[0]}\n{name}: {wrong} ({name} --help)", file=sys.stderr)
@@ -36,7 +36,7 @@ def refuse(usage: str, wrong: object) -> int:
 
 
 def refuse_word(usage: str, words: Sequence[str], known: Iterable[str] = ()) -> int:
-    """Refuses the arguments of a command whose first argument must be known; returns the exit code."""
+    """Reports an unknown argument or option, or prints the usage; returns the exit code."""
     if not words or words[0] in ("-h", "--help"):
         return show(usage, words)
     known_options = names(usage)
@@ -48,7 +48,7 @@ def refuse_word(usage: str, words: Sequence[str], known: Iterable[str] = ()) -> 
 
 
 def names(usage: str) -> list[str]:
-    """Returns the options that a usage mentions, in order."""
+    """Returns the options in a usage text, in order."""
     return [*dict.fromkeys(re.findall(_NAME, usage))]
 
 
@@ -77,20 +77,21 @@ def around_program(
 ) -> tuple[dict[str, str], list[str]]:
     """Splits the arguments of a command that runs a program.
 
-    The program is a file, or `-m module`, `-c code` or `-`, as `run.run_words` takes it. Options of the
-    command come before it or directly after it. From the first other word on, or after `--`, all words
-    are the program's arguments.
+    The program is a file, or `-m module`, `-c code` or `-`, as for `run.run_words`. Options of the
+    command come before it or directly after it. The first other word, or `--`, starts the program's
+    arguments.
 
-    Where a word of the program is almost an option of the command, a line on standard error says so.
+    If an argument of the program resembles an option of the command, a line on standard error says
+    so.
 
     Args:
-      usage: of the command.
+      usage: the usage text of the command.
       words: arguments of the command.
-      files: options whose values are files that will be written, each with the endings that
-        `check_file` takes. Paths are made absolute: the program may change the working directory.
+      files: options whose values are files to write, each with the endings that `check_file`
+        accepts. Paths are made absolute: the program may change the working directory.
 
-    Returns: (the options' values by name without dashes, "" of those that take none; the program and
-    its arguments, empty without one).
+    Returns: (values of options by name without dashes, "" for options without a value; the program
+      and its arguments, empty without one).
 
     Raises:
       ValueError: if an option before the program is unknown, if the value of one is missing, or if
@@ -141,7 +142,7 @@ PAGES = (".html", ".htm")
 
 
 def check_file(option: str, path: str, endings: tuple[str, ...] = ()) -> None:
-    """Refuses the path of a file to write where that cannot be, or would destroy another file.
+    """Checks that an output file can be written, and does not replace a file of another kind.
 
     Args:
       option: name of the option, without dashes.
@@ -149,7 +150,7 @@ def check_file(option: str, path: str, endings: tuple[str, ...] = ()) -> None:
       endings: suffixes of files that may be overwritten; any file if empty.
 
     Raises:
-      ValueError: if it is refused; the message names the option.
+      ValueError: if it cannot be written, or should not be replaced; the message names the option.
     """
     folder = os.path.dirname(path)
     setting = f"{'-' if len(option) == 1 else '--'}{option} {path}"
@@ -166,7 +167,7 @@ def check_file(option: str, path: str, endings: tuple[str, ...] = ()) -> None:
 
 
 def _read(takes: Mapping[str, str], word: str, left: Iterator[str], values: dict[str, str]) -> bool:
-    """Returns whether `word` is a known option; stores its value, which may be the next word."""
+    """Stores the value of `word`, possibly the next word; returns whether it is a known option."""
     name, equals, value = word.partition("=")
     if name not in takes:
         return False
@@ -191,7 +192,7 @@ def _unknown(known: Iterable[str], word: str) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """ "; did you mean ...?" of the most similar word that is known; "" if none is."""
+    """Returns "; did you mean ...?" with the most similar known word; "" if there is none."""
     import difflib  # imported late: loading it takes a millisecond
 
     match = difflib.get_close_matches(word, list(known), 1)

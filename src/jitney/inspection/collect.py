@@ -1,4 +1,4 @@
-"""The functions that are compiled within a context, and the time to compile them."""
+"""Collecting the functions that are compiled within a context, and their compile times."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _KINDS = {event: kind for kind, event in compile_log.EVENTS.items()}
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
-_KEPT_BYTES = 1 << 30  # of the arguments of a call that are copied
+_KEPT_BYTES = 1 << 30  # size up to which the arguments of a call are copied
 
 
 def machine_code(plan: plans.Plan) -> CompiledProgram:
-    """Compiles a plan, such as one with clocks, bypassing the cache on disk."""
+    """Compiles a plan, such as one with clocks, bypassing the persistent cache."""
     from jitney.runtime.lazy_compiler import compiler
 
     return compiler().run(plan, first="codegen", last="codegen")
@@ -74,9 +74,9 @@ class Run:
     """A program, and records of its calls.
 
     Attributes:
-      module: as lowered.
-      arguments: of its first call; None if it was not called, or they take too much memory to be kept.
-      clocked: the program that was called, with clocks; None if it has none.
+      module: the program as lowered.
+      arguments: of its first call; None if it was not called, or if they are too large to copy.
+      clocked: the instrumented program that was called; None if there is none.
     """
 
     module: ir.Module
@@ -88,7 +88,7 @@ class Run:
 def clocked_runs() -> Iterator[list[Run]]:
     """Collects the user's programs compiled within the context, with clocks and arguments.
 
-    They are neither read from disk nor kept there, and are forgotten when the context ends.
+    These programs bypass the persistent cache, and are dropped when the context ends.
     """
     from jitney.compiler import pipeline
     from jitney.compiler.plan import ir as plans
@@ -125,7 +125,7 @@ def clocked_runs() -> Iterator[list[Run]]:
 
 
 def _is_users(module: ir.Module) -> bool:
-    """Returns whether a program comes from a user's function, or from one of ours that the user jitted.
+    """Returns whether a program is a user function, or one of this package that the user jitted.
 
     Other programs are operations of this package, called outside of `jit`.
     """
@@ -138,7 +138,7 @@ def _is_users(module: ir.Module) -> bool:
 
 @record
 class Kept:
-    """The outcome of a look-up in the cache on disk.
+    """The outcome of a lookup in the persistent cache.
 
     Attributes:
       module: the program.
@@ -181,13 +181,13 @@ def cache_outcomes() -> Iterator[list[Kept]]:
         yield outcomes
 
 
-# Modules between a call of a jitted function and its compilation, and those that call it for us.
+# Modules between a call of a jitted function and its compilation, and internal callers.
 _BETWEEN = tuple(os.path.join(_PACKAGE, x, "") for x in ("api", "compiler", "core", "runtime"))
 _REPEATED = os.path.join(_PACKAGE, "api", "repeated.py")
 
 
 def _is_compiled_by_user() -> bool:
-    """Returns whether the current compilation was requested by code that is not ours."""
+    """Returns whether code outside of this package requested the current compilation."""
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -200,11 +200,11 @@ def _is_compiled_by_user() -> bool:
 
 
 class Durations:
-    """Seconds of tracing, lowering and compilation; what is nested in another counts once.
+    """Seconds of tracing, lowering and compilation; nested durations are counted once.
 
     Attributes:
       seconds: by kind: "tracing", "lowering", "compilation".
-      compilations: how many programs were compiled, or found on disk.
+      compilations: the number of programs that were compiled, or found in the persistent cache.
     """
 
     def __init__(self) -> None:
@@ -213,7 +213,10 @@ class Durations:
         self._spans: list[tuple[float, float]] = []
 
     def note(self, event: str, seconds: float, **_: str | int) -> None:
-        """Adds a duration, as a listener of `jax.monitoring`: at its end, inner ones first."""
+        """Adds a duration; a listener of `jax.monitoring`.
+
+        Listeners are called when a duration ends, so nested durations come first.
+        """
         kind = _KINDS.get(event)
         if kind is None:
             return
@@ -233,5 +236,5 @@ def durations() -> Iterator[Durations]:
     try:
         yield total
     finally:
-        with suppress(AssertionError):  # all listeners may have been cleared meanwhile
+        with suppress(AssertionError):  # another caller may have cleared all listeners
             monitoring.unregister_event_duration_listener(total.note)

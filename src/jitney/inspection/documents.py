@@ -1,4 +1,4 @@
-"""The pages as files: templates of this folder, whose style and scripts are written into them."""
+"""HTML pages as files: templates of this folder, with style sheets and scripts inlined."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ _HOLE = re.compile(r"\{\{([\w.]+)\}\}")
 
 
 def filled(template: str, **values: str) -> str:
-    """Returns a page.
+    """Fills a template.
 
     Args:
-      template: the name of its file; `{{name}}` in it is a value, `{{file.css}}` another file.
+      template: the name of its file; `{{name}}` in it stands for a value, `{{file.css}}` for a
+        file.
       values: by name.
     """
     folder = resources.files(__package__ or "jitney.inspection")
@@ -28,9 +29,9 @@ def filled(template: str, **values: str) -> str:
 
 
 class Document:
-    """A base class of what can be shown as a self-contained page.
+    """A base class of objects that can be shown as a self-contained page.
 
-    Classes name the `usual_file`, for pages that are opened without a name.
+    Subclasses define `usual_file`, the default file name.
     """
 
     __slots__ = ()
@@ -48,7 +49,7 @@ class Document:
         return file
 
     def open(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """Writes the page to a file, a default one if no path is given, and opens it in the browser."""
+        """Writes the page to a file (by default `usual_file`), and opens it in the browser."""
         file = self.save(self.usual_file if path is None else path)
         webbrowser.open(file.resolve().as_uri())
         return file

@@ -1,4 +1,4 @@
-"""`jitney.explain`: a description of a compiled function, by the lines of its source."""
+"""`jitney.explain`: descriptions of compiled functions, by the lines of their source."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from jitney.inspection.facts import Program, Source, Work
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
-_SHOWN_OPERATIONS = 6  # names of operations in a line
-_SHOWN_STORED = 3  # values that a step leaves in memory
+_SHOWN_OPERATIONS = 6  # operation names per line
+_SHOWN_STORED = 3  # stored values listed per step
 
 
 class Explanation:
-    """The description of a compiled function; prints as text.
+    """A description of a compiled function; prints as text.
 
     Attributes:
-      program: the facts, for programs that read them.
+      program: the facts, for programmatic use.
     """
 
     def __init__(self, program: Program) -> None:
@@ -34,18 +34,18 @@ class Explanation:
 
 
 def explain(fun: Callable[..., Any]) -> Callable[..., Explanation]:
-    """Says in words what the compiled `fun` does: its passes over memory, and why there are as many.
+    """Describes the compiled form of `fun`: its passes over memory, and why they are needed.
 
     Args:
-      fun: a function as for `jit`, or a function that `jit` has returned.
+      fun: a function as for `jit`, or a jitted function.
 
     Returns: a function of the arguments of `fun` whose result prints as text: for each step of the
-    compiled program the lines it comes from, what runs it (a kernel, BLAS, a library, Python), the
-    bytes it moves at the least and its operations, the values that it leaves in memory and why they
-    are not computed where they are used. Sizes are estimates; nothing is run.
+      compiled program its source lines, what runs it (a kernel, BLAS, a library, Python), the
+      minimum memory traffic in bytes and the number of operations, and the values that it stores
+      and why they are not fused into their consumers. Sizes are estimates; nothing is run.
 
     Raises:
-      What tracing and lowering `fun` raise.
+      Any exception that tracing and lowering `fun` raises.
 
     Example:
       >>> explanation = jax.explain(lambda x: x - x.mean())(jnp.ones(1000))
@@ -125,7 +125,7 @@ def _operations(work: Work) -> str:
 
 
 def places_text(sources: Sequence[Source], home: str | None = None) -> str:
-    """Returns the lines of expressions, "lines 12 to 15"; with the file unless it is `home`."""
+    """Returns the lines of expressions: "lines 12 to 15", with the file unless it is `home`."""
     if not sources:
         return "no line of yours"
     texts: list[str] = []
@@ -155,7 +155,7 @@ def _span(first: int, last: int) -> str:
 
 
 def _list(words: Sequence[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
+    """Joins words: "a", "a and b", "a, b and c"."""
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
@@ -170,7 +170,7 @@ def _short_path(place: str) -> str:
 
 
 def _advice(program: Program) -> Iterable[str]:
-    """Returns advice that makes such programs faster."""
+    """Yields advice on how to make the program faster."""
     for loop in [w for w in program.everything() if w.kind == "loop"]:
         calls = [w for w in facts.with_inner(loop.within) if w.kind == "python"]
         if calls:

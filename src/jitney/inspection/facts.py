@@ -1,10 +1,10 @@
-"""The facts of a compiled program: its steps, with the source lines they come from, sizes and costs.
+"""The facts of a compiled program: its steps, with their source lines, sizes and costs.
 
     program ::= Program(title, arguments, results, work, temporary_bytes)
     work    ::= Work(kind, what, sources, operations, reads, writes, flops, ..., within)
 
-They are read off the plan, whose steps know the nodes that they compute, whose origins are equations,
-whose source information is the user's line. Nothing is measured here.
+They are derived from the plan: its steps refer to the nodes that they compute, nodes refer to the
+equations that they come from, and equations to the user's source lines. Nothing is measured here.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _KINDS: dict[type, Kind] = {
     plans.Branch: "branch",
 }
 
-# Nodes that compute nothing themselves: they move elements of operands, or order other nodes.
+# Nodes without arithmetic: they move elements of operands, or order other nodes.
 _MOVES = (
     hlo.While, hlo.Cond, hlo.Parameter, hlo.Constant, hlo.Iota, hlo.Broadcast, hlo.Reshape,
     hlo.Transpose, hlo.Slice, hlo.Reverse, hlo.Bitcast, hlo.Project, hlo.ShardingConstraint,
@@ -67,11 +67,11 @@ class Stored:
     """A value that is stored in memory between two steps.
 
     Attributes:
-      source: the expression that it is the value of, where that is known.
-      name: what it is called; the name of the operation where the source is not known.
+      source: the expression that it is the value of, if known.
+      name: its name; the name of the operation if the source is not known.
       type: such as "float32[3,4]".
       nbytes: its size.
-      reason: why it is in memory.
+      reason: why it is stored.
     """
 
     source: Source | None
@@ -86,18 +86,18 @@ class Work:
     """One step of a program.
 
     Attributes:
-      kind: what runs it.
-      what: it is in a few words, with sizes.
+      kind: what runs it, such as a kernel or a library.
+      what: a short description, with sizes.
       sources: the user's expressions that it computes, in the order of the source.
-      operations: how many operations of each name are fused in it; views are none.
+      operations: the number of operations of each name fused in it; views are not counted.
       reads, writes: names of the values in memory that it reads and writes.
-      traffic: bytes that are read and written, at the least.
+      traffic: minimum number of bytes read and written.
       flops: floating-point operations, or others in their place.
       is_shared: whether threads share it.
-      trips: of a loop, the number of iterations if it is known.
+      trips: for a loop, its trip count if known.
       stored: values that it leaves in memory for later steps.
-      within: the steps of a loop's or a branch's body, or the kernels of row strips.
-      steps: of the plan; several where kernels compute parts of it.
+      within: the steps of the body of a loop or branch, or the kernels of row strips.
+      steps: the steps of the plan; several if kernels compute parts of it.
     """
 
     kind: Kind
@@ -125,13 +125,13 @@ class Work:
 
     @property
     def is_of_unknown_length(self) -> bool:
-        """Whether this is a loop with an unknown number of iterations."""
+        """Whether this is a loop with an unknown trip count."""
         step = self.steps[0]
         kernel = step.kernel if isinstance(step, plans.Launch) else None
         return self.trips is None and (self.kind == "loop" or isinstance(kernel, LoopKernel))
 
     def total(self) -> tuple[float, float]:
-        """Returns bytes moved and operations, loop bodies multiplied by iterations."""
+        """Returns (bytes moved, operations), with loop bodies multiplied by their trip counts."""
         if self.kind not in ("loop", "branch"):
             return self.traffic, self.flops
         parts = [work.total() for work in self.within]
@@ -145,14 +145,14 @@ class Program:
 
     Attributes:
       name: of the function.
-      title: of the program: the function's name, after what transformations made of it.
-      place: "name at file:line" of the function; "" if it is not known.
+      title: the function's name, with the transformations that were applied to it.
+      place: "name at file:line" of the function; "" if unknown.
       arguments, results: names and types.
       work: its steps.
-      temporary_bytes: memory beside arguments and results.
-      recomputed: values that several steps compute anew, with the steps.
-      plan: from which this was read.
-      values: their names.
+      temporary_bytes: memory beyond arguments and results.
+      recomputed: values that several steps recompute, with these steps.
+      plan: the plan from which the facts are derived.
+      values: the names of values.
     """
 
     name: str
@@ -171,7 +171,7 @@ class Program:
         return with_inner(self.work)
 
     def labels(self) -> list[str]:
-        """Returns the number of each of `everything`: "2", and "2.1" for a step within it."""
+        """Returns the label of each step in `everything`: "2", and "2.1" for a step within it."""
         return list(_labels(self.work, ""))
 
 
@@ -187,7 +187,8 @@ def operands_of(
 ) -> list[Any] | None:
     """Returns the operands of a function's program for arguments.
 
-    None if some argument is not a value but a type, or if the program has others (references, say).
+    Returns None if an argument is a type instead of a value, or if the program has other operands,
+    such as references.
     """
     from jitney.api.jit import JitFunction
 
@@ -239,7 +240,7 @@ def of_plan(module: hlo.Module, plan: plans.Plan) -> Program:
 
 
 class _Reader:
-    """Reads the steps of one plan."""
+    """A reader of the steps of one plan."""
 
     def __init__(self, plan: plans.Plan, names: Sequence[str], values: Values) -> None:
         self.plan = plan
@@ -260,9 +261,9 @@ class _Reader:
                 return self.names.get(buffer, "a temporary value")
 
     def steps(self, steps: Iterable[plans.Step]) -> list[Work]:
-        """Returns the facts of steps; those that only manage memory are left out.
+        """Returns the facts of steps; steps that only manage memory are omitted.
 
-        Kernels that compute parts of one value are one.
+        Kernels that compute parts of one value are merged.
         """
         works: list[Work] = []
         for step in steps:
@@ -277,7 +278,7 @@ class _Reader:
         return works
 
     def _leave_out_partial(self, work: Work) -> None:
-        """Removes partial results that kernels of one value exchange from their reads and writes."""
+        """Removes from reads and writes the partial results passed between kernels of one value."""
         read: list[plans.Buffer] = []
         written: dict[plans.Buffer, None] = {}
         for step in work.steps:
@@ -292,7 +293,7 @@ class _Reader:
         work.writes = list(dict.fromkeys(map(self.name, written)))
 
     def work(self, step: plans.Step) -> Work:
-        """Returns the facts of a step."""
+        """Returns the facts of one step."""
         nodes = list(nodes_of(step, self.plan.stored))
         read, written = reads_and_writes(step)
         work = Work(
@@ -336,7 +337,7 @@ class _Reader:
                 self.names.setdefault(buffer, name)
 
     def _name_carries(self, loop: plans.Loop) -> None:
-        """Renames the buffers that a loop overwrites, which had the name of the first value."""
+        """Renames the buffers of loop carries, which had the name of the initial value."""
         named = self.values.named(loop.nodes[0]) if loop.nodes else None
         if named is None:
             return
@@ -349,7 +350,7 @@ class _Reader:
                     self.names[buffer] = f"a carry of line {named.line}"
 
     def _stored(self, step: plans.Step) -> list[Stored]:
-        """Returns the values that a step writes and that are not results of the program."""
+        """Returns the values that a step stores, except results of the program."""
         values: list[Stored] = []
         if not isinstance(step, plans.ComputingStep):
             return values
@@ -367,7 +368,7 @@ class _Reader:
         return values
 
     def _reason(self, reason: fusion.Reason) -> str:
-        """Formats a reason, with the user's expression for the node that it names."""
+        """Formats a reason, replacing the node that it refers to by the user's expression."""
         text, what = reason
         named = self.values.named(what) if isinstance(what, hlo.Node) else None
         return fusion.reason_text(reason) if named is None else text.format(named.with_line)
@@ -483,14 +484,14 @@ def _extents(extents: Sequence[int]) -> str:
 
 
 def line_text(file: str, line: int) -> str:
-    """Returns a line of a file without its indentation; "" if the source is not known."""
+    """Returns a line of a file without its indentation; "" if the source is unknown."""
     return linecache.getline(file, line).strip()
 
 
 def _recomputed(
     work: Sequence[Work], plan: plans.Plan, values: Values
 ) -> list[tuple[Named, list[Work]]]:
-    """Returns the values that several steps recompute instead of storing them."""
+    """Returns the values that several steps recompute instead of reading them from memory."""
     users: dict[hlo.Node, list[Work]] = {}
     for each in with_inner(work):
         if each.kind == "kernel":

@@ -1,4 +1,4 @@
-"""The figures of a profile: where the time went, and the memory."""
+"""The figures of a profile: where time was spent, and memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Function:
 
     Attributes:
       program: its facts.
-      calls: how often it ran.
+      calls: the number of its calls.
       memory: its memory over its steps.
     """
 
@@ -28,12 +28,12 @@ class Figures:
     """The time and memory of a program.
 
     Attributes:
-      seconds: of the whole context.
-      tracing, lowering, compiling: of them, before compiled functions ran.
+      seconds: the duration of the context.
+      tracing, lowering, compiling: parts of it, before compiled functions ran.
       steps: of compiled functions, the longest first.
       functions: the compiled functions that ran, in the order of their compilation.
-      peak_bytes: memory of the process when it was most, from its start to the context's end; 0 where
-        the system does not say.
+      peak_bytes: peak memory of the process from its start to the end of the context; 0 if the
+        system does not report it.
     """
 
     seconds: float = 0.0
@@ -51,7 +51,7 @@ class Figures:
 
     @property
     def python(self) -> float:
-        """Seconds in all else: Python, operations outside of compiled functions, waiting."""
+        """Seconds outside of compiled functions: in Python, in eager operations, waiting."""
         other = self.seconds - self.tracing - self.lowering - self.compiling - self.running
         return max(other, 0.0)
 
@@ -68,8 +68,8 @@ class Figures:
     def by_line(self) -> dict[tuple[str, int], float]:
         """Returns seconds of compiled functions by (file, line) of the source, in descending order.
 
-        The time of a step that computes several expressions is shared among their lines evenly, and so
-        is that of a loop whose steps have no clocks of their own.
+        The time of a step that computes several expressions is divided evenly among their lines,
+        and so is the time of a loop whose steps have no clocks of their own.
         """
         totals: dict[tuple[str, int], float] = {}
         clocked = {id(step.work) for step in self.steps}
@@ -86,8 +86,8 @@ class Figures:
     def peak_by_line(self) -> dict[tuple[str, int], int]:
         """Returns bytes of temporary values by (file, line) of the source, in descending order.
 
-        They are those of the values that are in memory when a compiled function needs most of it; of
-        several functions the one with the most on a line counts.
+        These are the values that are live at a function's peak of memory. If several functions have
+        values on a line, the largest number of bytes counts.
         """
         peaks: dict[tuple[str, int], int] = {}
         for function in self.functions:

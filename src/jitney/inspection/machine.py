@@ -1,8 +1,9 @@
-"""Peak rates of this machine: the roof over measured rates.
+"""Peak rates of this machine, the roof for measured rates.
 
-The roofline model (Williams, Waterman and Patterson, Roofline: an insightful visual performance model
-for multicore architectures, 2009): a step takes at least as long as its operations, and as moving its
-bytes. Values that lie in caches are moved faster than memory allows.
+The roofline model (Williams, Waterman and Patterson, Roofline: an insightful visual performance
+model for multicore architectures, 2009): a step takes at least the time for its operations, and at
+least the time for its memory traffic. Values in caches can be moved faster than the memory
+bandwidth.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ if TYPE_CHECKING:
     from jitney.core.array import Array
 
 _N = 1024  # rows and columns of the matrices
-_BYTES = 1 << 26  # of the array that is read and written: far more than the caches hold
+_BYTES = 1 << 26  # size of the array that is read and written, far larger than the caches
 _ROUNDS = 5
-_TRIES = 12  # times that these are repeated at the most
-_PATIENCE = 2  # tries without a gain that end them
-_PAUSE = 0.05  # seconds between them
-_GAIN = 0.02  # of a shorter time that another try is worth
+_TRIES = 12  # maximum number of repetitions of the rounds
+_PATIENCE = 2  # repetitions without a gain before they end
+_PAUSE = 0.05  # seconds between repetitions
+_GAIN = 0.02  # relative gain for which another repetition is worthwhile
 
 
 @record(frozen=True)
 class Rates:
-    """The rates of a process.
+    """The rates of a process, per second.
 
     Attributes:
-      operations: multiplications and additions of float32 numbers, of a product of matrices.
-      memory: bytes that are read and written, of a pass over an array that no cache holds.
-      is_raised: whether some rate is what a program reached, more than was measured.
+      operations: float32 multiplications and additions in a matrix product.
+      memory: bytes read and written in a pass over an array that is larger than all caches.
+      is_raised: whether a rate was raised to one that a program reached, above the measured one.
     """
 
     operations: float
@@ -56,21 +57,21 @@ class Rates:
         return self if most == (self.operations, self.memory) else Rates(*most, is_raised=True)
 
     def least_seconds(self, traffic: float, flops: float) -> float:
-        """Returns the least time for moving the bytes and computing the operations."""
+        """Returns the minimum time for moving the bytes and computing the operations."""
         return max(traffic / self.memory, flops / self.operations)
 
 
 @cache
 def rates() -> Rates:
-    """Measures the rates of this machine, in a second or less: the best of several rounds."""
+    """Measures the rates of this machine, the best of several rounds, in a second or less."""
     return computing(_seconds)
 
 
 def computing(seconds: Callable[[Callable[[Array], Array], Array], float]) -> Rates:
-    """Returns the rates of this machine.
+    """Measures the rates of this machine.
 
     Args:
-      seconds: which a compiled function takes for an array.
+      seconds: returns the time of a compiled function for an array.
     """
     import jitney
     from jitney import numpy as jnp
@@ -83,7 +84,10 @@ def computing(seconds: Callable[[Callable[[Array], Array], Array], float]) -> Ra
 
 
 def _seconds(f: Callable[[Array], Array], x: Array) -> float:
-    """Returns the shortest time; rounds go on until none improves it, as the machine may be shared."""
+    """Returns the shortest time over several rounds.
+
+    The machine may be shared, so rounds continue until they no longer improve the time.
+    """
     f(x).block_until_ready()
     best = _seconds_of_rounds(f, x)
     tries_without_gain = 0

@@ -1,7 +1,7 @@
-"""The memory of a program: which temporary values are in it when, and where they come from.
+"""The memory of a program: which temporary values are live at each step, and where they come from.
 
-They share memory where their lives do not overlap, or where one is computed in the place of another:
-bytes in use are those of the arena that some living value has.
+Values share memory if their lifetimes do not overlap, or if one is computed in place of another;
+the bytes in use are the bytes of the arena that any live value occupies.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from jitney.inspection.values import Values
 
 @record
 class Held:
-    """A value that is in memory.
+    """A value that is live.
 
     Attributes:
-      what: the expression that it is the value of, or the operation where that is not known.
+      what: the expression that it is the value of, or the operation if unknown.
       source: of the expression.
       nbytes: its size.
     """
@@ -36,10 +36,10 @@ class Memory:
     """The memory of a program.
 
     Attributes:
-      arguments, results: bytes of all; a result in the place of a donated argument counts in both.
-      live: bytes of temporary values in use while each of the outermost steps runs.
-      peak: the number of the first step with the most; -1 if nothing is stored.
-      held: the values that are in memory then, the largest first.
+      arguments, results: total bytes; a result that aliases a donated argument counts in both.
+      live: bytes of temporary values in use during each of the outermost steps.
+      peak: the index of the first step with the maximum; -1 if nothing is stored.
+      held: the values that are live at the peak, the largest first.
     """
 
     arguments: int
@@ -94,7 +94,7 @@ def of_program(program: Program) -> Memory:
     for buffer in sorted(alive[peak], key=lambda b: -b.nbytes):
         start, end = buffer.index, buffer.index + buffer.nbytes
         if any(low <= start and end <= high for low, high in seen):
-            continue  # within the place of a larger one
+            continue  # within the bytes of a larger one
         seen.append((start, end))
         held.append(_held(writers.get(buffer), buffer.nbytes, program.values))
     return Memory(arguments, results, live, peak, held)

@@ -1,7 +1,8 @@
-"""`%load_ext jitney`: `import jax` gives jitney in the notebook, `%%jitney` looks into a cell.
+"""`%load_ext jitney`: `import jax` imports jitney in the notebook, `%%jitney` inspects a cell.
 
-Values are shown as HTML from then on: jaxprs, lowered and compiled functions, and arrays over several
-devices. Registered with IPython, not methods of the classes, so nothing of it is loaded elsewhere.
+The extension also shows values as HTML: jaxprs, lowered and compiled functions, and arrays over
+several devices. Formatters are registered with IPython instead of being methods of the classes, so
+nothing of them is loaded elsewhere.
 """
 
 from __future__ import annotations
@@ -29,23 +30,23 @@ explain   runs the cell, and says in words what the functions that it compiled d
 explore   runs the cell, and shows a page of them: source, jaxpr, tensor IR, kernels, assembly
 profile   runs the cell, and says where its time went, by step and by line
 """
-_OPEN_LINES = 40  # texts of more lines are shown folded
+_OPEN_LINES = 40  # longer texts are shown folded
 
 
 class Formatter(Protocol):
-    """Formats values as one kind of text."""
+    """A formatter of values as one MIME type."""
 
     def for_type(self, typ: type, func: Callable[..., str | None]) -> object: ...
 
 
 class DisplayFormatter(Protocol):
-    """The formatters of a shell, by the kind of text."""
+    """The formatters of a shell by MIME type."""
 
     formatters: dict[str, Formatter]
 
 
 class Shell(Protocol):
-    """The interface used of IPython's shell."""
+    """The part of IPython's shell that is used here."""
 
     display_formatter: DisplayFormatter
 
@@ -74,7 +75,7 @@ def load_ipython_extension(shell: Shell) -> None:
 
 
 def _run_cell(shell: Shell, line: str, cell: str) -> object:
-    """`%%jitney VERB`: runs the cell, and shows what it did."""
+    """Runs a cell and shows what it did: `%%jitney VERB`."""
     match line.split():
         case ["time"]:
             return _timed(shell, cell)
@@ -102,7 +103,7 @@ def _run_cell(shell: Shell, line: str, cell: str) -> object:
 
 
 def _run(shell: Shell, cell: str) -> None:
-    shell.run_cell(cell, store_history=False)  # shows what it raises
+    shell.run_cell(cell, store_history=False)  # shows exceptions, too
 
 
 def _modules_of(shell: Shell, cell: str) -> list[ir.Module]:
@@ -138,7 +139,7 @@ def _timed(shell: Shell, cell: str) -> None:
 
 
 def jaxpr_html(closed: ClosedJaxpr) -> str:
-    """Formats a jaxpr: its number of equations, the sizes of its arguments and results, its text."""
+    """Formats a jaxpr: its number of equations, sizes of its arguments and results, its text."""
     types = closed.in_avals, closed.out_avals
     read, written = map(_bytes_of, types)
     count = len(closed.jaxpr.eqns)

@@ -1,7 +1,7 @@
-"""`jitney.explore`: a page that shows a function's source beside all that it is compiled to.
+"""`jitney.explore`: a page that shows a function's source beside everything that it is compiled to.
 
-The page is one HTML file without references to anything else: the texts and facts as JSON, and the
-program that draws them (`page.html`). Pictures, tables and quantities in them are written here.
+The page is one self-contained HTML file: the texts and facts as JSON, and the script that draws
+them (`page.html`). Diagrams, tables and quantities in them are generated here.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from jitney.inspection.timing import Timed
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
-# Steps that the picture of the fusion shows; pages of more list the others in words.
+# Steps in the diagram of the fusion; the others are listed in words.
 _DRAWN_STEPS = 200
-_HELD = 12  # values at the peak of memory that are listed
+_HELD = 12  # values listed at the peak of memory
 
 
 @record
 class _Explored:
-    """A function of a page.
+    """A function on a page.
 
     Attributes:
-      module: as lowered.
+      module: the program as lowered.
       program: its facts.
-      steps: with the times of one call; empty if none was measured.
-      how: they were measured, or why not.
+      steps: with the times of one call; empty if they were not measured.
+      how: how they were measured, or why not.
     """
 
     module: hlo.Module
@@ -62,7 +62,7 @@ class Exploration(Document):
     usual_file = "explore.html"
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        """Runs the functions that can be run, a few times, to measure their steps."""
+        """Measures the steps of functions, by running those that can be run a few times."""
         self._explored = [_explored(run) for run in runs]
         self.programs = [each.program for each in self._explored]
 
@@ -89,21 +89,21 @@ class Exploration(Document):
 def explore(fun: Callable[..., Any], *args: PyTree, **kwargs: PyTree) -> Exploration:
     """Shows the compiled `fun` as a page: its source beside jaxpr, tensor IR, kernels and assembly.
 
-    A click on a line lights up what it comes from and what it is compiled to in all columns. The page
-    has pictures of the fusion, with the bytes between the steps, of the memory in use over time, and of
-    the times of the steps under the roof of the machine, too.
+    Clicking a line highlights in all columns what it comes from and what it is compiled to. The
+    page also has diagrams of the fusion, with the bytes between steps, of the memory in use over
+    time, and a roofline of the steps.
 
     Args:
-      fun: a function as for `jit`, or a function that `jit` has returned.
-      args, kwargs: its arguments; arrays may be `ShapeDtypeStruct`s. With arrays the compiled program
-        is run a few times, for a third of a second, and its steps are timed, unless it calls Python or
-        needs several devices; nothing is donated.
+      fun: a function as for `jit`, or a jitted function.
+      args, kwargs: its arguments; arrays may be `ShapeDtypeStruct`s. With arrays the compiled
+        program is run a few times, for a third of a second, and its steps are timed, unless it
+        calls Python or needs several devices; nothing is donated.
 
-    Returns: an `Exploration`, which `.save(path)` writes to a file and `.open()` shows; notebooks show
-    it as it is.
+    Returns: an `Exploration`: `.save(path)` writes it to a file, `.open()` shows it in the browser;
+      notebooks display it.
 
     Raises:
-      What tracing and lowering `fun` raise.
+      Any exception that tracing and lowering `fun` raises.
 
     Example:
       >>> page = jax.explore(lambda x: jnp.tanh(x).sum(), jnp.ones(1000))
@@ -115,7 +115,7 @@ def explore(fun: Callable[..., Any], *args: PyTree, **kwargs: PyTree) -> Explora
 
 
 def _explored(run: Run) -> _Explored:
-    """Returns a function with the times of its steps, as far as they can be known."""
+    """Returns a function with the times of its steps, if they can be measured."""
     clocked = run.clocked
     if clocked is None:
         clocked = with_clocks(pipeline.plan(pipeline.optimize(run.module)))
@@ -188,7 +188,7 @@ def _step(work: Work, places: texts.Places) -> dict[str, Any]:
 
 
 def _times(explored: _Explored, places: texts.Places, rates: machine.Rates | None) -> str:
-    """Returns the picture and the table of measured times, as HTML."""
+    """Returns the diagram and the table of measured times, as HTML."""
     hint = f'<p class="hint">{html.escape(explored.how)}'
     steps = sorted(explored.steps, key=lambda step: -step.seconds)
     if not steps or rates is None:
@@ -214,7 +214,7 @@ def _times(explored: _Explored, places: texts.Places, rates: machine.Rates | Non
 
 
 def _memory(program: Program, places: texts.Places) -> dict[str, Any]:
-    """Returns the data of the picture of memory."""
+    """Returns the data of the diagram of memory."""
     usage = memory.of_program(program)
     held = [
         {

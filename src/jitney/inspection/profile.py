@@ -1,7 +1,8 @@
-"""`jitney.profile`: where the time of a program goes, by step and by line of its source.
+"""`jitney.profile`: where the time of a program goes, by step and by source line.
 
-While a profile is taken, programs are compiled with clocks between their steps (`plan/clocks.py`), and
-neither read from disk nor kept there. Programs without a profile have no clocks.
+While a profile is recorded, programs are compiled with clocks between their steps
+(`plan/clocks.py`), and bypass the persistent cache. Programs compiled outside of a profile have no
+clocks.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 _SHOWN_STEPS = 20
 _SHOWN_LINES = 20
-_SHOWN_FUNCTIONS = 10  # with their peak of memory
+_SHOWN_FUNCTIONS = 10  # listed with their peak memory
 
 
 @record
@@ -60,10 +61,12 @@ class Profile(Figures, Document):
         return profile_page.page(self)
 
     def save_timeline(self, path: str | os.PathLike[str]) -> Path:
-        """Writes time spans of tracing, compilation and steps to a file for Perfetto; returns its path.
+        """Writes time spans of tracing, compilation and steps to a file; returns its path.
+
+        The file can be opened in Perfetto.
 
         Raises:
-          ValueError: if the profile was taken without a timeline.
+          ValueError: if the profile was recorded without a timeline.
         """
         if self._recording is None:
             raise ValueError(
@@ -90,19 +93,19 @@ class Profile(Figures, Document):
 def profile(*, timeline: bool = False) -> Iterator[Profile]:
     """Returns a context in which compiled functions are timed, step by step.
 
-    Functions are compiled anew within it, with clocks: all that was compiled before is forgotten, and
-    so is what is compiled here when it ends. The clocks cost some nanoseconds a step. In a trace of
-    `jax.profiler` that is being recorded, the steps are spans.
+    Functions are compiled anew within it, with clocks: the caches of compiled programs are cleared
+    when it begins and when it ends. The clocks cost several nanoseconds per step. If `jax.profiler`
+    is recording a trace, the steps appear in it as spans.
 
     Args:
-      timeline: whether to keep when each step ran, for `save_timeline`.
+      timeline: whether to record when each step ran, for `save_timeline`.
 
-    Returns: a context with a `Profile`, which is complete when the context has ended. It prints as
-    tables of time by step, with operations and bytes a second, and by line of the source, and of peak
-    memory; `.save(path)` writes a page of them.
+    Returns: a context manager that yields a `Profile`, which is complete when the context has
+      ended. It prints as tables of time by step, with operations and bytes per second, of time by
+      source line, and of peak memory; `.save(path)` writes them as an HTML page.
 
     Raises:
-      RuntimeError: within another one.
+      RuntimeError: within another profile.
 
     Example:
       >>> with jax.profile() as p:
@@ -140,7 +143,7 @@ def profile(*, timeline: bool = False) -> Iterator[Profile]:
             result.tracing, result.lowering = seconds["tracing"], seconds["lowering"]
             result.compiling = seconds["compilation"]
             if recording is not None:
-                with suppress(AssertionError):  # all listeners may have been cleared meanwhile
+                with suppress(AssertionError):  # another caller may have cleared all listeners
                     monitoring.unregister_event_duration_listener(recording.add_duration)
                 result._recording = recording
             for each in [recording, begun if begun is profiler.going_on() else None]:
@@ -165,7 +168,7 @@ class _Compiled:
 
 
 class _Recorder:
-    """Compiles with clocks in place of `backend_compile_and_load`, and records the programs."""
+    """A replacement for `backend_compile_and_load` that adds clocks and records the programs."""
 
     def __init__(self, has_timeline: bool) -> None:
         self._most_events = timeline.MOST_EVENTS if has_timeline else 0
@@ -178,7 +181,7 @@ class _Recorder:
         return collect.machine_code(clocked.plan)
 
     def fill(self, result: Profile, rate: float) -> None:
-        """Writes the records into a profile; `rate` is that of the clocks, in ticks per second."""
+        """Writes the records into a profile; `rate` is the clock rate in ticks per second."""
         for each in self._ran():
             clocked, program = each.clocked, each.program
             taken = [clocked.taken(i) for i in range(len(clocked.steps))]
@@ -189,7 +192,7 @@ class _Recorder:
         result.steps.sort(key=lambda step: -step.seconds)
 
     def draw(self, recording: profiler.Recording, seconds_of: Callable[[int], float]) -> None:
-        """Adds the time spans of steps to a recording, a track for each function."""
+        """Adds the time spans of steps to a recording, with one track for each function."""
         for each in self._ran():
             spans = timeline.spans(each.program, each.clocked, seconds_of)
             recording.add_track(f"compiled {each.program.title}", spans)
@@ -199,9 +202,9 @@ class _Recorder:
 
 
 def _peak_bytes() -> int:
-    """Returns the peak memory of the process; 0 if it is not known."""
+    """Returns the peak memory of the process in bytes; 0 if unknown."""
     try:
-        import resource  # which Windows lacks
+        import resource  # not available on Windows
     except ImportError:
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -302,7 +305,7 @@ def _share(seconds: float, total: float) -> str:
 
 
 def _rates(step: Timed, rates: machine.Rates) -> str:
-    """Formats operations and bytes per second of steps that are long enough to rate."""
+    """Formats operations and bytes per second, for steps that are long enough."""
     if not step.is_rated:
         return ""
     texts: list[str] = []

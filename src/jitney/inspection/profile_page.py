@@ -1,4 +1,4 @@
-"""Profiles as pages: tables that can be sorted, the roofline, the source with its times."""
+"""Profiles as HTML pages: sortable tables, the roofline, the source with its times."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from jitney.inspection.tables import Cell
 from jitney.inspection.texts import Places
 
 _MOST_STEPS = 500  # rows of the table
-_NAMED_PEAKS = 6  # functions in the caption of their values
-_AROUND = 3  # lines of source before and after those that took time
+_NAMED_PEAKS = 6  # functions named in the caption of their values
+_AROUND = 3  # context lines before and after source lines that took time
 
 
 def page(profile: Figures) -> str:
@@ -110,7 +110,7 @@ def _memory(profile: Figures, places: Places) -> Iterator[str]:
 
 
 def _source(profile: Figures, places: Places) -> Iterator[str]:
-    """Yields the source lines that took time or memory, with some around them, as HTML."""
+    """Yields the source lines that took time or memory, with context lines, as HTML."""
     seconds, peak = profile.by_line(), profile.peak_by_line()
     most = max(seconds.values(), default=0.0)
     lines = dict.fromkeys([*places.locations, *seconds, *peak])

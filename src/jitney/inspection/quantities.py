@@ -1,4 +1,4 @@
-"""Formatting of quantities with three digits."""
+"""Formatting of quantities with three significant digits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def flops_rate(n: float) -> str:
 
 
 def _scaled(n: float) -> str:
-    """Formats a number with three digits and a prefix of the unit: `12.5 G`."""
+    """Formats a number with three significant digits and a unit prefix: `12.5 G`."""
     prefixes = iter(("", "k", "M", "G", "T", "P"))
     prefix = next(prefixes)
     while n >= 999.5:
@@ -35,5 +35,5 @@ def _scaled(n: float) -> str:
 
 
 def share(part: float) -> str:
-    """Formats a share: `12 %`."""
+    """Formats a fraction in percent: `12 %`."""
     return f"{100 * part:.0f} %"

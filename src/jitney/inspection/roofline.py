@@ -1,4 +1,4 @@
-"""The picture of a roofline: the rates of steps under the peak rates of the machine."""
+"""Roofline diagrams: the rates of steps under the peak rates of the machine."""
 
 from __future__ import annotations
 
@@ -14,25 +14,23 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 44  # margins
 _END, _FOOT = (
     _WIDTH - _RIGHT,
     _HEIGHT - _BOTTOM,
-)  # where the axes end, and where they are drawn from
-_LABELLED = (
-    12  # dots that have their label beside them: those of the longest steps, where there is room
-)
-_LETTERS = 24  # of a label
-_LETTER, _LINE = 6.5, 12  # width and height of one
+)  # right end and base line of the axes
+_LABELLED = 12  # dots with a label beside them: those of the longest steps, if there is room
+_LETTERS = 24  # maximum length of a label
+_LETTER, _LINE = 6.5, 12  # width and height of a letter
 
 
 @record(frozen=True)
 class Dot:
-    """A step in the picture.
+    """A step in the diagram.
 
     Attributes:
       label: its number, or its name.
-      title: what it is, and its rates, for a pointer that is held over it.
-      intensity: operations for each byte that is moved.
-      rate: operations a second.
-      share: of the whole time.
-      places: numbers of the lines that it comes from.
+      title: its description and rates, shown as a tooltip.
+      intensity: operations per byte moved.
+      rate: operations per second.
+      share: its fraction of the total time.
+      places: numbers of the source lines that it comes from.
     """
 
     label: str
@@ -44,7 +42,7 @@ class Dot:
 
 
 def svg(dots: Sequence[Dot], machine: Rates) -> str:
-    """Draw the picture as an `svg` element: axes are logarithmic, larger dots take more time."""
+    """Returns the diagram as an `svg` element: axes are logarithmic, larger dots take more time."""
     ridge = machine.operations / machine.memory
     xs = [ridge / 4, ridge * 4, *[dot.intensity for dot in dots]]
     ys = [machine.operations, min(ridge / 4, *xs) * machine.memory, *[dot.rate for dot in dots]]
@@ -69,13 +67,13 @@ class _Axis:
     end: float
 
     def place(self, value: float) -> float:
-        """Return where a value is drawn."""
+        """Returns the coordinate of a value."""
         share = math.log10(value / self.low) / math.log10(self.high / self.low)
         return round(self.start + share * (self.end - self.start), 1)
 
 
 def _grid(x: _Axis, y: _Axis) -> Iterator[str]:
-    """Draw a line at each power of ten, with its number, and the names of the axes."""
+    """Yields a grid line for each power of ten, with its label, and the names of the axes."""
     for value in _decades(x.low, x.high):
         at = x.place(value)
         yield _line(at, _TOP, at, _FOOT)
@@ -90,7 +88,7 @@ def _grid(x: _Axis, y: _Axis) -> Iterator[str]:
 
 
 def _roof(x: _Axis, y: _Axis, machine: Rates) -> str:
-    """Draw the roof: the bandwidth of memory, then the peak rate of operations."""
+    """Returns the roof: the memory bandwidth, then the peak rate of operations."""
     start = max(x.low, y.low / machine.memory)
     ridge, top = machine.operations / machine.memory, y.place(machine.operations)
     return (
@@ -100,7 +98,7 @@ def _roof(x: _Axis, y: _Axis, machine: Rates) -> str:
 
 
 def _dots(x: _Axis, y: _Axis, dots: Sequence[Dot]) -> Iterator[str]:
-    """Draw the steps, the first of them with labels where these do not overlap."""
+    """Yields the dots of the steps, the first ones with labels, as far as these do not overlap."""
     labels: list[_Label] = []
     for i, dot in enumerate(dots):
         at_x, at_y, radius = x.place(dot.intensity), y.place(dot.rate), 3 + 6 * math.sqrt(dot.share)
@@ -117,7 +115,7 @@ def _dots(x: _Axis, y: _Axis, dots: Sequence[Dot]) -> Iterator[str]:
 
 @record(frozen=True)
 class _Label:
-    """A label beside a dot at height `y`, from `left` on; `ends` says that its end is at the dot."""
+    """A label beside a dot at height `y`, starting at `left`; if `ends`, it ends at the dot."""
 
     text: str
     left: float
@@ -126,7 +124,7 @@ class _Label:
     ends: bool
 
     def meets(self, other: _Label) -> bool:
-        """Return whether two labels overlap."""
+        """Returns whether two labels overlap."""
         return (
             abs(self.y - other.y) < _LINE
             and self.left < other.left + other.width
@@ -134,14 +132,14 @@ class _Label:
         )
 
     def svg(self) -> str:
-        """Write the label as an element."""
+        """Returns the label as an element."""
         at, anchor = (self.left + self.width, "end") if self.ends else (self.left, "start")
         return _text(self.text, at, self.y + 4, anchor, kind="label")
 
 
 def _label_beside(text: str, x: float, y: float, radius: float) -> _Label:
-    """Place a label to the right of a dot; to the left where it would leave the picture."""
-    if len(text) > _LETTERS:  # its number is at the end
+    """Places a label to the right of a dot, or to the left if it would leave the diagram."""
+    if len(text) > _LETTERS:  # the step number is at its end
         text = f"... {text[4 - _LETTERS :]}"
     width = _LETTER * len(text)
     ends = x + radius + 2 + width > _WIDTH
@@ -162,7 +160,7 @@ def _text(
 
 
 def _decade(value: float, up: bool = False) -> float:
-    """Return the power of ten below a number, or above it."""
+    """Returns the power of ten below a number, or above it."""
     exponent = math.log10(value)
     return 10.0 ** (math.ceil(exponent) if up else math.floor(exponent))
 

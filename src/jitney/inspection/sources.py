@@ -1,4 +1,4 @@
-"""The source locations of equations and nodes."""
+"""Source locations of equations and nodes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from jitney.core.source_info import SourceInfo, name_stack_of, span, stretch
 
 @record(frozen=True)
 class Source:
-    """A stretch of the user's source.
+    """A range of the user's source.
 
     Attributes:
       file: its path.
-      line, column: where it begins; lines count from one, columns from zero.
+      line, column: where it begins; lines are counted from one, columns from zero.
       end_line, end_column: where it ends.
-      is_transposed: whether this is what reverse-mode differentiation made of it.
+      is_transposed: whether reverse-mode differentiation derived the equation from this source.
     """
 
     file: str
@@ -31,13 +31,13 @@ class Source:
 
     @property
     def text(self) -> str:
-        """Returns the expression, on one line; "" if the source is not known."""
+        """The expression on one line; "" if the source is unknown."""
         lines = [linecache.getline(self.file, n) for n in range(self.line, self.end_line + 1)]
         return stretch(lines, self.column, self.end_column) if all(lines) else ""
 
 
 def source_of(node: hlo.Node) -> Source | None:
-    """Returns the user's expression that a node comes from; None if it is not known."""
+    """Returns the user's expression that a node comes from; None if unknown."""
     equation = equation_of(node)
     if equation is None:
         return None
@@ -45,13 +45,13 @@ def source_of(node: hlo.Node) -> Source | None:
 
 
 def equation_of(node: hlo.Node) -> JaxprEqn | None:
-    """Returns the innermost equation of the node whose line is known."""
+    """Returns the innermost equation of the node with a known line."""
     known = (e for e in equations_of(node) if e.source_info is not None and e.source_info.code)
     return next(known, None)
 
 
 def source_of_equation(equation: JaxprEqn, is_transposed: bool = False) -> Source | None:
-    """Returns the user's expression that recorded an equation; None if it is not known."""
+    """Returns the user's expression that recorded an equation; None if unknown."""
     info = equation.source_info
     if not isinstance(info, SourceInfo) or info.code is None:
         return None
@@ -65,7 +65,7 @@ def source_of_equation(equation: JaxprEqn, is_transposed: bool = False) -> Sourc
 
 
 def equations_of(node: hlo.Node) -> Iterator[JaxprEqn]:
-    """Yields the equation that a node comes from, and the calls that it was inlined from, outwards."""
+    """Yields the equation of a node, then the calls that it was inlined from, outwards."""
     origin = node.origin
     while origin is not None:
         equation, origin = origin
@@ -81,9 +81,9 @@ def _is_transposed(node: hlo.Node) -> bool:
 
 
 def is_transposed_by(equation: JaxprEqn) -> bool | None:
-    """Returns whether an equation, or a callee, is in a transposed program; None if it is not known.
+    """Returns whether an equation, or a callee, belongs to a transposed program; None if unknown.
 
-    What is computed again there for the sake of residuals is not.
+    Recomputed residuals in a transposed program do not count.
     """
     stack = name_stack_of(equation.source_info)
     if "rematted_computation" in stack:

@@ -1,4 +1,4 @@
-"""Tables of steps and of lines, as HTML; a click on a heading sorts them (`table.js`)."""
+"""HTML tables of steps and of lines; clicking a heading sorts them (`table.js`)."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def table(
     rows: Sequence[Sequence[Cell]],
     places: Sequence[tuple[int, ...]] = (),
 ) -> str:
-    """Formats a table that can be sorted.
+    """Formats a sortable table.
 
     Args:
-      caption: what it has.
-      heads: of its columns.
+      caption: the caption of the table.
+      heads: the column headings.
       rows: of cells.
-      places: for each row numbers of the lines that it is about, which are lit up with it.
+      places: for each row the numbers of its source lines, which are highlighted with it.
     """
     head = "".join(
         f'<th scope="col" aria-sort="none"><button data-sort="{i}">{html.escape(title)}</button></th>'
@@ -71,12 +71,12 @@ def step_row(
     """Returns the cells of a step under `STEP_HEADS`.
 
     Args:
-      step: with its times.
+      step: a step with its times.
       label: its number, or its name.
       position: among the steps.
-      lines: that it comes from, in words.
-      total: seconds of which shares are shown.
-      machine: its rates are the roof.
+      lines: its source lines, in words.
+      total: seconds that are 100 %.
+      machine: the rates of the machine, for the roof.
     """
     part = step.seconds / total if total else 0.0
     each = step.seconds / step.times if step.times else 0.0
@@ -102,15 +102,17 @@ def step_row(
 def dot(
     step: Timed, label: str, name: str, total: float, machine: Rates, places: tuple[int, ...] = ()
 ) -> Dot | None:
-    """Returns the dot of a step in the roofline; None if it has no rates, or computes or moves nothing.
+    """Returns the dot of a step in the roofline.
+
+    Returns None if the step has no rates, or computes or moves nothing.
 
     Args:
-      step: with its times.
+      step: a step with its times.
       label: beside the dot.
       name: in its title.
-      total: seconds of which its share is shown.
-      machine: its rates are the roof.
-      places: numbers of the lines that it comes from.
+      total: seconds that are 100 %.
+      machine: the rates of the machine, for the roof.
+      places: numbers of its source lines.
     """
     work = step.work
     if not (step.is_rated and work.flops and work.traffic):

@@ -1,4 +1,4 @@
-"""The texts of a program's stages, each line with the places in the source that it comes from."""
+"""The text of a program at each stage, with the source lines of each line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jitney.core.record import record
 from jitney.core.text import Settings, format_jaxpr
 from jitney.inspection.facts import Program, Source, nodes_of, source_of
 
-# Lines of LLVM or machine code of one kernel that are shown.
+# Lines of LLVM or machine code shown per kernel.
 _CODE_LINES = 1500
 
 _NOTE = re.compile(r"\s*# (.*):(\d+):(\d+) \(.*\)$")
@@ -35,8 +35,8 @@ class Line:
     """A line of a text.
 
     Attributes:
-      text: what it says.
-      places: numbers of the places that it comes from, in `Places.locations`.
+      text: the line.
+      places: indices in `Places.locations` of the source lines that it comes from.
     """
 
     text: str
@@ -52,7 +52,7 @@ class Block:
 
 
 class Places:
-    """The places in the source that a program comes from, numbered.
+    """The numbered source lines that a program comes from.
 
     Attributes:
       found: (file, line) of each.
@@ -63,7 +63,7 @@ class Places:
         self._numbers: dict[tuple[str, int], int] = {}
 
     def number(self, file: str, line: int) -> int:
-        """Returns the number of a line of a file."""
+        """Returns the number of a source line."""
         place = file, line
         if place not in self._numbers:
             self._numbers[place] = len(self.locations)
@@ -71,7 +71,7 @@ class Places:
         return self._numbers[place]
 
     def of(self, sources: Iterable[Source | None]) -> tuple[int, ...]:
-        """Returns the numbers of the lines of expressions."""
+        """Returns the numbers of the source lines of expressions."""
         lines = [
             self.number(source.file, line)
             for source in sources
@@ -113,7 +113,7 @@ def of_tensor_ir(module: hlo.Module, places: Places) -> list[Line]:
 
 
 def of_source(places: Places, around: int = 2) -> list[Block]:
-    """Returns the source lines of a program, with a few around them."""
+    """Returns the source lines of a program, with context lines."""
     import linecache
 
     blocks: list[Block] = []
@@ -136,7 +136,7 @@ def of_source(places: Places, around: int = 2) -> list[Block]:
 
 
 def of_kernels(program: Program, places: Places) -> list[Block]:
-    """Returns each kernel once; its head has the places of all its launches."""
+    """Returns each kernel once; its heading has the source lines of all its launches."""
     blocks: list[Block] = []
     for kernel, name, whole in _kernels(program, places):
         outputs = iter(kernel.outputs)
@@ -157,8 +157,8 @@ def of_kernels(program: Program, places: Places) -> list[Block]:
 def of_code(program: Program, places: Places) -> tuple[list[Block], list[Block]]:
     """Returns the LLVM assembly of the kernels, and their machine code.
 
-    Instructions come from the lines of the node that they are part of, heads from all of the kernel's;
-    those that make up a loop, and what LLVM has merged, from none.
+    Instructions have the source lines of their nodes, headings those of the entire kernel. Loop
+    control, and instructions that LLVM has merged, have none.
     """
     marks = Marks()
     functions = functions_of(codegen.asm_text(program.plan, marks))
@@ -181,9 +181,9 @@ def of_code(program: Program, places: Places) -> tuple[list[Block], list[Block]]
 
 
 def functions_of(assembly: str) -> dict[str, list[tuple[str, int]]]:
-    """Splits assembly into the instructions and labels of functions, with their source lines.
+    """Splits assembly into functions: lists of instructions and labels, with source lines.
 
-    The line is 0 where none is known.
+    The line is 0 if unknown.
     """
     functions: dict[str, list[tuple[str, int]]] = {}
     current: list[tuple[str, int]] | None = None
@@ -210,7 +210,7 @@ def _of_node(node: hlo.Node | None, places: Places) -> tuple[int, ...]:
 def _kernels(
     program: Program, places: Places
 ) -> list[tuple[plans.Kernel | LoopKernel, str, tuple[int, ...]]]:
-    """Yields (kernel, name, places) of each kernel, in the order of their names."""
+    """Returns (kernel, name, places) of each kernel, in the order of their names."""
     names = codegen.kernel_names(program.plan)
     first: dict[str, plans.Kernel | LoopKernel] = {}
     lines: dict[str, dict[int, None]] = {}

@@ -1,4 +1,4 @@
-"""Time spans of the steps of a compiled program for trace viewers, from clock readings."""
+"""Time spans of a compiled program's steps for trace viewers, from clock readings."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from jitney.inspection.facts import Program, Work
 
 Span = tuple[str, float, float, dict[str, str]]
 
-MOST_EVENTS = 1 << 18  # looks at the clock of one program that are kept
+MOST_EVENTS = 1 << 18  # clock readings kept per program
 
 
 def spans(program: Program, clocked: Clocked, seconds_of: Callable[[int], float]) -> Iterator[Span]:
-    """Yields (name, begin, end, details) of each call, and of each step that ran within it, in seconds.
+    """Yields (name, begin, end, details) in seconds of each call, and of each step within it.
 
-    Where other threads call the program at the same time, steps are mixed.
+    If several threads call the program at the same time, their steps are mixed.
 
     Args:
       program: the facts of its plan without clocks.
-      clocked: with events.
-      seconds_of: the time of a tick of the processor's clock.
+      clocked: the program with recorded events.
+      seconds_of: converts ticks of the processor's clock to seconds.
     """
     events = clocked.events
     assert events is not None, "a program that notes its events"
@@ -66,7 +66,7 @@ def _of_call(
 
 
 def _named(program: Program, clocked: Clocked) -> dict[int, tuple[str, dict[str, str]]]:
-    """Returns the names and details of the steps that have clocks, by their indices."""
+    """Returns the names and details of the steps that have clocks, by index."""
     indices = {id(step): i for i, step in enumerate(clocked.steps)}
     labels: dict[int, tuple[str, dict[str, str]]] = {}
     for work in program.everything():
@@ -86,7 +86,7 @@ def _details(work: Work) -> dict[str, str]:
 
 
 def _within(clocked: Clocked) -> list[set[int]]:
-    """Returns for each step with a clock the steps with clocks within it."""
+    """Returns for each step with a clock the steps with clocks nested in it."""
     indices = {id(step): i for i, step in enumerate(clocked.steps)}
     return [
         {

@@ -1,6 +1,6 @@
-"""Times of the steps of compiled programs: programs with clocks, and their counts.
+"""Times of the steps of compiled programs, from programs with clocks.
 
-`plan/clocks.py` counts in ticks of the processor's clock; how many a second has, Python's clock says.
+`plan/clocks.py` counts ticks of the processor's clock, which are calibrated by Python's clock.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from jitney.core.typing import Value
     from jitney.runtime.executable import Executable
 
-_LEAST_RATED = 2e-6  # seconds that a step takes for its rates to be shown
-_LEAST_SPAN = 0.02  # seconds between the two looks at both clocks
-_BUDGET = 0.3  # seconds of the calls that are measured
+_LEAST_RATED = 2e-6  # seconds that a step must take for its rates to be shown
+_LEAST_SPAN = 0.02  # seconds between two readings of both clocks
+_BUDGET = 0.3  # total seconds of the measured calls
 _MOST_CALLS = 50
-_MOST_SHARE = 1.005  # of the roof, rounded to 100 %
-_LEAST_MEMORY = 1 << 26  # bytes that a step moves for its rate to be that of memory
+_MOST_SHARE = 1.005  # fraction of the roof that is still rounded to 100 %
+_LEAST_MEMORY = 1 << 26  # bytes that a step must move to be limited by memory
 
 
 @record
@@ -41,9 +41,9 @@ class Timed:
 
     Attributes:
       program: the function that it belongs to.
-      work: the step; of a loop or branch only what is not in the steps within it.
-      seconds: of all its runs together.
-      times: how often it ran.
+      work: the step; for a loop or branch, without the steps within it.
+      seconds: total over all runs.
+      times: the number of runs.
     """
 
     program: Program
@@ -63,7 +63,7 @@ class Timed:
 
     @property
     def is_rated(self) -> bool:
-        """Whether its work is known, and it takes long enough to rate."""
+        """Whether its work is known, and it takes long enough for rates."""
         return (
             self.work.kind not in ("loop", "branch")
             and not self.work.is_of_unknown_length
@@ -71,25 +71,25 @@ class Timed:
         )
 
     def roof_text(self, machine: Rates) -> str:
-        """Formats the share of the roof; "in caches" if it moves bytes faster than memory allows."""
+        """Formats the fraction of the roof; "in caches" if it exceeds the memory bandwidth."""
         in_caches = self.is_in_caches(machine)
         return "in caches" if in_caches else quantities.share(self.share_of_roof(machine))
 
     def is_in_caches(self, machine: Rates) -> bool:
-        """Returns whether it is faster than memory allows."""
+        """Returns whether it moves bytes faster than the memory bandwidth."""
         return self.share_of_roof(machine) >= _MOST_SHARE
 
     def share_of_roof(self, machine: Rates) -> float:
-        """Returns the least time at the machine's rates over the measured time: 1 is the roof."""
+        """Returns the minimum time at the machine's rates over the measured time: 1 is the roof."""
         least = self.times * machine.least_seconds(self.work.traffic, self.work.flops)
         return least / self.seconds if self.seconds else 0.0
 
 
 def roof(steps: Iterable[Timed]) -> Rates:
-    """Returns the machine's rates, or those that steps of a program reached if these are higher.
+    """Returns the machine's rates, raised to those that steps of a program reached.
 
-    The machine is measured in a second, in which it may have other things to do. Steps that move less
-    than caches hold say nothing of memory.
+    The rates are measured within a second, in which the machine may be busy. Steps that move less
+    data than the caches hold are not evidence of the memory bandwidth.
     """
     measured = machine.rates()
     rated = [step for step in steps if step.is_rated]
@@ -103,6 +103,7 @@ def timed(program: Program, clocked: Clocked, taken: Sequence[tuple[float, int]]
 
     Args:
       program: the facts of its plan without clocks.
+      clocked: the program with clocks.
       taken: (seconds, times) of each step that has a clock.
     """
     indices = {id(step): i for i, step in enumerate(clocked.steps)}
@@ -120,14 +121,14 @@ def timed(program: Program, clocked: Clocked, taken: Sequence[tuple[float, int]]
 
 @cache
 def _clock() -> tuple[Executable, np.ndarray]:
-    """Returns a program that reads the processor's clock, and the array for its readings."""
+    """Returns a program that reads the processor's clock, and the array for its reading."""
     counters = np.zeros(3, np.int64)
     plan = plans.Plan("clock", [plans.Clock(counters, -1)], (), (), keep_alive=[counters])
     return executable(machine_code(plan)), counters
 
 
 def look() -> tuple[int, float]:
-    """Reads both clocks: ticks of the processor's, seconds of Python's."""
+    """Reads both clocks: (ticks of the processor's, seconds of Python's)."""
     program, counters = _clock()
     start = time.perf_counter()
     program.run([])
@@ -135,7 +136,7 @@ def look() -> tuple[int, float]:
 
 
 def ticks_per_second(begin: tuple[int, float]) -> float:
-    """Returns the rate of the processor's clock between an earlier `look` and now."""
+    """Returns the rate of the processor's clock since an earlier `look`."""
     time.sleep(max(_LEAST_SPAN - (time.perf_counter() - begin[1]), 0.0))
     end = look()
     return (end[0] - begin[0]) / (end[1] - begin[1])
@@ -157,19 +158,20 @@ def executable(program: CompiledProgram) -> Executable:
 
 
 def can_run_again(plan: plans.Plan) -> bool:
-    """Returns whether running a program only computes, in this thread."""
+    """Returns whether running a program has no side effects, and needs only this thread."""
     effects = (plans.HostCall, plans.Wait, plans.Collective)
     return not any(isinstance(step, effects) for step in plans.all_steps(plan.steps))
 
 
 def of_calls(clocked: Clocked, arguments: Sequence[Value]) -> tuple[list[tuple[float, int]], int]:
-    """Runs a program a few times; returns (seconds, times) of each step per call, and the calls.
-
-    Seconds are medians, without the first call, which finds neither code nor memory in caches.
+    """Runs a program a few times.
 
     Args:
       clocked: the program; see `can_run_again`.
       arguments: of each call. They are not donated.
+
+    Returns: ((seconds, times) of each step per call, number of calls). Seconds are medians, without
+      the first call, which runs with cold caches.
     """
     program = executable(machine_code(clocked.plan))
     begin = look()

@@ -1,7 +1,7 @@
 """Titles of compiled programs: the user's function, and the transformations applied to it.
 
-A jitted function that is differentiated or batched outside of `jit` is compiled as a program of one
-equation, whose own program knows where it comes from.
+A jitted function that is differentiated or batched outside of `jit` is compiled as a program with
+one equation, whose inner program has the debug information.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from jitney.compiler.hlo import ir as hlo
 from jitney.core.jaxpr import DebugInfo, jaxprs_in_params
 
-_EAGER = "eager"  # the purpose for which `runtime.eager` traces its programs of one equation
+_EAGER = "eager"  # what `runtime.eager` states as the purpose of its programs of one equation
 
 # Reverse mode: the `jvp` of a program is split into a known part and a part linear in the tangents,
 # which is transposed.
@@ -34,7 +34,7 @@ _SAID = {
 
 
 def debug_info_of(module: hlo.Module) -> DebugInfo | None:
-    """Returns the debug information of a program; None if it is not known."""
+    """Returns the debug information of a program; None if unknown."""
     if module.jaxpr is None:
         return None
     info = module.jaxpr.debug_info
@@ -46,7 +46,7 @@ def debug_info_of(module: hlo.Module) -> DebugInfo | None:
 
 
 def is_jitted(module: hlo.Module) -> bool:
-    """Returns whether a program is that of a jitted function, not of an eager operation."""
+    """Returns whether a program is a jitted function, not an eager operation."""
     return module.jaxpr is not None and module.jaxpr.debug_info.traced_for == "jit"
 
 

@@ -1,8 +1,8 @@
 """Names of a program's values: source expressions, and for cotangents their primals.
 
-Transposing an equation gives cotangents of its operands, and equations that have the place of the one
-that was transposed. Which operand it is, the forward equations of that place tell: they are looked for
-from the cotangent that comes in, or from the values that are read, backwards.
+Transposing an equation yields equations with the same source location as the original, which
+compute the cotangents of its operands. To find out of which operand, the forward equations at that
+location are searched for, backwards from the incoming cotangent or from the values that are read.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from jitney.inspection.sources import (
     source_of_equation,
 )  # fmt: skip
 
-_EXPRESSION = 40  # letters of an expression that are shown
-_MOST_LOOKED_AT = 200  # equations that are looked at for one
-_REGIONS = frozenset({"cond", "scan", "while"})  # become several nodes, of no equation within them
+_EXPRESSION = 40  # maximum length of a shown expression, in characters
+_MOST_LOOKED_AT = 200  # maximum number of equations searched for one
+# Each becomes several nodes, which do not belong to equations of its body.
+_REGIONS = frozenset({"cond", "scan", "while"})
 # Equations that only move elements: their results are named after their operands.
 _MOVES = frozenset({
     "broadcast_in_dim", "convert_element_type", "copy", "expand_dims", "reshape", "squeeze",
     "stop_gradient", "transpose",
 })  # fmt: skip
 
-Place: TypeAlias = tuple[int, int] | None  # of an instruction in a code object
+Place: TypeAlias = tuple[int, int] | None  # (code object, instruction): a source location
 
 
 @record(frozen=True)
@@ -45,7 +46,7 @@ class Named:
 
     Attributes:
       text: such as "`x @ w`", or "the cotangent of w".
-      line: of the source that it is computed in; None of arguments, and where it is not known.
+      line: the source line that computes it; None for arguments, and if unknown.
     """
 
     text: str
@@ -53,7 +54,7 @@ class Named:
 
     @property
     def with_line(self) -> str:
-        """Returns the name with its line."""
+        """The name with its line."""
         return self.text if self.line is None else f"{self.text} in line {self.line}"
 
 
@@ -89,7 +90,7 @@ class _Operation:
         return self.equation.primitive.name
 
     def is_beside(self, other: _Operation | None) -> bool:
-        """Returns whether another operation has the same place and direction."""
+        """Returns whether another operation has the same source location and direction."""
         return (
             other is not None
             and other.place == self.place
@@ -98,7 +99,7 @@ class _Operation:
 
 
 def quoted(source: Source) -> str:
-    """Returns the expression in backquotes, shortened; its line if the text is not known."""
+    """Returns the expression in backquotes, shortened; its line if the text is unknown."""
     text = source.text
     return f"`{shortened(text, _EXPRESSION)}`" if text else f"line {source.line}"
 
@@ -110,7 +111,7 @@ class Values:
         """Reads a program.
 
         Args:
-          jaxpr: of the whole program; None if it is not known.
+          jaxpr: the entire program; None if unknown.
           arguments: their names.
         """
         self._operations: dict[int, list[_Operation]] = {}
@@ -129,7 +130,7 @@ class Values:
                     self._find_primal(operation)
 
     def named(self, node: hlo.Node) -> Named | None:
-        """Returns the name of a node's value; None if it is not known."""
+        """Returns the name of a node's value; None if unknown."""
         source = source_of(node)
         if source is None or not source.text:
             return None
@@ -201,7 +202,7 @@ class Values:
             is_outer = not _is_among(value, inner) and not _is_among(value, candidates)
             if is_outer and value.is_inexact and sorted(value.shape) == sorted(result.shape):
                 candidates.append(value)
-        if len(candidates) > 1:  # the derivative by one factor has the others
+        if len(candidates) > 1:  # the derivative with respect to one factor reads the others
             candidates = [value for value in candidates if not _is_among(value, read)]
         if len(candidates) > 1:
             candidates = [value for value in candidates if value.shape == result.shape]
@@ -211,7 +212,7 @@ class Values:
     def _forward_of(
         self, operation: _Operation, came: Sequence[_Value], read: Sequence[_Value]
     ) -> list[_Operation]:
-        """Returns the forward equations of a transposed one; none if they are not known."""
+        """Returns the forward equations of a transposed one; empty if unknown."""
         if operation.place is None:
             return []
         for value in came:
@@ -243,7 +244,7 @@ def _is_among(value: _Value, values: Sequence[_Value]) -> bool:
 
 
 def _is_of_several_values(operation: _Operation) -> bool:
-    """Returns whether nodes of an equation may be other values than its result."""
+    """Returns whether nodes of an equation may be intermediate values, not its result."""
     if operation.name in _REGIONS:
         return True
     results = operation.results
@@ -269,7 +270,7 @@ def _named_result(operation: _Operation, source: Source) -> Named:
 
 
 def _named_value(value: _Value) -> Named | None:
-    """Returns the name of a forward value; None if it is not known."""
+    """Returns the name of a forward value; None if unknown."""
     operation = value.operation
     if operation is None:
         return Named(value.argument) if value.argument else None
@@ -287,7 +288,7 @@ def _named_forward(operation: _Operation, source: Source) -> Named:
 
 
 def _leaves(value: _Value) -> bool:
-    """Returns whether a value is the result of its place, not an intermediate value."""
+    """Returns whether a value is used outside of its source location, not an intermediate value."""
     pending = [value]
     while pending:
         current = pending.pop()
@@ -303,7 +304,10 @@ def _leaves(value: _Value) -> bool:
 
 
 def _inputs(operation: _Operation) -> tuple[list[_Value], list[_Value]]:
-    """Returns the values whose cotangents enter a transposed equation's place, and those it reads."""
+    """Returns the inputs of all transposed equations at an equation's source location.
+
+    They are (primals of the incoming cotangents, forward values that are read).
+    """
     came: list[_Value] = []
     read: list[_Value] = []
     pending, seen = [operation], {id(operation)}
@@ -321,7 +325,7 @@ def _inputs(operation: _Operation) -> tuple[list[_Value], list[_Value]]:
 
 
 def _nearest(value: _Value, place: Place) -> _Operation | None:
-    """Finds the nearest forward equation of a place, from a value backwards."""
+    """Finds the nearest forward equation at a source location, backwards from a value."""
     pending, seen = deque([value]), {id(value)}
     while pending and len(seen) <= _MOST_LOOKED_AT:
         operation = pending.popleft().operation
@@ -337,7 +341,7 @@ def _nearest(value: _Value, place: Place) -> _Operation | None:
 
 
 def _with_neighbours(operation: _Operation) -> list[_Operation]:
-    """Returns an equation with the connected ones of its place; none if there are many."""
+    """Returns the equations connected to one at its source location; empty if there are many."""
     members, pending = {id(operation): operation}, [operation]
     while pending:
         for other in _around(pending.pop()):

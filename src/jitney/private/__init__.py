@@ -1,8 +1,8 @@
-"""What stands behind `jax._src`, JAX's private modules: tables of where their names are in jitney.
+"""The implementation of `jax._src`, JAX's private modules: tables of the locations of their names.
 
-Where a public object lives in JAX's private tree can be read off from real JAX: `names.txt` is the
-list, which `tools/private_names.py` writes. Names that are not public anywhere, but are read by
-packages, have a row in `places.py`: most are something of jitney's, and the others are defined in
-`stand_ins`. `modules.py` makes modules of the tables. Nothing here is loaded before a program
-imports from `jax._src`.
+`names.txt` lists where public objects are in JAX's private modules; `tools/private_names.py` reads
+it from an installation of JAX. Names that are not public, but are used by packages, have a row in
+`places.py`: most refer to objects of jitney, and the others are defined in `stand_ins`.
+`modules.py` creates modules from the tables. Nothing here is loaded before a program imports from
+`jax._src`.
 """

@@ -1,6 +1,6 @@
-"""Distributions `jax` and `jaxlib` for `importlib.metadata`, while `import jax` gives jitney.
+"""Distributions `jax` and `jaxlib` for `importlib.metadata`, while `import jax` imports jitney.
 
-Packages ask for versions there, before or in place of `jax.__version__`.
+Packages look up versions there, before or instead of `jax.__version__`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NAMES = ("jax", "jaxlib")
 
 
 class _Distribution(importlib.metadata.Distribution):
-    """What is said of one of them: its name, its version and its one module."""
+    """The metadata of one of them: its name, its version and its one module."""
 
     def __init__(self, name: str) -> None:
         self._files = {
@@ -33,6 +33,6 @@ class _Distribution(importlib.metadata.Distribution):
 
 
 def find(context: importlib.metadata.DistributionFinder.Context) -> Iterator[_Distribution]:
-    """Finds the distributions that a context asks for: one by its name, or all."""
+    """Yields the distributions that a context requests: one by name, or all."""
     wanted = context.name
     return (_Distribution(name) for name in NAMES if wanted is None or wanted.lower() == name)

@@ -1,10 +1,10 @@
-"""The modules of `jax._src`: each name is looked up in the tables when it is asked for.
+"""The modules of `jax._src`: each name is looked up in the tables when it is first used.
 
     from jax._src.numpy.reductions import sum    # is jax.numpy.sum
     from jax._src import core                    # modules are attributes without being imported
 
-A module's name is looked up in `places.PLACES`, which is written by hand, and then in `names.txt`,
-which is read off from real JAX.
+A module's name is looked up in `places.PLACES`, which is maintained by hand, and then in
+`names.txt`, which is generated from JAX.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _TABLE = Path(__file__).with_name("names.txt")
 
 @functools.cache
 def _paragraphs() -> dict[str, str]:
-    """Module -> its lines of the table; modules are named without "jax._src."."""
+    """Returns a dict: module -> its lines of the table, modules named without "jax._src."."""
     _, *paragraphs = ("\n" + _TABLE.read_text(encoding="utf-8")).split("\n[")
     return {name: lines for name, _, lines in (x.partition("]\n") for x in paragraphs)}
 
 
 @functools.cache
 def _packages() -> frozenset[str]:
-    """Returns the modules that hold other modules."""
+    """Returns the modules that contain other modules."""
     listed = (*_paragraphs(), *PLACES, *SAME)
     return frozenset(
         name[:end] for name in listed for end, letter in enumerate(name) if letter == "."
@@ -43,19 +43,19 @@ def _packages() -> frozenset[str]:
 
 @functools.cache
 def _modules() -> frozenset[str]:
-    """All private modules that can be imported."""
+    """Returns all private modules that can be imported."""
     return frozenset((*_paragraphs(), *PLACES, *SAME, *_packages()))
 
 
 @functools.cache
 def places(module: str) -> dict[str, str]:
-    """Name -> where it is, for all names of a private module that are handed out.
+    """Returns the locations of all names of a private module.
 
     Args:
       module: without "jax._src.": "numpy.util".
 
     Returns:
-      Places "module:name" or "module", where the module is one of jitney's.
+      A dict from names to locations "module:name" or "module", where the module is one of jitney's.
     """
     lines = _paragraphs().get(module, "").splitlines()
     read_off = {where: words for where, _, words in [line.partition(": ") for line in lines]}
@@ -63,7 +63,10 @@ def places(module: str) -> dict[str, str]:
 
 
 def as_places(rows: dict[str, str]) -> dict[str, str]:
-    """Name -> where it is: "module:name" or "module", of rows as `places.py` has them."""
+    """Expands rows of `places.py` to a dict from names to locations.
+
+    A location is "module:name" or "module".
+    """
     found: dict[str, str] = {}
     for where, words in rows.items():
         for word in words.replace("*", "").split():
@@ -76,20 +79,20 @@ def as_places(rows: dict[str, str]) -> dict[str, str]:
 
 
 def _module(where: str) -> str:
-    """Returns the full name, in this package, of a module as the tables write it."""
+    """Returns the full name of a module of this package from its form in the tables."""
     if where.startswith("."):
         return ROOT + where
     return "jitney" + where.removeprefix("jax") if where.split(".")[0] == "jax" else where
 
 
 def find(module: str, name: str) -> Any:
-    """Returns what the private module `module` calls `name`.
+    """Returns the object with name `name` in the private module `module`.
 
     Args:
-      module: without "jax._src.", and empty for that package itself.
+      module: without "jax._src."; empty for that package itself.
 
     Raises:
-      AttributeError: if neither table has it, or jitney lacks what it names.
+      AttributeError: if neither table has the name, or jitney does not have the object.
     """
     place = places(module).get(name)
     if place is not None:
@@ -110,7 +113,7 @@ def find(module: str, name: str) -> Any:
 
 
 def part_of(owner: str, name: str) -> Any:
-    """Returns what a module has by a name, or a module in it."""
+    """Returns an attribute or a submodule of a module."""
     loaded = importlib.import_module(owner)
     if hasattr(loaded, name) or not hasattr(loaded, "__path__"):
         return getattr(loaded, name)
@@ -118,15 +121,15 @@ def part_of(owner: str, name: str) -> Any:
 
 
 def _load(module: str) -> ModuleType:
-    """Imports a module, a private one under "jax" if that is how this package was imported."""
+    """Imports a module; a private one below "jax" if this package was imported by that name."""
     return importlib.import_module(module.replace(ROOT, sys.modules[ROOT].__name__, 1))
 
 
 def namespace(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """(`__getattr__`, `__dir__`) of the private module `module`, by its full name in this package."""
+    """Returns (`__getattr__`, `__dir__`) of the private module with full name `module`."""
     short = module.removeprefix(ROOT).lstrip(".")
 
-    def __getattr__(name: str) -> Any:  # what Python calls it
+    def __getattr__(name: str) -> Any:  # called by Python
         if name.startswith("__") and name not in places(short):
             raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
         value = find(short, name)
@@ -144,7 +147,7 @@ def namespace(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the private modules that the tables have, and makes them."""
+    """A finder and loader of the private modules in the tables."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -156,7 +159,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=short in _packages())
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        """Returns the module of jitney that stands for a private one; None for a new module."""
+        """Returns the module of jitney that replaces a private one; None for a new module."""
         same = SAME.get(spec.name.removeprefix(f"{ROOT}."))
         if same is None:
             return None
@@ -165,7 +168,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return own
 
     def exec_module(self, module: ModuleType) -> None:
-        """Gives the module its names."""
+        """Adds the module's names."""
         assert module.__spec__ is not None
         if module.__spec__.loader_state is not None:
             module.__spec__ = module.__spec__.loader_state
@@ -176,6 +179,6 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install_finder() -> None:
-    """Makes `import jitney._src.X` find the modules of the tables."""
+    """Installs the finder, so that `import jitney._src.X` finds the modules of the tables."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())

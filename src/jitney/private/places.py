@@ -1,15 +1,15 @@
-"""Names that are private in JAX, that nothing public has, and that packages read: where they are here.
+"""Locations of names that are private in JAX, not public anywhere, and used by packages.
 
-A row says for a private module which names it takes from a module of jitney: "a b=c" are its `a`,
-and its `c` by the name of `b`; "*" is all that it has. A name is added when a package is found to
-need it.
+A row states which names a private module takes from a module of jitney: "a b=c" stands for its `a`,
+and for its `c` renamed to `b`; "*" stands for all of its names. A name is added when a package is
+found to need it.
 """
 
 from __future__ import annotations
 
 _STAND_INS = "jitney.private.stand_ins"
 
-# Private modules that are modules of jitney: packages replace functions in them.
+# Private modules that are modules of jitney, since packages replace functions in them.
 SAME: dict[str, str] = {"compiler": "jitney.runtime.compiling"}
 
 _THREEFRY = {
@@ -18,7 +18,7 @@ _THREEFRY = {
         threefry_split=_threefry_split""",
 }
 
-# Private module, without "jax._src." -> where -> names.
+# Private module, without "jax._src." -> source -> names.
 PLACES: dict[str, dict[str, str]] = {
     "ad_util": {
         "jitney.transforms.zero": "instantiate",
@@ -52,7 +52,7 @@ PLACES: dict[str, dict[str, str]] = {
     "config": {f"{_STAND_INS}.settings": "*"},
     "core": {
         "jitney.core.errors": "check_integer_conversion check_scalar_conversion",
-        "jitney": "MutableArray=Ref",  # as JAX called it before 0.8
+        "jitney": "MutableArray=Ref",  # JAX's name for it before 0.8
         "jitney.core.jaxpr": "JaxprEqnContext",
         "jitney.core.memory_space": "MemorySpace",
         "jitney.core.sums": "ShardingTypeError",
@@ -101,8 +101,8 @@ PLACES: dict[str, dict[str, str]] = {
     "lax.control_flow.loops": {
         f"{_STAND_INS}.batches": "_batch_and_remainder=batch_and_remainder",
     },
-    # jaxlib and its modules are these.
     "lax.lax": {f"{_STAND_INS}.lists": "ranges_like remaining"},
+    # jaxlib and its modules.
     "lib": {
         "jitney.version": "__version__",
         f"{_STAND_INS}.libraries": "ifrt_version jaxlib_extension_version version version_str",
@@ -167,7 +167,7 @@ PLACES: dict[str, dict[str, str]] = {
     "public_test_util": {
         f"{_STAND_INS}.checks": "check_close default_tolerance tolerance",
     },
-    "prng": dict(_THREEFRY),  # as JAX called it before 0.11
+    "prng": dict(_THREEFRY),  # JAX's name for it before 0.11
     "random": {f"{_STAND_INS}.types": "Shape"},
     "random.threefry2x32": dict(_THREEFRY),
     "sharding_impls": {

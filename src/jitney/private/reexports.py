@@ -1,9 +1,9 @@
-"""Names that public modules of JAX have because they import them: where they are here.
+"""Names that public modules of JAX have because they import them, and their locations.
 
-`jax.experimental.ode.tree_map` is `jax.tree_util.tree_map`. Programs read such names now and then;
-modules of jitney import what they use themselves, so theirs are others. A row says for a public module
-which names it takes from where, in the way of `places.py`: ".util" is `jax._src.util`. Nothing of this
-is loaded before a module is asked for a name that it has not.
+For example, `jax.experimental.ode.tree_map` is `jax.tree_util.tree_map`. Programs use such names
+occasionally; jitney's modules have other imports, so they lack them. A row states which names a
+public module takes from where, in the format of `places.py`: ".util" is `jax._src.util`. Nothing of
+this is loaded before a module is asked for a name that it does not have.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CALLS = {
         register_call_primitive_rules""",
 }
 
-# Public module -> where -> names; "a=b" is its a, and b by the other's name.
+# Public module -> source -> names; "a=b" is `b` of the source, renamed to `a`.
 REEXPORTS: dict[str, dict[str, str]] = {
     "jax.ad_checkpoint": {"jax.extend.core.primitives": "name_p"},
     "jax.custom_derivatives": {"jitney.primitives.call.custom": "remat_opt_p"},
@@ -117,12 +117,12 @@ REEXPORTS: dict[str, dict[str, str]] = {
 
 @functools.cache
 def _places(module: str) -> dict[str, str]:
-    """Name -> "module:name", for the names that a public module of JAX takes from others."""
+    """Returns a dict: name -> "module:name", for names that a public module of JAX imports."""
     return modules.as_places(REEXPORTS.get(module, {}))
 
 
 def find(module: str, name: str) -> Any:
-    """What public module `module` ("jax.experimental.ode") has by `name`, from elsewhere; else None."""
+    """Returns what the public JAX module `module` imports as `name`; None if it does not."""
     place = _places(module).get(name)
     if place is None:
         return None

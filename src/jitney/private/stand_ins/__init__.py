@@ -1,1 +1,1 @@
-"""What is private in JAX, used by packages, and of no use to jitney itself."""
+"""Objects that are private in JAX, used by packages, and not needed by jitney itself."""

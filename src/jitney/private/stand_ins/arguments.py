@@ -1,4 +1,4 @@
-"""`jax._src.api_util`: arguments of transformations that name positions and names."""
+"""`jax._src.api_util`: normalizing arguments of transformations that are positions and names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def ensure_index(x: Any) -> int | tuple[int, ...]:
     """Returns a position as an int, or several as a tuple of ints.
 
     Raises:
-      TypeError: if there is anything else.
+      TypeError: if `x` is neither an integer nor an iterable of integers.
     """
     try:
         return operator.index(x)
@@ -29,7 +29,7 @@ def ensure_str_tuple(x: str | Iterable[str]) -> tuple[str, ...]:
     """Returns a name or several as a tuple.
 
     Raises:
-      TypeError: if there is anything else.
+      TypeError: if `x` is neither a string nor an iterable of strings.
     """
     names = (x,) if isinstance(x, str) else tuple(x)
     strange = [name for name in names if not isinstance(name, str)]

@@ -1,4 +1,4 @@
-"""`jax._src.lax.control_flow.loops`: leading axes cut into batches."""
+"""`jax._src.lax.control_flow.loops`: splitting leading axes into batches."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def batch_and_remainder(x: PyTree, batch_size: int) -> tuple[PyTree | None, PyTree | None]:
-    """Returns batches of the leading axis of all leaves, and what is left over.
+    """Splits the leading axis of all leaves into batches and a remainder.
 
     Args:
       x: a pytree of arrays whose leading axes have one size, n.
       batch_size: b, at least 1.
 
-    Returns: (a pytree of arrays [n // b, b, ...], one of arrays [n % b, ...]); None in place of those
-      that have no elements.
+    Returns: (a pytree of arrays [n // b, b, ...], a pytree of arrays [n % b, ...]); None in place
+      of one without elements.
 
     Raises:
       ValueError: if there are no leaves, or leading axes differ.

@@ -1,4 +1,4 @@
-"""`jax._src.util`: names of functions, caches of their results, and functions that can be keys."""
+"""`jax._src.util`: names of functions, memoization, and hashable functions."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from jitney.core.wraps import UNNAMED, name_of
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
-_CACHED = 4096  # results, of each function that packages memoize
+_CACHED = 4096  # results kept per memoized function
 
 
 def fun_name(fun: Callable[..., Any], default_name: str = UNNAMED) -> str:
-    """Returns a function's name, `default_name` for a callable without one."""
+    """Returns a function's name, or `default_name` for a callable without one."""
     name = name_of(fun)
     return default_name if name == UNNAMED else name
 
 
 def fun_qual_name(fun: Callable[..., Any]) -> str:
-    """Returns the qualified name of a function or of what a partial calls, else its type's."""
+    """Returns the qualified name of a function, of what a partial calls, or else of the type."""
     if isinstance(fun, functools.partial):
         return fun_qual_name(fun.func)
     return getattr(fun, "__qualname__", None) or type(fun).__qualname__
 
 
 def wrap_name(transform_name: str, name: str) -> str:
-    """Returns how a transformed function is called: "vmap(f)"."""
+    """Returns the name of a transformed function: "vmap(f)"."""
     return f"{transform_name}({name})"
 
 
@@ -43,12 +43,12 @@ def wraps(
     docstr: str | None = None,
     **kwargs: Any,
 ) -> Callable[[F], F]:
-    """Gives a function the name, text and attributes of another one.
+    """Returns a decorator that copies the name, docstring and attributes of another function.
 
     Args:
-      wrapped: the other one, any callable.
-      namestr: a template with the field "{fun}", the name.
-      docstr: a template with the fields "{fun}", "{doc}" and those of `kwargs`.
+      wrapped: the other function, any callable.
+      namestr: a template for the name, with the field "{fun}".
+      docstr: a template for the docstring, with the fields "{fun}", "{doc}" and those of `kwargs`.
     """
     name = fun_name(wrapped)
     doc = getattr(wrapped, "__doc__", None) or ""
@@ -72,18 +72,19 @@ def wraps(
 
 
 def curry(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function that takes the first arguments of `f`, and returns one of the others."""
+    """Returns a function that binds the first arguments of `f`, and returns one of the others."""
     return functools.partial(functools.partial, f)
 
 
 def cache(
     max_size: int | None = _CACHED, trace_context_in_key: bool | Callable[[], Hashable] = True
 ) -> Callable[[F], Any]:
-    """Memoises a function by its arguments, and by the settings that change what tracing gives.
+    """Memoizes a function by its arguments, and by the settings that affect tracing.
 
     Args:
-      max_size: how many results are kept; None keeps all.
-      trace_context_in_key: False leaves the settings out; a function gives what to use in their place.
+      max_size: maximum number of results; None keeps all.
+      trace_context_in_key: False ignores the settings; a function returns a key to use in their
+        place.
     """
 
     def context() -> Hashable:
@@ -117,11 +118,11 @@ def weakref_lru_cache(
     trace_context_in_key: bool = True,
     explain: object = None,
 ) -> Any:
-    """Memoises a function by its arguments, of which the first is not kept alive.
+    """Memoizes a function by its arguments, without keeping the first one alive.
 
-    The first argument must allow weak references; its results go when it goes. Of each, `maxsize`
-    results are kept. Another one that is equal has the same results, and where there is none yet the
-    function is called with that very one.
+    The first argument must be weakly referenceable; its results are dropped when it is collected.
+    At most `maxsize` results are kept for each first argument. First arguments that are equal share
+    results; on a cache miss the function is called with the argument of that call.
     """
     if f is None:
         return functools.partial(
@@ -145,14 +146,14 @@ def weakref_lru_cache(
         try:
             return of_first(given, *args, **kwargs)
         finally:
-            given.value = None  # it may stay in a key
+            given.value = None  # it may be kept in a key
 
     _publish(cached, known.clear, lambda: len(known), function.__module__)
     return cached
 
 
 class _Given:
-    """What a call is given beside its key: equal to that of any other call."""
+    """An argument of a call that is not part of the key: all instances are equal."""
 
     __slots__ = ("value",)
 
@@ -169,7 +170,7 @@ class _Given:
 def _publish(
     cached: Callable[..., Any], clear: Callable[[], None], entries: Callable[[], int], module: str
 ) -> None:
-    """Lets `jax.clear_caches` and the function's own `cache_clear` empty a cache."""
+    """Registers a cache with `jax.clear_caches`, and adds `cache_clear` to the function."""
     caches.register(
         "results that packages memoize", "the arguments, settings", module,
         entries=entries, clear=clear,
@@ -178,7 +179,7 @@ def _publish(
 
 
 class HashableFunction:
-    """A function that equals another one of the same code and the same `closure`."""
+    """A function that equals another one with the same code and the same `closure`."""
 
     def __init__(self, f: Callable[..., Any], closure: Hashable) -> None:
         self.f = f
@@ -200,7 +201,7 @@ class HashableFunction:
 
 
 class HashablePartial:
-    """A partial that equals another one of the same code and equal arguments."""
+    """A partial that equals another one with the same code and equal arguments."""
 
     def __init__(self, f: Callable[..., Any], *args: Hashable, **kwargs: Hashable) -> None:
         self.f = f
@@ -225,7 +226,7 @@ def _code(f: Callable[..., Any]) -> Any:
 
 
 class HashableWrapper:
-    """A value as a key: by equality where it can be hashed, else by identity."""
+    """A value as a key: compared by equality if it is hashable, else by identity."""
 
     def __init__(self, x: object) -> None:
         self.x = x
@@ -244,7 +245,7 @@ class HashableWrapper:
 
 
 class WithHash:
-    """A value with a hash and an equality that are given beside it."""
+    """A value with separately given hash and equality."""
 
     def __init__(self, val: Any, hash: int, eq: Callable[[Any, Any], bool]) -> None:  # noqa: A002
         self.val = val
@@ -271,23 +272,23 @@ class Unhashable:
 
 
 class StrictABCMeta(abc.ABCMeta):
-    """Abstract classes whose subclasses have to be real ones: none can be registered."""
+    """A metaclass of abstract classes without virtual subclasses."""
 
     def register(cls, subclass: type) -> NoReturn:
-        """Refuses a virtual subclass."""
+        """Raises an error: virtual subclasses are not allowed."""
         raise NotImplementedError(f"{cls.__name__}: subclass it, since it takes no virtual ones")
 
     __instancecheck__ = type.__instancecheck__
 
 
 class StrictABC(metaclass=StrictABCMeta):
-    """A base for such classes."""
+    """A base class of abstract classes without virtual subclasses."""
 
     __slots__ = ()
 
 
 def set_module(module: str) -> Callable[[T], T]:
-    """Gives what it decorates another `__module__`."""
+    """Returns a decorator that sets `__module__`."""
 
     def decorate(thing: T) -> T:
         if module is not None:
@@ -298,23 +299,23 @@ def set_module(module: str) -> Callable[[T], T]:
 
 
 def use_cpp_class(cpp_cls: type[Any]) -> Callable[[type[T]], type[T]]:
-    """Returns a decorator that keeps the class in Python."""
+    """Returns a decorator that returns the Python class unchanged."""
     return lambda cls: cls
 
 
 def use_cpp_method(is_enabled: bool = True) -> Callable[[F], F]:
-    """Returns a decorator that keeps the method in Python."""
+    """Returns a decorator that returns the Python method unchanged."""
     return lambda method: method
 
 
 def distributed_debug_log(*pairs: tuple[str, object]) -> None:
-    """Writes pairs of texts and values to the log of "jax._src.util", at level DEBUG."""
+    """Logs pairs of labels and values to "jax._src.util", at level DEBUG."""
     lines = "\n".join(f"  {text}: {value}" for text, value in pairs)
     logging.getLogger("jax._src.util").debug("in several processes:\n%s", lines)
 
 
 def fun_signature(fun: Callable[..., Any]) -> inspect.Signature | None:
-    """Returns a function's signature; None where Python knows none."""
+    """Returns a function's signature; None if it cannot be determined."""
     try:
         return inspect.signature(fun)
     except (TypeError, ValueError):

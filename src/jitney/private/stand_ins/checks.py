@@ -1,4 +1,4 @@
-"""`jax._src.public_test_util`: comparisons that tests of packages make."""
+"""`jax._src.public_test_util`: comparisons for tests of packages."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _TOLERANCES = {
 
 
 def default_tolerance() -> dict[np.dtype[Any], float]:
-    """Returns the tolerance of each dtype that has one; numbers of others are equal."""
+    """Returns the default tolerances by dtype; values of other dtypes must be equal."""
     return dict(_TOLERANCES)
 
 
 def tolerance(dtype: Any, tol: float | Mapping[Any, float] | None = None) -> float:
-    """Returns the tolerance for a dtype: `tol`, what it has for the dtype, or the usual one."""
+    """Returns the tolerance for a dtype: `tol`, its entry for the dtype, or the default."""
     if tol is not None and not isinstance(tol, Mapping):
         return tol
     given = {np.dtype(kind): value for kind, value in (tol or {}).items()}
@@ -45,16 +45,16 @@ def check_close(
     rtol: float | Mapping[Any, float] | None = None,
     err_msg: str = "",
 ) -> None:
-    """Asserts that two pytrees have one structure, and leaves that are equal up to a tolerance.
+    """Asserts that two pytrees have the same structure, and equal leaves up to a tolerance.
 
     Args:
       xs, ys: pytrees of arrays.
-      atol, rtol: absolute and relative tolerance, one for all or a mapping of dtypes; None is the usual
-        one. Where the dtypes of two leaves differ, the larger one counts.
-      err_msg: is put before what differs.
+      atol, rtol: absolute and relative tolerance, one for all or a mapping of dtypes; None for the
+        default. If the dtypes of two leaves differ, the larger tolerance is used.
+      err_msg: a prefix of the error message.
 
     Raises:
-      AssertionError: if they are not.
+      AssertionError: if they differ.
     """
     pairs = zip(pytrees.tree_leaves(xs), pytrees.tree_leaves(ys), strict=True)
     assert pytrees.tree_structure(xs) == pytrees.tree_structure(ys), (xs, ys)

@@ -1,4 +1,4 @@
-"""`jax._src.numpy.vectorize`: signatures of generalized ufuncs, and operands that match them."""
+"""`jax._src.numpy.vectorize`: signatures of generalized ufuncs, and checks of operands."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from jitney.numpy.vectorization import CoreDims
 def parse_input_dimensions(
     args: Sequence[Any], input_core_dims: Sequence[CoreDims], error_context: str = ""
 ) -> tuple[tuple[int, ...], dict[str, int]]:
-    """Returns the shape that the leading axes of `args` are broadcast to, and sizes of core dimensions.
+    """Returns the broadcast shape of the leading axes of `args`, and the sizes of core dimensions.
 
     Args:
       args: arrays.
-      input_core_dims: the names of the last axes of each.
-      error_context: is put at the end of messages.
+      input_core_dims: the names of the core dimensions, the last axes, of each.
+      error_context: a suffix of error messages.
 
     Raises:
-      TypeError: if there are not as many arguments as there are rows of names.
-      ValueError: if sizes of a core dimension differ, an argument has fewer axes than names, or leading
-        axes cannot be broadcast.
+      TypeError: if the number of arguments is not that of `input_core_dims`.
+      ValueError: if sizes of a core dimension differ, an argument has fewer axes than core
+        dimensions, or leading axes cannot be broadcast.
     """
     if len(args) != len(input_core_dims):
         raise TypeError(
@@ -48,7 +48,7 @@ def check_output_dims(
     expected_output_core_dims: Sequence[CoreDims],
     error_context: str = "",
 ) -> Callable[..., Any]:
-    """Returns `func` with a check that its results have the core dimensions, and no other axes."""
+    """Returns `func` with a check that its results have exactly the core dimensions."""
     outputs = list(expected_output_core_dims)
     return vectorization.checking_results(func, outputs, dim_sizes, error_context)
 
@@ -59,14 +59,14 @@ def apply_excluded(
     args: Sequence[Any],
     kwargs: dict[str, Any],
 ) -> tuple[Callable[..., Any], Sequence[Any], dict[str, Any]]:
-    """Returns a function without the arguments that are excluded, and its arguments.
+    """Binds the excluded arguments of a function.
 
     Args:
       func: takes `args` and `kwargs`.
       excluded: positions and names.
 
-    Returns: (function, positional arguments, arguments by name). The function calls `func` with those
-      that are excluded as well.
+    Returns: (function, positional arguments, keyword arguments), without the excluded ones, which
+      the function passes to `func`.
     """
     if not excluded:
         return func, args, kwargs

@@ -1,4 +1,4 @@
-"""`jax._src.api`: the parts that packages build their own `jacfwd` and `jacrev` of."""
+"""`jax._src.api`: components with which packages build variants of `jacfwd` and `jacrev`."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ def check_output_dtype_jacfwd(holomorphic: bool, x: PyTree) -> None:
 
 
 def std_basis(pytree: PyTree) -> Any:
-    """Returns a pytree of the same structure whose entry i has a 1 at flat position i, and 0 elsewhere.
+    """Returns the standard basis: entry i has a 1 at flat position i, and 0 elsewhere.
 
-    Leaves have a leading axis, as long as all leaves together have elements.
+    It has the structure of `pytree`. Leaves have a new leading axis, whose size is the total number
+    of elements.
     """
     return jacobian.standard_basis(pytree, of_tangents=True)
 
 
 def jacfwd_unravel(input_pytree: PyTree, output_pytree_leaf: object, arr: Array) -> Any:
-    """Returns the last axis of `arr` cut into leaves of the shapes of `input_pytree`'s."""
+    """Splits the last axis of `arr` into leaves of the shapes in `input_pytree`."""
     return jacobian.divided(input_pytree, -1, arr)
 
 
 def jacrev_unravel(output_pytree: PyTree, input_pytree_leaf: object, arr: Array) -> Any:
-    """Returns the first axis of `arr` cut into leaves of the shapes of `output_pytree`'s."""
+    """Splits the first axis of `arr` into leaves of the shapes in `output_pytree`."""
     return jacobian.divided(output_pytree, 0, arr)
 
 
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
-    """Returns `jax.jvp` of a function, which may be wrapped by `linear_util.wrap_init`."""
+    """Computes `jax.jvp` of a function, which may be wrapped by `linear_util.wrap_init`."""
     return autodiff.jvp(_callable(fun), primals, tangents, has_aux=has_aux)
 
 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """Returns `jax.vjp` of a function, which may be wrapped by `linear_util.wrap_init`."""
+    """Computes `jax.vjp` of a function, which may be wrapped by `linear_util.wrap_init`."""
     return autodiff.vjp(_callable(fun), *primals, has_aux=has_aux)
 
 

@@ -1,4 +1,4 @@
-"""`jax._src.util`: lists and tuples that are split, merged and changed in places."""
+"""`jax._src.util`: splitting, merging and updating lists and tuples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ U = TypeVar("U")
 
 
 def unzip2(pairs: Iterable[tuple[T, S]]) -> tuple[tuple[T, ...], tuple[S, ...]]:
-    """Returns the first and the second elements of pairs."""
+    """Returns a tuple of the first and one of the second elements of pairs."""
     listed = list(pairs)
     return tuple(x for x, _ in listed), tuple(y for _, y in listed)
 
@@ -21,7 +21,7 @@ def unzip2(pairs: Iterable[tuple[T, S]]) -> tuple[tuple[T, ...], tuple[S, ...]]:
 def unzip3(
     triples: Iterable[tuple[T, S, U]],
 ) -> tuple[tuple[T, ...], tuple[S, ...], tuple[U, ...]]:
-    """Returns the first, second and third elements of triples."""
+    """Returns tuples of the first, second and third elements of triples."""
     listed = list(triples)
     return (
         tuple(x for x, _, _ in listed),
@@ -31,10 +31,10 @@ def unzip3(
 
 
 def safe_zip(first: Iterable[T], *others: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Returns a list of the tuples that `zip` gives.
+    """Returns the tuples of `zip` as a list.
 
     Raises:
-      ValueError: if the arguments are not of one length.
+      ValueError: if the lengths of the arguments differ.
     """
     lists = [list(first), *map(list, others)]
     if any(len(x) != len(lists[0]) for x in lists):
@@ -45,7 +45,7 @@ def safe_zip(first: Iterable[T], *others: Iterable[Any]) -> list[tuple[Any, ...]
 
 
 def ranges_like(*xs: Sequence[Any]) -> Iterator[range]:
-    """Ranges of the lengths of the arguments, each from where the one before ends."""
+    """Yields consecutive ranges with the lengths of the arguments."""
     start = 0
     for x in xs:
         yield range(start, start + len(x))
@@ -53,13 +53,13 @@ def ranges_like(*xs: Sequence[Any]) -> Iterator[range]:
 
 
 def remaining(original: Iterable[T], *removed_lists: Iterable[T]) -> list[T]:
-    """Returns what of `original` is in none of the lists, which may hold what has no hash, too."""
+    """Returns the elements of `original` that are in none of the lists; they may be unhashable."""
     removed = list(itertools.chain(*removed_lists))
     return [x for x in original if x not in removed]
 
 
 def subvals(lst: Sequence[T], replace: Iterable[tuple[int, T]]) -> tuple[T, ...]:
-    """Returns the elements with those at some positions replaced."""
+    """Returns the elements as a tuple, with those at some positions replaced."""
     values = list(lst)
     for position, value in replace:
         values[position] = value
@@ -67,7 +67,7 @@ def subvals(lst: Sequence[T], replace: Iterable[tuple[int, T]]) -> tuple[T, ...]
 
 
 def split_list(args: Sequence[T], ns: Sequence[int]) -> list[list[T]]:
-    """Returns lists of `ns` elements, one after the other, and one of the rest."""
+    """Splits a list into consecutive lists of `ns` elements, and one of the rest."""
     values = list(args)
     ends = list(itertools.accumulate(ns, initial=0))
     pieces = [values[begin:end] for begin, end in itertools.pairwise(ends)]
@@ -75,7 +75,7 @@ def split_list(args: Sequence[T], ns: Sequence[int]) -> list[list[T]]:
 
 
 def split_list_checked(args: Sequence[T], ns: Sequence[int]) -> list[list[T]]:
-    """Returns lists of `ns` elements, which have to be all."""
+    """Splits a list into consecutive lists of `ns` elements, which must add up to its length."""
     assert sum(ns) == len(args), (ns, len(args))
     return split_list(args, ns)[:-1]
 
@@ -90,7 +90,7 @@ def partition_list(bs: Sequence[bool], l: Sequence[T]) -> tuple[list[T], list[T]
 
 
 def merge_lists(bs: Sequence[bool], l0: Sequence[T], l1: Sequence[T]) -> list[T]:
-    """Returns what `partition_list` took apart."""
+    """Inverts `partition_list`."""
     sides = iter(l0), iter(l1)
     merged = [next(sides[bool(flag)]) for flag in bs]
     assert all(next(side, None) is None for side in sides), (len(bs), len(l0), len(l1))
@@ -98,7 +98,7 @@ def merge_lists(bs: Sequence[bool], l0: Sequence[T], l1: Sequence[T]) -> list[T]
 
 
 def subs_list(subs: Sequence[int | None], src: Sequence[T], base: Sequence[T]) -> list[T]:
-    """Returns `src[k]` for each number k of `subs`, and the next of `base` for each None."""
+    """Returns `src[k]` for each index k in `subs`, and the next element of `base` for each None."""
     return subs_list2(subs, [None] * len(subs), src, [], base)
 
 
@@ -109,7 +109,7 @@ def subs_list2(
     src2: Sequence[T],
     base: Sequence[T],
 ) -> list[T]:
-    """`subs_list` from two sources: the first that has a number gives the element."""
+    """Returns the result of `subs_list` with two sources, the first of which has precedence."""
     others = iter(base)
     merged = [
         src1[k1] if k1 is not None else src2[k2] if k2 is not None else next(others)
@@ -120,12 +120,12 @@ def subs_list2(
 
 
 def concatenate(xs: Iterable[Sequence[T]]) -> list[T]:
-    """Returns the elements of all of `xs`, in order."""
+    """Returns a list of the elements of all of `xs`, in order."""
     return list(itertools.chain.from_iterable(xs))
 
 
 def unflatten(xs: Iterable[T], ns: Sequence[int]) -> list[list[T]]:
-    """Returns lists of `ns` elements, which have to be all."""
+    """Splits elements into consecutive lists of `ns` elements, which must use all."""
     values = iter(xs)
     pieces = [list(itertools.islice(values, n)) for n in ns]
     assert next(values, None) is None
@@ -133,13 +133,13 @@ def unflatten(xs: Iterable[T], ns: Sequence[int]) -> list[list[T]]:
 
 
 def tuple_insert(t: tuple[T, ...], idx: int, val: T) -> tuple[T, ...]:
-    """Returns the tuple with `val` put in before position `idx`, from 0 to the length."""
+    """Returns the tuple with `val` inserted before position `idx`, from 0 to the length."""
     assert 0 <= idx <= len(t), (idx, len(t))
     return (*t[:idx], val, *t[idx:])
 
 
 def tuple_delete(t: tuple[T, ...], idx: int) -> tuple[T, ...]:
-    """Returns the tuple without position `idx`."""
+    """Returns the tuple without the element at position `idx`."""
     assert 0 <= idx < len(t), (idx, len(t))
     return t[:idx] + t[idx + 1 :]
 
@@ -151,7 +151,7 @@ def tuple_update(t: tuple[T, ...], idx: int, val: T) -> tuple[T, ...]:
 
 
 def stable_unique(it: Iterable[T]) -> Iterable[T]:
-    """Returns each element once, in the order in which they come first."""
+    """Returns each element once, in the order of first occurrence."""
     return dict.fromkeys(it).keys()
 
 
@@ -161,10 +161,10 @@ def ceil_of_ratio(x: int, y: int) -> int:
 
 
 def canonicalize_axis(axis: SupportsIndex, num_dims: int) -> int:
-    """Returns a position in 0 ... `num_dims`, which may be counted from the end.
+    """Returns an axis as an index in 0 ... `num_dims` - 1; negative ones count from the end.
 
     Raises:
-      ValueError: if there is no such axis.
+      ValueError: if the axis is out of range.
     """
     position = operator.index(axis)
     if not -num_dims <= position < num_dims:
@@ -178,10 +178,10 @@ def canonicalize_axis(axis: SupportsIndex, num_dims: int) -> int:
 def canonicalize_axis_tuple(
     axis: int | Sequence[int] | None, ndim: int, allow_duplicate: bool = False
 ) -> tuple[int, ...]:
-    """Returns the positions of axes: one, several, or, for None, all.
+    """Returns indices of axes: one, several, or, for None, all.
 
     Raises:
-      ValueError: if an axis does not exist, or comes twice where that is not allowed.
+      ValueError: if an axis is out of range, or occurs twice where that is not allowed.
     """
     if axis is None:
         return tuple(range(ndim))
@@ -193,7 +193,7 @@ def canonicalize_axis_tuple(
 
 
 def maybe_named_axis(axis: Any, if_pos: Callable[[int], T], if_named: Callable[[Any], T]) -> T:
-    """Returns what `if_pos` makes of the position of an axis, or `if_named` of its name."""
+    """Calls `if_pos` with the index of an axis, or `if_named` with its name."""
     try:
         position = operator.index(axis)
     except TypeError:
@@ -202,7 +202,7 @@ def maybe_named_axis(axis: Any, if_pos: Callable[[int], T], if_named: Callable[[
 
 
 class OrderedSet(MutableSet[T], Generic[T]):
-    """A set that is walked through in the order in which its elements were added."""
+    """A set that is iterated over in insertion order."""
 
     def __init__(self, elements: Iterable[T] = ()) -> None:
         self._elements = dict.fromkeys(elements)
@@ -226,5 +226,5 @@ class OrderedSet(MutableSet[T], Generic[T]):
             self.add(value)
 
     def discard(self, value: T) -> None:
-        """Removes an element, if it is there."""
+        """Removes an element, if present."""
         self._elements.pop(value, None)

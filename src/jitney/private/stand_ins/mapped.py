@@ -1,4 +1,4 @@
-"""`jax._src.interpreters.batching`: what `vmap` makes of types that take themselves apart."""
+"""`jax._src.interpreters.batching`: how `vmap` maps values of registered types."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def to_elt(trace: BatchTrace, get_idx: Callable[[], Any], x: Any, spec: Any) -> Any:
-    """Returns what a function is given for `x`, one element along the axis that `spec` names."""
+    """Returns the element of `x` that the mapped function receives, for the axis `spec`."""
     return vmappables.element(trace, x, spec)
 
 
 def from_elt(
     trace: BatchTrace, axis_size: Any, mesh_axis: Any, sum_match: bool, i: int, x: Any, spec: Any
 ) -> tuple[Any, Any]:
-    """Returns the value of which `x` is one element, and the axis along which it is."""
+    """Returns (the result of `vmap` for the element `x`, its axis)."""
     return vmappables.whole(trace, axis_size, x, spec), spec

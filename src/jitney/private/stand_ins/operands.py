@@ -1,4 +1,4 @@
-"""`jax._src.numpy.util` and `.dtypes`: operands that functions of arrays check and promote."""
+"""`jax._src.numpy.util` and `.dtypes`: checking and promoting operands."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 
 def promote_args(fun_name: str, *args: ArrayLike) -> list[Array]:
-    """Returns the operands as arrays of one rank and their common dtype.
+    """Returns the operands as arrays with equal rank and their common dtype.
 
     Raises:
-      TypeError: if one cannot stand for an array.
+      TypeError: if one is not an array or a scalar.
     """
     return [as_value(x) for x in promotion.promote_args(fun_name, *args)]
 
 
 def promote_args_inexact(fun_name: str, *args: ArrayLike) -> list[Array]:
-    """`promote_args` with a floating or complex dtype."""
+    """Promotes like `promote_args`, to a floating-point or complex dtype."""
     return [as_value(x) for x in promotion.promote_args_inexact(fun_name, *args)]
 
 
 def promote_args_numeric(fun_name: str, *args: ArrayLike) -> list[Array]:
-    """`promote_args` with booleans as integers."""
+    """Promotes like `promote_args`, with booleans as integers."""
     return [as_value(x) for x in promotion.promote_args_numeric(fun_name, *args)]
 
 
 def promote_args_complex(fun_name: str, *args: ArrayLike) -> list[Array]:
-    """`promote_args` with a complex dtype."""
+    """Promotes like `promote_args`, to a complex dtype."""
     promotion.check_arraylike(fun_name, *args)
     return promotion.promote_shapes(fun_name, *promote_dtypes_complex(*args))
 
@@ -61,7 +61,7 @@ def promote_dtypes_numeric(*args: ArrayLike) -> list[Array]:
 
 
 def promote_dtypes_complex(*args: ArrayLike) -> list[Array]:
-    """Returns the operands as arrays of a complex dtype that holds what all of them hold."""
+    """Returns the operands as arrays of the complex dtype that can represent all of them."""
     dtype, is_weak = dtypes.lattice_result_type(*args)
     return [as_value(promotion.as_type(x, to_complex_dtype(dtype), is_weak)) for x in args]
 
@@ -75,19 +75,19 @@ def ensure_arraylike_tuple(fun_name: str, tup: Sequence[ArrayLike]) -> tuple[Arr
     """Returns several operands as arrays.
 
     Raises:
-      TypeError: if one cannot stand for an array.
+      TypeError: if one is not an array or a scalar.
     """
     promotion.check_arraylike(fun_name, *tup)
     return tuple(promotion.ensure_arraylike(fun_name, x) for x in tup)
 
 
 def is_arraylike(x: object) -> bool:
-    """Returns whether `x` has a dtype, or is a scalar of NumPy's or Python's, texts among them."""
+    """Returns whether `x` has a dtype, or is a scalar of NumPy or Python, including strings."""
     return hasattr(x, "dtype") or isinstance(x, SupportsArray) or np.isscalar(x)
 
 
 def check_no_float0s(fun_name: str, *args: object) -> None:
-    """Raises TypeError if an operand has the dtype of tangents of integers."""
+    """Raises TypeError if an operand has dtype float0, that of tangents of integers."""
     if any(getattr(x, "dtype", None) == dtypes.float0 for x in args):
         raise dtypes.float0_error(fun_name)
 
@@ -98,34 +98,34 @@ def select(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def broadcast(arr: ArrayLike, shape: ShapeLike, sharding: ShardingLike | None = None) -> Array:
-    """Returns an array broadcast to a shape, laid out by `sharding` if that is given."""
+    """Returns an array broadcast to a shape, with sharding `sharding` if given."""
     return broadcast_to(arr, canonical_shape(shape), out_sharding=sharding)
 
 
 def default_int_dtype() -> np.dtype[Any]:
-    """Returns the dtype of integers that ask for none."""
+    """Returns the default dtype of integers."""
     return dtypes.canonicalize_dtype(int)
 
 
 def default_uint_dtype() -> np.dtype[Any]:
-    """Returns the dtype of unsigned integers that ask for none."""
+    """Returns the default dtype of unsigned integers."""
     return dtypes.canonicalize_dtype(np.uint64)
 
 
 def default_float_dtype() -> np.dtype[Any]:
-    """Returns the dtype of floats that ask for none."""
+    """Returns the default floating-point dtype."""
     return dtypes.canonicalize_dtype(float)
 
 
 def default_complex_dtype() -> np.dtype[Any]:
-    """Returns the dtype of complex numbers that ask for none."""
+    """Returns the default complex dtype."""
     return dtypes.canonicalize_dtype(complex)
 
 
 def to_inexact_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Returns the dtype that numbers of `dtype` are computed in: inexact ones as they are.
+    """Returns the dtype in which values of `dtype` are computed; inexact dtypes are unchanged.
 
-    Integers of 64 bits give float64, whether x64 is enabled or not.
+    Integers of 64 bits map to float64, whether x64 is enabled or not.
     """
     kind = np.dtype(dtype)
     if dtypes.issubdtype(kind, np.inexact):
@@ -134,13 +134,13 @@ def to_inexact_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def to_floating_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Returns the real floating dtype that holds real parts of numbers of `dtype`."""
+    """Returns the real floating-point dtype for the real parts of values of `dtype`."""
     inexact = to_inexact_dtype(dtype)
     return np.finfo(inexact).dtype if inexact.kind == "c" else inexact
 
 
 def to_complex_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Returns the complex dtype that holds numbers of `dtype`."""
+    """Returns the complex dtype that can represent values of `dtype`."""
     inexact = to_inexact_dtype(dtype)
     if inexact.kind == "c":
         return inexact
@@ -148,7 +148,7 @@ def to_complex_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def supports_inf(dtype: DTypeLike) -> bool:
-    """Returns whether numbers of a dtype can be infinite."""
+    """Returns whether a dtype can represent infinity."""
     kind = dtypes.dtype(dtype)
     if not dtypes.issubdtype(kind, np.inexact):
         return False

@@ -1,4 +1,4 @@
-"""`jax._src.tree_util`: the types of containers that pytrees have, as a mapping."""
+"""`jax._src.tree_util`: the registered pytree node types, as a mapping."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jitney.core.pytree.registry import KINDS
 
 
 class RegistryEntry(NamedTuple):
-    """How containers of a type are taken apart and put together.
+    """How containers of a type are flattened and unflattened.
 
     Attributes:
       to_iter: container -> (children, data).
@@ -21,7 +21,7 @@ class RegistryEntry(NamedTuple):
 
 
 class _Registry(Mapping[type, RegistryEntry]):
-    """The registered types; what is registered later is in it, too."""
+    """A live view of the registered types."""
 
     def __getitem__(self, key: type) -> RegistryEntry:
         kind = KINDS[key]

@@ -1,4 +1,4 @@
-"""`jax._src.config`: each option as an object, by its name without "jax_"."""
+"""`jax._src.config`: each option as an object, named without "jax_"."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ read = config.read
 trace_context = options.trace_epoch
 
 
-def __getattr__(name: str) -> State | Any:  # what Python calls it
-    """Returns the option: `name.value` is its value, and calling it a context manager."""
+def __getattr__(name: str) -> State | Any:  # called by Python
+    """Returns the option: `name.value` is its value, and calling it returns a context manager."""
     for full in (f"jax_{name.removeprefix('jax_')}", f"jax_{name.removeprefix('_')}"):
         try:
             return options.option(full)

@@ -1,4 +1,4 @@
-"""`jax._src.core`: sizes, numbers or expressions with names, and comparisons of types."""
+"""`jax._src.core`: sizes of axes, ints or symbolic expressions, and comparisons of types."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_dim(v: object) -> bool:
 
 
 def canonicalize_dim(d: DimSize, context: str = "") -> DimSize:
-    """Returns a size as an int, or as an expression.
+    """Returns a size as an int, or as a symbolic expression.
 
     Raises:
       TypeError: if it is neither.
@@ -35,10 +35,10 @@ def canonicalize_dim(d: DimSize, context: str = "") -> DimSize:
 
 
 def canonicalize_shape(shape: Sequence[DimSize], context: str = "") -> tuple[DimSize, ...]:
-    """Returns a shape as a tuple of ints and of expressions.
+    """Returns a shape as a tuple of ints and symbolic expressions.
 
     Raises:
-      TypeError: if a size is neither; traced values are not.
+      TypeError: if a size is neither of these, such as a tracer.
     """
     known = [as_dim(d) for d in shape if not isinstance(d, Tracer)]
     extents = tuple(d for d in known if d is not None)
@@ -57,7 +57,7 @@ def is_empty_shape(s: Sequence[DimSize]) -> bool:
 
 
 def definitely_equal(x: object, y: object) -> bool:
-    """Returns whether two sizes are equal for all values of their names."""
+    """Returns whether two sizes are equal for all values of their symbols."""
     if x is y:
         return True
     if not (is_dim(x) and is_dim(y)):
@@ -66,15 +66,15 @@ def definitely_equal(x: object, y: object) -> bool:
 
 
 def definitely_equal_shape(s1: Sequence[DimSize], s2: Sequence[DimSize]) -> bool:
-    """Returns whether two shapes are equal for all values of their names."""
+    """Returns whether two shapes are equal for all values of their symbols."""
     return len(s1) == len(s2) and all(map(definitely_equal, s1, s2))
 
 
 def divide_shape_sizes(s1: Sequence[DimSize], s2: Sequence[DimSize]) -> DimSize:
-    """Returns how many arrays of shape `s2` have as many elements as one of shape `s1`.
+    """Returns the number of elements of shape `s1` divided by that of shape `s2`.
 
     Raises:
-      InconclusiveDimensionOperation: if it is not a whole number.
+      InconclusiveDimensionOperation: if the quotient is not an integer.
     """
     size1, size2 = math.prod(s1), math.prod(s2)
     if definitely_equal(size1, size2):
@@ -92,19 +92,23 @@ def dilate_dim(d: DimSize, dilation: DimSize) -> DimSize:
 
 
 def stride_dim(d: DimSize, window_size: DimSize, window_stride: DimSize) -> DimSize:
-    """Returns how many windows of a size lie along an axis, a stride apart."""
+    """Returns the number of windows of a size that fit along an axis with a stride."""
     if is_constant_dim(d) and is_constant_dim(window_size) and d < window_size:
         return 0
     return (d - window_size) // window_stride + 1
 
 
 def dimension_as_value(d: DimSize) -> Any:
-    """Returns a size as a value to compute with: an int, or an array if it has names."""
+    """Returns a size as a value for computations: an int, or an array if it is symbolic."""
     return value_of_dim(d) if isinstance(d, DimExpr) else operator.index(d)
 
 
 def concrete_dim_or_error(val: object, context: str = "") -> DimSize:
-    """Returns a size as an int or an expression; raises ConcretizationTypeError if it is traced."""
+    """Returns a size as an int or a symbolic expression.
+
+    Raises:
+      ConcretizationTypeError: if it is a tracer.
+    """
     extent = None if isinstance(val, Tracer) else as_dim(val)
     return concrete_or_error(operator.index, val, context) if extent is None else extent
 
@@ -117,7 +121,10 @@ def canonicalize_slice(s: slice, axis_size: int) -> tuple[int, int, int]:
 
 
 def typematch(t1: AbstractValue, t2: AbstractValue, no_dtype_check: bool = False) -> bool:
-    """Returns whether two types agree but for weakness; with `no_dtype_check`, but for dtypes, too."""
+    """Returns whether two types are equal up to weak types.
+
+    With `no_dtype_check`, dtypes may differ, too.
+    """
     a: Any = t1
     b: Any = t2
     if no_dtype_check and hasattr(a, "dtype") and hasattr(b, "dtype"):
@@ -126,12 +133,12 @@ def typematch(t1: AbstractValue, t2: AbstractValue, no_dtype_check: bool = False
 
 
 def typecompat(aval_ref: AbstractValue, aval: AbstractValue) -> bool:
-    """Returns whether values of a type can stand where those of `aval_ref` are asked for."""
+    """Returns whether values of type `aval` are valid where `aval_ref` is expected."""
     return typematch(aval_ref, aval)
 
 
 def typecheck(aval: AbstractValue, x: object) -> bool:
-    """Returns whether `x` has a type."""
+    """Returns whether `x` is of type `aval`."""
     return typematch(aval, get_aval(x))
 
 

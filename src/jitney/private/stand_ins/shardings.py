@@ -1,4 +1,4 @@
-"""`jax._src.sharding_impls`: shardings given by a spec alone, and a class of older releases."""
+"""`jax._src.sharding_impls`: resolving PartitionSpecs, and a class of older releases."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ def canonicalize_sharding(
     api_name: str,
     check_mesh_consistency: bool = True,
 ) -> NamedSharding | None:
-    """Returns a sharding on the mesh in force for a spec; shardings and None as they are.
+    """Returns a PartitionSpec as a sharding on the context mesh; shardings and None unchanged.
 
     Args:
-      sharding: what a function was given.
+      sharding: the argument of a function.
       api_name: the function's name, for messages.
-      check_mesh_consistency: has no effect; a sharding on another mesh is refused where it is used.
+      check_mesh_consistency: has no effect; a sharding on another mesh raises an error where it is
+        used.
 
     Raises:
-      ValueError: if a spec is given and no mesh is in force.
-      TypeError: if it is anything else.
+      ValueError: if a PartitionSpec is given, and there is no context mesh.
+      TypeError: if it is of another type.
     """
     return None if sharding is None else as_named(sharding, api_name)
 
 
 class PositionalSharding(SingleDeviceSharding):
-    """A class that JAX has removed, for which packages still ask; no array has one."""
+    """A class that JAX has removed, but that packages still refer to; it has no instances."""

@@ -1,4 +1,4 @@
-"""`jax._src.typing` and `.literals`: protocols, and a type of which jitney makes no values."""
+"""`jax._src.typing` and `.literals`: protocols, and types that jitney does not instantiate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jitney.core.pytree.registry import DictKey, FlattenedIndexKey, GetAttrKey, 
 
 @runtime_checkable
 class SupportsNdim(Protocol):
-    """Has a number of dimensions."""
+    """An object with a number of dimensions."""
 
     @property
     def ndim(self) -> int: ...
@@ -19,7 +19,7 @@ class SupportsNdim(Protocol):
 
 @runtime_checkable
 class SupportsShape(Protocol):
-    """Has a shape."""
+    """An object with a shape."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -27,7 +27,7 @@ class SupportsShape(Protocol):
 
 @runtime_checkable
 class SupportsSize(Protocol):
-    """Has a number of elements."""
+    """An object with a number of elements."""
 
     @property
     def size(self) -> int: ...
@@ -35,7 +35,7 @@ class SupportsSize(Protocol):
 
 @runtime_checkable
 class DuckTypedArray(Protocol):
-    """Has a dtype and a shape."""
+    """An object with a dtype and a shape."""
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
@@ -50,19 +50,19 @@ StaticScalar: TypeAlias = "np.bool_ | np.number | bool | int | float | complex"
 
 
 class TypedNdArray:
-    """A NumPy array with a weak type, as JAX's programs have for constants; no value here is one.
+    """A NumPy array with a weak type, as JAX has for constants; jitney has no values of it.
 
-    Packages ask whether values are instances.
+    Packages use it in `isinstance` checks.
     """
 
 
 class TypedInt(int):
-    """A Python integer with a dtype; no value of jitney's is one."""
+    """A Python integer with a dtype; jitney has no values of it."""
 
 
 class TypedFloat(float):
-    """A Python float with a dtype; no value of jitney's is one."""
+    """A Python float with a dtype; jitney has no values of it."""
 
 
 class TypedComplex(complex):
-    """A Python complex number with a dtype; no value of jitney's is one."""
+    """A Python complex number with a dtype; jitney has no values of it."""
