@@ -1,1 +1,1 @@
-"""Arrays, devices, executables: values and how programs run on them."""
+"""Arrays, devices and executables: values, and how programs run on them."""

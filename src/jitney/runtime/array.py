@@ -1,16 +1,17 @@
-"""Arrays that hold data: a read-only ndarray with a type of ours.
+"""Concrete arrays: read-only ndarrays with an abstract value and a sharding.
 
-An array has a type, a place where the user may have put it (its sharding), and a `Buffer`, which knows
-its owner, the call that computes it, and whether it was given up. An array over several devices lies in
-one buffer as a whole, as their memory is the host's: the sharding says which device owns which part of
-it, and `addressable_shards` are views (docs/devices.md). Of an array on devices of several processes
-the buffer has this process's window (`jitney.runtime.windows`).
+An array has a type (its abstract value), a sharding if it is committed, and a `Buffer`. The buffer
+knows its owner, the call that computes it, and whether it was deleted or donated. An array sharded
+over several devices of this process is one buffer with the global value, since the devices share
+the host's memory: the sharding says which device owns which shard, and `addressable_shards` are
+views (docs/devices.md). If an array spans several processes, the buffer holds this process's window
+of it (`jitney.runtime.windows`).
 
-`_value` is the data, waited for. It may be strided (a transposed array is a view): compiled programs
-get a contiguous copy. It is flat where there are more axes than NumPy's arrays can have:
-operations on such arrays are compiled programs. Key arrays hold an element for each key: a uint64, or
-bytes (see `core.dtypes.KeyDType`).
-Operators and the methods that compute are put on the base class by `jitney.wiring`.
+`_value` is the data; reading it blocks until they are computed. It may be strided (a transposed
+array is a view); compiled programs get a contiguous copy. It is flat if the array has more axes
+than NumPy supports: operations on such arrays are compiled programs. Key arrays hold one element
+per key: a uint64, or bytes (see `core.dtypes.KeyDType`). Operators and the methods that compute are
+added to the base class by `jitney.wiring`.
 """
 
 from __future__ import annotations
@@ -44,21 +45,27 @@ _ndarray = np.ndarray
 
 
 def is_deep(aval: AbstractValue) -> bool:
-    """Returns whether arrays of a type have more axes than NumPy's."""
+    """Returns whether arrays of type `aval` have more axes than NumPy supports."""
     return len(getattr(aval, "shape", ())) > MAX_AXES
 
 
 def memory_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the data of arrays of `shape`: flat if there are more axes than NumPy has."""
+    """Returns the shape of the ndarray that holds an array of `shape`.
+
+    It is flat if there are more axes than NumPy supports.
+    """
     if len(shape) <= MAX_AXES:
         return shape
     return (math.prod(shape),)
 
 
 def words_of_keys(data: np.ndarray, aval: ShapedArray) -> np.ndarray:
-    """The words of keys of type `aval`: uint32 [*shape, *key_shape], mostly in the same memory."""
+    """Returns the words of keys of type `aval`: uint32 [*shape, *key_shape].
+
+    The result shares the memory of contiguous `data`.
+    """
     words = np.ascontiguousarray(data).reshape(-1).view(np.uint32)
-    shape = aval.shape if is_deep(aval) else data.shape  # that of the window, if it is one
+    shape = aval.shape if is_deep(aval) else data.shape  # the window's, if there is one
     return words.reshape(*shape, *aval.dtype.impl.key_shape)
 
 
@@ -78,19 +85,20 @@ class ArrayImpl(NativeArray, Array):
         committed: bool,
         _skip_checks: bool = False,
     ) -> ArrayImpl:
-        """Returns the array of type `aval` that lies as `sharding` says, of one array on each device.
+        """Returns the array of type `aval` with `sharding`, assembled from one array per device.
 
         Args:
-          aval: its type.
-          sharding: where it is put.
-          arrays: the part of each device of this process, in any order.
-          committed: whether it stays there in all that follows; on several devices it does.
-          _skip_checks: accepted; the checks take no time that matters.
+          aval: the type of the global array.
+          sharding: its sharding.
+          arrays: the shard of each device of this process, in any order.
+          committed: whether the result is committed; arrays on several devices always are.
+          _skip_checks: accepted for compatibility; the checks take no time that matters.
 
         Raises:
-          TypeError: if parts are not arrays.
-          ValueError: if parts are missing, too many, on other devices, or of another shape or dtype.
-          NotImplementedError: if an array on several devices is not to be committed.
+          TypeError: if shards are not arrays.
+          ValueError: if shards are missing, too many, on other devices, or of another shape or
+            dtype.
+          NotImplementedError: if an array on several devices is to be uncommitted.
         """
         assembled = assembly.of_devices("ArrayImpl", aval.shape, sharding, arrays, aval.dtype)
         whole = cast("ArrayImpl", assembled)
@@ -113,7 +121,7 @@ class ArrayImpl(NativeArray, Array):
         committed: bool,
         _skip_checks: bool = False,
     ) -> None:
-        """`__new__` has done all."""
+        """Does nothing: `__new__` makes the array."""
 
     # --- place ------------------------------------------------------------------------------------
 
@@ -127,7 +135,7 @@ class ArrayImpl(NativeArray, Array):
 
     @property
     def device(self) -> Device | Sharding:
-        """The device of an array that lies on one, the sharding of one that lies on several."""
+        """The device of an array on a single device; the sharding of an array on several."""
         placement = self.placement
         if placement is None or placement.num_devices == 1:
             return self._buffers[0].device
@@ -137,7 +145,7 @@ class ArrayImpl(NativeArray, Array):
         """Returns the devices that hold the array.
 
         Raises:
-          RuntimeError: if it was deleted: it is nowhere.
+          RuntimeError: if the array was deleted.
         """
         self._check_not_deleted()
         return cast("set[Device]", self.sharding.device_set)
@@ -158,31 +166,31 @@ class ArrayImpl(NativeArray, Array):
 
     @property
     def global_shards(self) -> list[Shard]:
-        """The part of each device, in the order of the sharding's."""
+        """The shards of all devices, in the order of the sharding's devices."""
         self._check_not_deleted()
         return shards_of(self)
 
     @property
     def addressable_shards(self) -> list[Shard]:
-        """The part of each device of this process."""
+        """The shards of this process's devices."""
         return [shard for shard in self.global_shards if shard.device.is_addressable]
 
     def addressable_data(self, index: int) -> ArrayImpl:
-        """Returns the part on device number `index` of this process."""
+        """Returns the data of this process's shard number `index` as an array."""
         return self.addressable_shards[index].data
 
     def to_device(
         self, device: Device | Sharding | sharding.Format, *, stream: object = None
     ) -> ArrayImpl:
-        """Returns the array on `device`: a Device or a Sharding."""
+        """Returns the array moved to `device`, a Device or a Sharding; `stream` is ignored."""
         return self.placed(sharding.as_sharding(device))
 
     def placed(self, placement: Sharding) -> ArrayImpl:
-        """Returns the array where `placement` says, in the same memory if this process has all of both.
+        """Returns the array resharded to `placement`; no copy if this process has all elements.
 
         Raises:
-          ValueError: if the array cannot be cut as `placement` says.
-          RuntimeError: if it is to be on devices of several processes, and they have different ones.
+          ValueError: if the shape cannot be sharded by `placement`.
+          RuntimeError: if `placement` spans several processes whose arrays differ.
         """
         placement.check_fits(self.aval.shape)
         data, aval = self._data(), explicit.typed(self.aval, placement)
@@ -196,7 +204,7 @@ class ArrayImpl(NativeArray, Array):
         return placed
 
     def _hand_terms_to(self, x: ArrayImpl, place: NamedSharding) -> None:
-        """Gives `x`, this array where it is unreduced, the terms that the devices have."""
+        """Attaches the per-device terms of `x`, which is this array at the unreduced `place`."""
         new_terms = terms.of_array(self)
         if new_terms is None or terms.names_of_terms(self.placement) != terms.names_of_terms(place):
             new_terms = terms.spread(self._data(), self.placement, place)
@@ -209,16 +217,16 @@ class ArrayImpl(NativeArray, Array):
 
     @property
     def traceback(self) -> None:
-        """Where the array was made: not recorded."""
+        """Always None: the place where an array was created is not recorded."""
         return
 
     def block_until_ready(self) -> ArrayImpl:
-        """Waits until the data is there; returns the array."""
+        """Blocks until the data are computed; returns the array."""
         self._data()
         return self
 
     def copy_to_host_async(self) -> None:
-        """Starts a copy to the host, where the data is already."""
+        """Checks that the array is not deleted; its data are on the host already."""
         self._check_not_deleted()
 
     def is_ready(self) -> bool:
@@ -233,12 +241,12 @@ class ArrayImpl(NativeArray, Array):
 
     @property
     def _impl(self) -> Any:
-        """The generator that keys belong to."""
+        """The PRNG implementation of a key array."""
         return self.aval.dtype.impl
 
     @property
     def _base_array(self) -> ArrayImpl:
-        """The words of keys; of keys that were deleted, an array that is, too."""
+        """The words of a key array; if the keys were deleted, a deleted array."""
         if not self.is_deleted():
             words = words_of_keys(self._data(), self.aval)
             return array_from_numpy(words, shaped_array(words.shape, words.dtype))
@@ -255,34 +263,34 @@ class ArrayImpl(NativeArray, Array):
         return self._value
 
     def delete(self) -> None:
-        """Gives up the data; the array must not be used any more."""
+        """Deletes the array and releases its memory; it must not be used afterwards."""
         for buffer in self._buffers:
             buffer.delete()
 
     def is_deleted(self) -> bool:
-        """Returns whether the data were deleted, or donated to a call."""
+        """Returns whether the array was deleted or donated."""
         return self._buffers[0].is_deleted
 
     def _check_not_deleted(self) -> None:
         if self.is_deleted():
             raise deleted_array_error(self.aval, self._buffers[0].given_to)
 
-    _check_if_deleted = _check_not_deleted  # the name that libraries know
+    _check_if_deleted = _check_not_deleted  # under the name that libraries use
 
     # --- parts and data, under the names that libraries know them by ------------------------------
 
     @property
     def _npy_value(self) -> np.ndarray | None:
-        """The data as NumPy has them; None if they were deleted, or other processes have some."""
+        """The data as an ndarray; None if the array is deleted or not fully addressable."""
         return None if self.is_deleted() or self._is_partly_elsewhere() else self._numpy()
 
     @property
     def _arrays(self) -> list[ArrayImpl] | None:
-        """The part of each device of this process as an array; None if they were deleted."""
+        """The shards of this process's devices as arrays; None if the array is deleted."""
         return None if self.is_deleted() else [shard.data for shard in self.addressable_shards]
 
     def _fully_replicated_shard(self) -> ArrayImpl:
-        """Returns the array as its first device has it, which has all of it."""
+        """Returns the first device's copy of this fully replicated array."""
         assert self.is_fully_replicated, self.sharding
         return self.addressable_data(0)
 
@@ -296,7 +304,7 @@ class ArrayImpl(NativeArray, Array):
     # --- value ------------------------------------------------------------------------------------
 
     def _is_partly_elsewhere(self) -> bool:
-        """Returns whether this process does not hold all elements."""
+        """Returns whether other processes hold elements that this one does not."""
         return windows.is_global(self) and not windows.holds_all(self.sharding, self.aval.shape)
 
     def _numpy(self) -> np.ndarray:
@@ -335,7 +343,7 @@ class ArrayImpl(NativeArray, Array):
         value = self._numpy()
         set_options = {k: v for k, v in options.items() if v is not None}
         if set_options.get("max_version", (0, 0)) < (1, 0):
-            # That version cannot say that data are read-only, so NumPy refuses to lend them;
+            # DLPack before 1.0 cannot mark data as read-only, so NumPy refuses to export them;
             # consumers of jax arrays know not to write.
             value = _writeable_alias(value)
         return value.__dlpack__(**set_options)
@@ -344,7 +352,7 @@ class ArrayImpl(NativeArray, Array):
         return (1, 0)
 
     def unsafe_buffer_pointer(self) -> int:
-        """Address of the first element."""
+        """Returns the address of the first element."""
         return self._data().ctypes.data
 
     def tolist(self) -> Any:
@@ -373,7 +381,10 @@ class ArrayImpl(NativeArray, Array):
         return complex(self._numpy()[()])
 
     def _real(self) -> Any:
-        """Returns the element as a NumPy scalar, but as a Python one if complex, which refuses."""
+        """Returns the element as a NumPy scalar; a complex one as a Python scalar.
+
+        Python's complex refuses conversions to real types, where NumPy's only warns.
+        """
         value = self._numpy()
         return value.item() if value.dtype.kind == "c" else value[()]
 
@@ -387,7 +398,7 @@ class ArrayImpl(NativeArray, Array):
         return self.aval.shape[0]
 
     def _is_terms(self) -> bool:
-        """Returns whether it is unreduced: devices have terms of its value."""
+        """Returns whether the array is unreduced, so that its devices hold terms of its value."""
         place = self.placement
         return isinstance(place, NamedSharding) and bool(place.spec.unreduced)
 
@@ -429,14 +440,14 @@ class ArrayImpl(NativeArray, Array):
     # --- copies -----------------------------------------------------------------------------------
 
     def clone(self) -> ArrayImpl:
-        """Another array of the same memory."""
+        """Returns another array with the same memory."""
         return self._like(self._data())
 
     def __copy__(self) -> ArrayImpl:
         return self._like(self._data().copy())
 
     def _like(self, data: np.ndarray) -> ArrayImpl:
-        """Returns an array of other data of this one's type, and where this one is."""
+        """Returns an array of `data` with the type and the placement of this array."""
         if self.placement is None:
             return array_from_numpy(data, self.aval)
         return placed_array(data, self.aval, self.placement, self._buffers[0].device)
@@ -447,7 +458,7 @@ class ArrayImpl(NativeArray, Array):
     def __reduce__(self) -> Any:
         if windows.is_global(self):
             if self._is_partly_elsewhere():
-                self._numpy()  # says why not, and what to do
+                self._numpy()  # raises, and says why
             return _rebuild, (self._data(), explicit.typed(self.aval, None))
         return _rebuild, (self._data(), self.aval)
 
@@ -456,14 +467,15 @@ ArrayImpl.__module__ = "jaxlib._jax"
 
 
 class Shard:
-    """The part of an array that is on one device.
+    """The shard of an array on one device.
 
     Attributes:
-      device: that device.
-      index: the slices of the array that the part is.
-      replica_id: how many devices before it, in the sharding's order, hold the same part.
-      is_zero: whether the part is zeros: of an array that is unreduced, whose sum another device has.
-      term: where the part is among the terms of an array that is unreduced.
+      device: the device.
+      index: the slices of the global array that the shard consists of.
+      replica_id: how many devices before this one, in the sharding's order, hold the same slices.
+      is_zero: whether the shard is all zeros: the array is unreduced, and another device has the
+        sum.
+      term: for an unreduced array, the index of the shard along the leading axes of the terms.
     """
 
     __slots__ = ("_of", "device", "index", "is_zero", "replica_id", "term")
@@ -481,7 +493,7 @@ class Shard:
 
     @property
     def data(self) -> Any:
-        """The part as an array on `device`, in the memory of the whole; None if others have it."""
+        """The shard as an array on `device`, a view; None if another process has it."""
         if not self.device.is_addressable:
             return None
         x = self._of
@@ -509,12 +521,12 @@ class Shard:
 
 
 def host_array(x: ArrayImpl) -> np.ndarray:
-    """Returns the data of an array, waited for."""
+    """Returns the data of an array; blocks until they are computed."""
     return x._value
 
 
 def shards_of(x: ArrayImpl) -> list[Shard]:
-    """Returns the part of each device that an array lies on, in the order of its sharding's."""
+    """Returns the shards of all devices of an array, in the order of its sharding's devices."""
     place = x.sharding
     tiling = place.tiling(x.ndim)
     of_terms: list[tuple[int, ...]] = [()] * place.num_devices
@@ -529,7 +541,7 @@ def shards_of(x: ArrayImpl) -> list[Shard]:
 
 
 def _writeable_alias(value: np.ndarray) -> np.ndarray:
-    """Returns the same memory, not marked read-only."""
+    """Returns an ndarray of the same memory that is not marked read-only."""
     interface = dict(value.__array_interface__)
     interface["data"] = (interface["data"][0], False)
     holder = type("_Holder", (), {"__array_interface__": interface, "base": value})()
@@ -537,17 +549,17 @@ def _writeable_alias(value: np.ndarray) -> np.ndarray:
 
 
 def array_of(value: Value, weak_type: bool = False) -> ArrayImpl:
-    """Returns a copy of NumPy data as an array of its own dtype, canonicalised."""
+    """Returns a copy of NumPy data as an array of its canonicalised dtype."""
     value = np.asarray(value)
     dtype = dtypes.canonicalize_dtype(value.dtype)
     return array_from_numpy(copied(value, dtype), shaped_array(value.shape, dtype, weak_type))
 
 
-_SMALL = threshold(1024, small=16)  # bytes up to which it does not matter where an array begins
+_SMALL = threshold(1024, small=16)  # bytes up to which alignment does not matter
 
 
 def copied(value: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """A copy of `value` as `dtype`, in row-major order, where vectors lie in lines of the cache."""
+    """Returns a C-contiguous copy of `value` as `dtype`; a large one is aligned to cache lines."""
     if value.size * dtype.itemsize < _SMALL:
         return np.array(value, dtype=dtype, order="C")
     copy = empty(value.shape, dtype)

@@ -1,8 +1,8 @@
-"""What features do to values that become arrays, and to new arrays, from their first use on.
+"""Hooks of features into the creation of arrays, installed at the first use of a feature.
 
-These are the counterparts of interceptors of operations (`core.trace.intercept_evaluation`) for
-functions that make arrays without one: `array`, `device_put`, `zeros`. Without any installed, such a
-function costs nothing for them.
+They are the counterparts of interceptors of operations (`core.trace.intercept_evaluation`) for
+functions that make arrays without an operation: `array`, `device_put`, `zeros`. They cost nothing
+while none is installed.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class ArrayInterceptor:
-    """A feature; this one does nothing. Interceptors do not depend on their order."""
+    """The base class of the hooks, which does nothing. Hooks do not depend on their order."""
 
     def check_from_host(self, x: object, what: str) -> None:
-        """Raises an error if `x`, a scalar or NumPy array, must not become an array by `what`."""
+        """Raises an error if `what` must not convert `x`, a scalar or NumPy array, to an array."""
 
     def check_put(self, x: object, where: Sharding | None) -> None:
-        """Raises an error if `device_put` must not put `x` there; None for where it is."""
+        """Raises an error if `device_put` must not move `x` to `where`; None leaves it in place."""
 
     def new_array(self, x: Array) -> Array:
-        """Returns the new array, or tracer, `x` if the user does not say where it is to lie."""
+        """Returns the array to use for `x`, a new array or tracer without a requested sharding."""
         return x
 
 

@@ -1,4 +1,4 @@
-"""How arrays print: `Array([1., 2.], dtype=float32)`."""
+"""The text of arrays: `Array([1., 2.], dtype=float32)`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from jitney.core.avals import ShapedArray
 
 
 def key_repr(words: np.ndarray, aval: ShapedArray) -> str:
-    """Keys as the words that they are made of."""
+    """Returns the repr of a key array, with the words of the keys."""
     return f"Array({aval.shape}, dtype={dtypes.long_name(aval.dtype)}) overlaying:\n{words}"
 
 
 def array_repr(value: np.ndarray, aval: ShapedArray) -> str:
-    """Elements as NumPy prints them, the dtype, and whether the type is weak."""
+    """Returns the repr of an array: its elements as NumPy prints them, its dtype and weak type."""
     head = "Array("
     tail = f"dtype={dtypes.long_name(aval.dtype)}"
     if aval.weak_type:
@@ -25,12 +25,13 @@ def array_repr(value: np.ndarray, aval: ShapedArray) -> str:
         body = f"[], shape={value.shape}"
     else:
         body = np.array2string(value, prefix=head, suffix=",", separator=", ", max_line_width=width)
-    # Where the last line leaves no room, JAX writes spaces: they are there to be compared with.
+    # If the last line has no room left, JAX pads with spaces; they are kept so that texts compare
+    # equal.
     last = len(body) - (body.rfind("\n") + 1)
     gap = " " if last + len(tail) + 3 <= width else " " * len(head)
     return f"{head}{body},{gap}{tail}"
 
 
 def array_str(value: np.ndarray) -> str:
-    """Elements as NumPy prints them."""
+    """Returns the elements as NumPy prints them."""
     return np.array2string(value) if value.ndim else str(value[()])

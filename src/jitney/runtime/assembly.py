@@ -1,10 +1,9 @@
-"""Arrays put together from the parts that devices have.
+"""Assembly of arrays from the shards that devices hold.
 
-Arrays' own constructor is one of the ways here, so this module stands below `runtime.array`, whose
-class all arrays have.
+The constructor of arrays depends on this module, so it must not import `runtime.array`.
 """
 
-# The data of arrays (`_value`) are private to the package.
+# `ArrayImpl._value` is private to the package.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -30,16 +29,19 @@ def of_devices(
     asked_by: str, shape: tuple[int, ...], place: Sharding, arrays: Sequence[Any],
     dtype: DTypeLike | None,
 ) -> NativeArray:  # fmt: skip
-    """The array of `shape` that lies as `place` says, of `arrays`, one on each device, in any order.
+    """Returns the array of `shape` with sharding `place`, assembled from one array per device.
 
     Args:
-      asked_by: the function that is called, for messages.
-      dtype: of the array; that of the parts by default.
+      asked_by: the name of the calling API function, for messages.
+      shape: the shape of the global array.
+      place: its sharding.
+      arrays: the shard of each device of this process, in any order.
+      dtype: the dtype of the array; by default that of the shards.
 
     Raises:
-      TypeError: if parts are not arrays.
-      ValueError: if there are more or fewer than devices of this process, if they are on other devices,
-        or if one is of another shape or dtype than it has to be.
+      TypeError: if shards are not arrays.
+      ValueError: if the number of shards is not that of this process's devices, if they are on
+        other devices, or if one has the wrong shape or dtype.
     """
     if any([not isinstance(x, NativeArray) for x in arrays]):
         raise TypeError(f"{asked_by} takes arrays, got {[type(x) for x in arrays]}")
@@ -80,9 +82,10 @@ def assembled(
     asked_by: str, shape: tuple[int, ...], place: Sharding, parts: Sequence[Any],
     dtype: DTypeLike | None,
 ) -> NativeArray:  # fmt: skip
-    """The array of `shape` whose parts here are `parts`, in the order of this process's devices.
+    """Returns the array of `shape` with the shards `parts`, in the order of this process's devices.
 
-    Of replicas the first is taken; where the place is unreduced they are terms, and added.
+    The first of several replicas is used. If the sharding is unreduced, the shards are terms and
+    are added.
     """
     tiling = place.tiling(len(shape))
     part_shape = tiling.part_shape(shape)
@@ -123,7 +126,7 @@ def assembled(
 def _without_parts(
     asked_by: str, shape: tuple[int, ...], place: Sharding, dtype: DTypeLike | None
 ) -> NativeArray:
-    """Make an array that has no part on this process's devices."""
+    """Makes an array that has no shard on this process's devices."""
     if dtype is None:
         raise _no_dtype(asked_by)
     aval = explicit.typed(shaped_array(shape, _kind(dtype)), place)
@@ -134,7 +137,7 @@ def _without_parts(
 def _data_of_parts(
     parts: Sequence[Any], shape: tuple[int, ...], dtype: DTypeLike | None
 ) -> tuple[list[np.ndarray], ShapedArray]:
-    """Return the parts' data, of one dtype, and the type of the array of `shape` that they make."""
+    """Returns the data of the shards in one dtype, and the type of the global array."""
     first = parts[0]
     if dtypes.is_extended(getattr(first, "dtype", None)):
         return [part._value for part in parts], first.aval.update(shape=shape)
@@ -145,11 +148,11 @@ def _data_of_parts(
 
 
 _Tile: TypeAlias = tuple[tuple[int, ...], tuple[Any, ...]]
-"""Of a device: the number of its part along each axis, and where the part is in a process's window."""
+"""The shard of one device: its position along each axis, and its slices of the process's window."""
 
 
 def _fill(whole: np.ndarray, data: Sequence[np.ndarray], tiles: Sequence[_Tile]) -> None:
-    """Write the parts to `whole`; of replicas the first."""
+    """Writes the shards to `whole`; the first of several replicas is used."""
     seen: set[tuple[int, ...]] = set()
     for part, (tile, index) in zip(data, tiles, strict=True):
         if tile not in seen:
@@ -160,16 +163,16 @@ def _fill(whole: np.ndarray, data: Sequence[np.ndarray], tiles: Sequence[_Tile])
 def _fill_with_sum(
     whole: np.ndarray, data: Sequence[np.ndarray], tiles: Sequence[_Tile], place: NamedSharding
 ) -> np.ndarray:
-    """Write the sums of terms to `whole`; returns the terms, as `terms.attach` takes them.
+    """Writes the sum of the terms to `whole`; returns the terms as `terms.attach` expects them.
 
-    All devices of `place` have to be this process's, so that `whole` is the whole array.
+    All devices of `place` must belong to this process, so that `whole` is the global array.
     """
     sizes = [place.mesh.shape[name] for name in terms.names_of_terms(place)]
     each = np.zeros((*sizes, *whole.shape), whole.dtype)
     seen: set[tuple[int, ...]] = set()
     written: set[tuple[object, ...]] = set()
     for part, (tile, index), at in zip(data, tiles, terms.positions(place), strict=True):
-        if (tile, at) not in written:  # along other axes devices have the same
+        if (tile, at) not in written:  # devices along other axes hold replicas
             each[(*at, *index)] = part
             whole[index] = part if tile not in seen else whole[index] + part
             written.add((tile, at))

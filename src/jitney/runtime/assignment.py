@@ -1,4 +1,4 @@
-"""Where a program runs: executables are keyed by it, beside the program."""
+"""Device assignments: the devices and shardings that, with the program, identify an executable."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class Wishes:
-    """Where a program says that values are to be.
+    """Shardings that a program requests for its values.
 
     Attributes:
-      operands: for each, its sharding, or None; empty if none has any.
-      results: likewise.
-      within: a sharding that it names for a value on the way, or None.
+      operands: the sharding requested for each operand, or None; empty if there is none at all.
+      results: likewise for results.
+      within: a sharding that the program names for an intermediate value, or None.
     """
 
     operands: tuple[Sharding | None, ...] = ()
@@ -39,10 +39,13 @@ class Wishes:
         leaves: Sequence[Any],
         describe: Callable[[int], str],
     ) -> list[Sharding | None]:
-        """Returns where operands are, of which the user has put some where `operand_places` says.
+        """Returns each operand's sharding: the requested one, else that in `operand_places`.
+
+        `operand_places` has the shardings of committed operands, and None for others. It is
+        modified.
 
         Raises:
-          ValueError: if one was put where the program does not want it.
+          ValueError: if a committed operand has another sharding than the requested one.
         """
         for i, wanted in enumerate(self.operands):
             own = operand_places[i]
@@ -61,13 +64,13 @@ class Wishes:
         return operand_places
 
     def with_mesh_in_force(self, operand_places: Sequence[Sharding | None]) -> Wishes:
-        """Return the same, with operands that are on the axes of a mesh alone on the mesh in force.
+        """Returns a copy in which operands' shardings on abstract meshes are on the context mesh.
 
-        Operands that the user has put somewhere, as `operand_places` says, are left: their
-        place is wrong.
+        Shardings requested for committed operands, as `operand_places` says, are left as they are,
+        and are rejected later.
 
         Raises:
-          ValueError: if the mesh in force is of another size.
+          ValueError: if the context mesh is of another size.
         """
         mesh = get_mesh()
         if mesh.empty:
@@ -87,13 +90,13 @@ class Wishes:
         return replace(self, operands=tuple(operands))
 
     def on_devices(self, places: Sequence[Sharding | None]) -> Wishes:
-        """Return the same, with results that are on the axes of a mesh alone on devices.
+        """Returns a copy in which results' shardings on abstract meshes are on concrete devices.
 
-        The devices are those of `places`, where operands are, of other values that the program names,
-        or of the mesh in force.
+        The devices are those of the operands (`places`), of other values whose shardings the
+        program names, or of the context mesh.
 
         Raises:
-          ValueError: if there are none, or the mesh is of another size.
+          ValueError: if there are no such devices, or a mesh is of another size.
         """
         named = [*places, self.within, *self.results]
         order = next((p.device_order for p in named if p is not None and has_devices(p)), None)
@@ -116,14 +119,14 @@ NO_WISHES = Wishes()
 
 
 class Assignment:
-    """Devices, shardings and donation that an executable is for. Equal ones are one object.
+    """Devices, shardings and donation of an executable. Equal assignments are one object.
 
     Attributes:
-      devices: those that run the program, in the order of the shardings'.
-      in_shardings: for each operand, its placement, or None if it is uncommitted; empty if all are.
-      wishes: where the program wants values.
-      mesh: the mesh that values are divided along, if there is one.
-      donated: for each operand, whether its buffer is given up; empty if none is.
+      devices: the devices that run the program, in the order of the shardings' devices.
+      in_shardings: the sharding of each operand, or None if it is uncommitted; empty if all are.
+      wishes: the shardings that the program requests.
+      mesh: the mesh that values are sharded over, if there is one.
+      donated: whether each operand is donated; empty if none is.
       spans_processes: whether devices of other processes take part.
     """
 
@@ -147,13 +150,13 @@ class Assignment:
 
     @property
     def is_placed(self) -> bool:
-        """Whether the user has said where anything is to be."""
+        """Whether the user has specified the placement of any value."""
         wishes = self.wishes
         return bool(self.in_shardings or wishes.results or wishes.within is not None)
 
     @property
     def queue(self) -> Queue:
-        """What runs calls: that of the one device, or that of all threads."""
+        """The queue that runs calls: the device's, or for several devices that of all threads."""
         return self.devices[0].queue if len(self.devices) == 1 else client.client().queue
 
     def __repr__(self) -> str:
@@ -177,17 +180,18 @@ def assign(
     describe: Callable[[int], str] = "operand {}".format,
     wishes: Wishes = NO_WISHES,
 ) -> Assignment:
-    """Returns the assignment of a call on `leaves`: the devices of the committed ones, or the default.
+    """Returns the assignment of a call: the devices of committed operands, else the default device.
 
     Args:
       leaves: the operands.
-      donated: for each, whether its buffer is given up; empty if none is.
-      live: for each, whether the program reads it, and so whether its place matters; by default all.
-      describe: what messages call operand number i.
-      wishes: where the program says that values are to be.
+      donated: whether each operand is donated; empty if none is.
+      live: whether the program reads each operand, so that its placement matters; by default all.
+      describe: returns the name of operand number i for messages.
+      wishes: the shardings that the program requests.
 
     Raises:
-      ValueError: if operands were put on different devices, or where the program does not want them.
+      ValueError: if operands are committed to different devices, or to others than the program
+        requests.
     """
     places: list[Sharding | None] = [
         x.placement if type(x) is ArrayImpl else None for x in leaves
@@ -196,7 +200,7 @@ def assign(
 
 
 def any_on_mesh(leaves: Sequence[Any]) -> bool:
-    """Returns whether some operand was put on a mesh of several devices."""
+    """Returns whether some operand is committed to a mesh of several devices."""
     return any([
         type(x) is ArrayImpl and isinstance(x.placement, NamedSharding) and x.placement.num_devices > 1
         for x in leaves
@@ -211,7 +215,7 @@ def of_places(
     describe: Callable[[int], str] = "operand {}".format,
     wishes: Wishes = NO_WISHES,
 ) -> Assignment:
-    """Returns the assignment of a call on operands that lie as `places` says; see `assign`.
+    """Returns the assignment of a call on operands with the shardings `places`; see `assign`.
 
     `leaves` are the operands, or their types.
     """
@@ -241,7 +245,7 @@ def of_places(
 
 
 def over(devices: tuple[Device, ...], assignment: Assignment, n_operands: int) -> Assignment:
-    """`assignment` of a program of `n_operands` that runs on `devices`, wherever these are."""
+    """Returns `assignment`, of a program of `n_operands`, moved to `devices`."""
     places = assignment.in_shardings or (None,) * n_operands
     key = (devices, places, assignment.donated, assignment.wishes)
     interned = _interned.get(key)
@@ -258,12 +262,13 @@ def devices_of(
     describe: Callable[[int], str],
     wishes: Wishes = NO_WISHES,
 ) -> tuple[Device, ...]:
-    """Returns the devices that all operands were put on, and that the program names.
+    """Returns the devices that operands are committed to and that the program names.
 
-    The default one if there are none.
+    If there are none, it is the default device.
 
     Raises:
-      ValueError: if operands were put on different devices, or on the same ones in different orders.
+      ValueError: if operands are committed to different devices, or to the same ones in another
+        order.
     """
     named = (*places, wishes.within, *wishes.results)
     first, order = 0, None

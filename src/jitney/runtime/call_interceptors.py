@@ -1,7 +1,7 @@
-"""What features do around calls of compiled programs, from their first use on.
+"""Hooks of features into calls of compiled programs, installed at the first use of a feature.
 
 Interceptors of evaluated operations are traces (`core.trace.intercept_evaluation`); these are their
-counterparts for programs. Without any installed, a call asks for none.
+counterparts for programs. While none is installed, a call does not look for any.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class ProgramCall(NamedTuple):
     Attributes:
       closed: the program.
       leaves: its flat operands.
-      assignment: where it runs, and what is donated.
-      name: of the function.
+      assignment: its devices and shardings, and which operands are donated.
+      name: the name of the function.
     """
 
     closed: ClosedJaxpr
@@ -34,16 +34,16 @@ class ProgramCall(NamedTuple):
 
 
 class CallInterceptor(Protocol):
-    """A feature that looks at calls. Interceptors do not depend on their order."""
+    """A feature that observes calls. Interceptors do not depend on their order."""
 
     def is_on(self) -> bool:
-        """Returns whether it looks at calls of this thread now."""
+        """Returns whether the feature observes calls of the current thread."""
         ...
 
     def intercept(
         self, call: ProgramCall, proceed: Callable[[], list[ArrayImpl]]
     ) -> list[ArrayImpl]:
-        """Returns the results of `call`, which `proceed()` makes."""
+        """Returns the results of `call`, which `proceed()` performs."""
         ...
 
 
@@ -51,12 +51,12 @@ features: Features[CallInterceptor] = Features()
 
 
 def any_on() -> bool:
-    """Returns whether a feature looks at calls of this thread now."""
+    """Returns whether any feature observes calls of the current thread."""
     return any([interceptor.is_on() for interceptor in features.installed])
 
 
 def intercepted(call: ProgramCall, proceed: Callable[[], list[ArrayImpl]]) -> list[ArrayImpl]:
-    """Returns the results of `call`, which `proceed()` makes, by way of all features that are on."""
+    """Returns the results of `call`, performed by `proceed()` within all features that are on."""
     for interceptor in features.installed:
         if interceptor.is_on():
             proceed = _around(interceptor, call, proceed)

@@ -1,11 +1,11 @@
-"""What calls of library functions look like: patterns that are compared natively, and serve as keys.
+"""Patterns of the arguments of library functions, compared natively and used as keys.
 
     pattern ::= aval | (code, ...)
 
-The codes are those of `runtime.signatures`, and "exact" for options and "bits" for floats, by value.
-Arrays, NumPy's too, are operands of the program; so are Python's floats, unless the function asks for
-their values, and other numbers where the function says which of its arguments are static, as those of
-`jit_when_traced` do. Whatever else is a part of the pattern.
+The codes are those of `runtime.signatures`, and "exact" for options and "bits" for floats, which
+compare by value. Arrays, including NumPy's, are operands of the program. So are Python floats,
+unless the function needs their values, and other Python scalars if the function declares which of
+its arguments are static, as those of `jit_when_traced` do. Everything else is part of the pattern.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _SEQUENCES = {tuple: _TUPLE, list: _LIST}
 _NUMPY_SCALARS = frozenset(dtypes.numpy_scalar_types)
 _OPTIONS = frozenset((str, bytes, type(Ellipsis)))
 _KINDS_OF_OPTIONS: Any = (np.dtype, type, enum.Enum)
-_MAX_PARTS = 64  # of a call: longer lists are data, and are not looked through again and again
+_MAX_PARTS = 64  # of a call: longer lists are data, and are not scanned at each call
 
 
 class NoPatternError(Exception):
-    """A call with such an argument is not compared with others."""
+    """An argument has no pattern, so the call cannot be compared with others."""
 
 
 class Reader:
-    """Reads calls of one function.
+    """A reader of the calls of one function.
 
     Attributes:
-      numbers_are_exact: whether values of all numbers are parts of the pattern.
+      numbers_are_exact: whether the values of all Python scalars are part of the pattern.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -59,7 +59,7 @@ class Reader:
         """Returns (operands, patterns, names of keyword arguments) of a call.
 
         Raises:
-          NoPatternError: if it has an argument that is not compared.
+          NoPatternError: if an argument has no pattern.
         """
         leaves: list[Any] = []
         if self.numbers_are_exact or not hasattr(self._function, "static_arguments"):
@@ -74,7 +74,7 @@ class Reader:
         return leaves, tuple(patterns), names
 
     def has_numbers(self, patterns: Sequence[Pattern]) -> bool:
-        """Returns whether patterns take Python numbers of any value."""
+        """Returns whether the patterns accept Python scalars of any value."""
         if self.numbers_are_exact:
             return False
         todo = list(patterns)
@@ -87,7 +87,7 @@ class Reader:
         return False
 
     def _find_statics(self) -> tuple[frozenset[int], frozenset[str]]:
-        """Positions and names of the arguments that the function says are static."""
+        """Returns positions and names of the arguments that the function declares static."""
         function = cast("Any", self._function)
         static: tuple[tuple[int, ...], tuple[str, ...]] = function.static_arguments
         parameters = list(inspect.signature(self._function).parameters)
@@ -133,7 +133,8 @@ class Reader:
             return (_NDARRAY, x.dtype, x.shape, *_other_dtype(x))
         if kind in _NUMPY_SCALARS:
             leaves.append(x)
-            # Native code has room for 8 bytes, and NumPy gives it those of its own dtypes alone.
+            # Native code has room for 8 bytes; NumPy stores elements there for its builtin dtypes
+            # only.
             is_plain = x.nbytes <= 8 and x.dtype.isbuiltin == 1
             return (_SCALAR, kind, *(_other_dtype(x) or (() if is_plain else (x.dtype,))))
         if kind in _OPTIONS or isinstance(x, _KINDS_OF_OPTIONS):
@@ -148,7 +149,7 @@ class Reader:
 
 
 def _other_dtype(x: np.ndarray | np.generic) -> tuple[np.dtype[Any], ...]:
-    """Returns the dtype that operations take an operand of NumPy's in, if that is another one."""
+    """Returns the dtype to which operations convert a NumPy operand, if it differs from its own."""
     if x.dtype.isbuiltin == 0 or (x.dtype.kind in "OSUVMm" and x.dtype.isbuiltin == 1):
         raise NoPatternError
     wanted = get_aval(x).dtype
@@ -156,7 +157,7 @@ def _other_dtype(x: np.ndarray | np.generic) -> tuple[np.dtype[Any], ...]:
 
 
 def without_numbers(pattern: Pattern) -> Pattern:
-    """`pattern` with the values of numbers left out."""
+    """Returns `pattern` without the values of Python scalars."""
     if type(pattern) is not tuple:
         return pattern
     code = pattern[0]
@@ -196,7 +197,7 @@ def leaves_of(
 
 
 def filled(pattern: Pattern, leaves: Iterator[Any]) -> Any:
-    """Returns an argument of this pattern whose operands come next in `leaves`."""
+    """Returns an argument of this pattern, whose operands are the next of `leaves`."""
     if type(pattern) is not tuple or pattern[0] in _OPERANDS:
         return next(leaves)
     code = pattern[0]

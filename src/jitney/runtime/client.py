@@ -1,8 +1,8 @@
-"""Clients: the devices of one platform, of this process and of those that it has joined.
+"""Clients: the devices of one platform, of this process and of those it has joined.
 
-The host's client is made when a device is first requested or an array made. This process then has
-as many devices as the settings say, once for all: `jax_num_cpu_devices`, or else what `XLA_FLAGS` has.
-Devices are numbered process after process.
+The host's client is created when a device is first requested or an array made. The number of this
+process's devices is fixed then: `jax_num_cpu_devices`, or else the number in `XLA_FLAGS`.
+Devices are numbered process by process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FLAG = "--xla_force_host_platform_device_count="
 
 @record(frozen=True)
 class ForeignProgram:
-    """A program in another form than a jaxpr: which form, and its text."""
+    """A program in another form than a jaxpr: the name of the form, and its text."""
 
     form: str
     text: str | bytes
@@ -32,7 +32,7 @@ class ForeignProgram:
 
 @record(frozen=True)
 class CompileOptions:
-    """How a foreign program is to be compiled; no options are known."""
+    """Options for compiling a foreign program; there are none."""
 
 
 class Client:
@@ -40,8 +40,8 @@ class Client:
 
     Attributes:
       platform: "cpu".
-      first: of this process's devices the one with the lowest number.
-      queue: the calls of programs over several devices, which use the threads of all of them.
+      first: the device of this process with the lowest number.
+      queue: the queue of programs over several devices, which use the threads of all of them.
     """
 
     platform: str = ""
@@ -52,13 +52,13 @@ class Client:
     def __init__(
         self, platform: str, process_index: int, device_counts: Sequence[int], threads: int
     ) -> None:
-        """A client of the devices of all processes.
+        """Creates a client of the devices of all processes.
 
         Args:
           platform: "cpu".
           process_index: the number of this process.
-          device_counts: how many devices each process has.
-          threads: those of this process, which are divided among its devices; each has one at least.
+          device_counts: the number of devices of each process.
+          threads: this process's threads, which are split among its devices; each has at least one.
         """
         self.platform = platform
         self._process_index = process_index
@@ -75,11 +75,11 @@ class Client:
         self.queue = self.first.queue if is_single else Queue(ThreadPool(threads))
 
     def devices(self) -> list[Device]:
-        """All devices, those of other processes included."""
+        """Returns all devices, including those of other processes."""
         return list(self._devices)
 
     def local_devices(self, process_index: int | None = None) -> list[Device]:
-        """Returns the devices of a process; of this one by default."""
+        """Returns the devices of a process, by default of this one."""
         number = self._process_index if process_index is None else process_index
         return [d for d in self._devices if d.process_index == number]
 
@@ -100,7 +100,7 @@ class Client:
     host_id = task_id = process_index
 
     def device_from_local_hardware_id(self, local_hardware_id: int) -> Device:
-        """Returns the device of this process with a number among these.
+        """Returns this process's device with the given number among its own devices.
 
         Raises:
           IndexError: if there is none.
@@ -108,7 +108,7 @@ class Client:
         return self.local_devices()[local_hardware_id]
 
     def device(self, id: int) -> Device:  # noqa: A002
-        """Returns the device with a number.
+        """Returns the device with the given id.
 
         Raises:
           ValueError: if there is none.
@@ -119,7 +119,7 @@ class Client:
         raise ValueError(f"{self} has no device with the number {id}")
 
     def compile_ifrt_program(self, program: ForeignProgram, options: CompileOptions) -> NoReturn:
-        """Compiles a program that is not a jaxpr: no form of them is known here.
+        """Rejects a program that is not a jaxpr, as no other form is supported.
 
         Raises:
           JaxRuntimeError: always.
@@ -136,12 +136,12 @@ class Client:
         return f"<Client of platform {self.platform!r}, {self.device_count()} devices>"
 
 
-backends: dict[str, Client] = {}  # clients that there are by now, by platform
+backends: dict[str, Client] = {}  # clients created so far, by platform
 
 
 @cache
 def host_client() -> Client:
-    """Returns the client of the host's CPU, made at the first request.
+    """Returns the client of the host's CPU, created at the first request.
 
     Raises:
       ValueError: if settings contradict each other about its devices.
@@ -156,7 +156,7 @@ def host_client() -> Client:
 
 
 def own_device_count() -> int:
-    """How many devices of this process the settings ask for: the option, else the flag of XLA."""
+    """Returns the number of devices that settings request: the option, else XLA's flag."""
     requested = config.num_cpu_devices.global_value
     words = os.environ.get("XLA_FLAGS")
     if requested > 0 or not words:
@@ -166,7 +166,7 @@ def own_device_count() -> int:
 
 
 def client(backend: str | None = None) -> Client:
-    """Returns the client of platform `backend`; of the default one if None.
+    """Returns the client of platform `backend`, by default of the default platform.
 
     Raises:
       RuntimeError: if there is no such platform.
@@ -179,7 +179,7 @@ def client(backend: str | None = None) -> Client:
 
 
 def default_device() -> Device:
-    """Returns the device of uncommitted arrays: that of `jax_default_device`, or else the first."""
+    """Returns the device of uncommitted arrays: `jax_default_device`, or else the first device."""
     chosen = config.default_device.value
     if isinstance(chosen, Device):
         return chosen
@@ -187,7 +187,7 @@ def default_device() -> Device:
 
 
 def only_default_device() -> Device:
-    """Returns the first device, while none has been chosen: native code need not ask again."""
+    """Returns the first device, and lets native code use it until a default is chosen."""
     device = host_client().first
     use_device(device)
     return device

@@ -1,4 +1,4 @@
-"""From a program in the tensor IR to machine code: that of an equal program, from disk, or compiled."""
+"""From a program in tensor IR to machine code: reused from memory or disk, or else compiled."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from jitney.compiler.hlo import ir
     from jitney.runtime.client import Client
 
-# Functions that are jitted anew in a loop, and functions with equal bodies, are equal programs.
+# Equal programs come from functions that are jitted anew in a loop, and from functions with equal
+# bodies.
 _recent: OrderedDict[str, linking.CompiledProgram] = OrderedDict()
-# As many as kernels whose code is kept (`codegen/program.py`): most programs are in the same modules.
+# As many as kernels whose code is kept (`codegen/program.py`): most programs share a few modules.
 MAX_RECENT = threshold(128, small=4)
-# Of a program that is kept though it may not be in use.
+# Limit for a program that is kept though it may not be in use.
 MAX_CONSTANT_BYTES = threshold(1 << 17, small=64)
 caches.register(
     "compiled programs", "digest of the lowered program", __name__,
@@ -32,8 +33,8 @@ caches.register(
 def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.CompiledProgram:
     """Returns the machine code of `module` for the devices of `backend`.
 
-    All compilation passes through here, by this module's attribute: what wraps it decides what is
-    compiled.
+    All compilation goes through this attribute of the module, so a wrapper put here controls what
+    is compiled.
     """
     # Imported here: importing jitney does not need it, and it takes a millisecond.
     from jitney.compiler.hlo.digest import digest
@@ -49,7 +50,7 @@ def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.Comp
             if program is None:
                 program = _load_or_compile(key, module)
                 _keep(key, program)
-                # If it has failed, the lock stays for the next thread that waits for it.
+                # After a failure the lock stays for the next thread that waits for it.
                 forking.programs.pop(key, None)
                 return program
     _keep(key, program)
@@ -59,10 +60,10 @@ def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.Comp
 
 
 def _keep(key: str, program: linking.CompiledProgram) -> None:
-    """Keeps a program for others that are equal, and drops the one that was used least recently."""
+    """Keeps a program for reuse by equal ones, and drops the least recently used program."""
     if program.links.constant_bytes > MAX_CONSTANT_BYTES:
         return
-    with contextlib.suppress(KeyError):  # another thread may have dropped what this one looks at
+    with contextlib.suppress(KeyError):  # another thread may have dropped the entry
         _recent[key] = program
         _recent.move_to_end(key)
         if len(_recent) > MAX_RECENT:

@@ -1,17 +1,18 @@
-"""A watch over the processes of one machine, which reports it if one dies suddenly.
+"""A watch over the processes of one machine, which reports the first that dies suddenly.
 
-A process that ends by `os._exit`, by a signal, or for want of memory can say nothing any more, and
-`mpiexec` kills the others at once. So one process of each machine starts a watcher, in a session of its
-own, which sleeps until one of them ends, writes which one that was, and ends. Where the launcher leaves
-the others running, which would wait for ever, it ends them after some seconds. A process that ends in
-another way, at the end of the program or with a message, sends it away before (`Watch.dismiss`).
+A process that ends by `os._exit`, by a signal, or for lack of memory cannot report anything, and
+`mpiexec` kills the others at once. So one process of each machine starts a watcher, in a session of
+its own. The watcher sleeps until one of the processes ends, reports which one it was, and exits. If
+the launcher leaves the other processes running, which would wait forever, the watcher ends them
+after some seconds. A process that ends in another way, at the end of the program or with a message,
+dismisses the watcher first (`Watch.dismiss`).
 
-The watcher runs this file alone, without the package: it is there within some milliseconds, and
-`initialize` waits for that. Each process holds one end of a pipe, which the system closes when it dies,
-as it closes the one by which the launcher learns of that. An epoll reports pipes in the order in which
-they were closed, however late it is looked at: the first one is of the process that died by itself.
-(PIDs get free later, and not in that order, but whatever other processes hold.) Where the system has
-none of these there is no watch.
+The watcher runs this file alone, without the package, so it starts within some milliseconds;
+`initialize` waits for that. Each process holds one end of a pipe, which the system closes when the
+process dies, as it closes the pipe by which the launcher notices. An epoll reports pipes in the
+order in which they were closed, however late it is polled, so the first one belongs to the process
+that died by itself. (PIDs are freed later, and not in that order.) Systems without these facilities
+have no watch.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ if TYPE_CHECKING:
 
     from mpi4py import MPI
 
-# What identifies a process on its machine: its PID, and the namespace that has it.
+# A process's identity on its machine: its PID, and the inode of its PID namespace.
 Identity: TypeAlias = tuple[int, int]
 
-_PATIENCE = 5.0  # seconds that launchers, then processes that are asked to end, are given
+_PATIENCE = 5.0  # seconds granted to launchers, then to processes after SIGTERM
 
 
 # --- processes that are watched -------------------------------------------------------------------
 
 
 class Watch:
-    """The watch over the processes of a machine, as one of them knows it.
+    """The watch over the processes of a machine, as seen by one of them.
 
     Args:
-      machine: the processes of the machine; all of them begin a watch together.
-      number: of this process among all.
-      size: how many there are on all machines.
+      machine: the processes of the machine; all of them create the watch together.
+      number: the number of this process among all processes.
+      size: the number of processes on all machines.
     """
 
     def __init__(self, machine: MPI.Intracomm, number: int, size: int) -> None:
@@ -53,7 +54,7 @@ class Watch:
         self._watcher: subprocess.Popen[bytes] | None = None
         identities = machine.allgather((number, _identity()))
         namespaces = {identity[1] for _, identity in identities if identity is not None}
-        if len(namespaces) != 1:  # processes of another one have other PIDs here
+        if len(namespaces) != 1:  # PIDs of another namespace mean nothing here
             return
         with contextlib.ExitStack() as opened:
             ends = _Ends(opened) if machine.rank == 0 else None
@@ -61,7 +62,8 @@ class Watch:
             folder = machine.bcast(None if ends is None else ends.make(pids))
             if folder is not None and number in pids:
                 with contextlib.suppress(OSError):
-                    # (Read from, too: so writing is no error where the watcher is gone.)
+                    # Opened for reading, too, so that writing does not fail once the watcher is
+                    # gone.
                     self._pipe = os.open(os.path.join(folder, str(number)), os.O_RDWR)
                     os.register_at_fork(after_in_child=self._leave)
             machine.Barrier()
@@ -69,7 +71,10 @@ class Watch:
                 self._watcher = ends.watcher(pids, size)
 
     def dismiss(self) -> None:
-        """Sends the watcher away; all processes that end call it, and the first call does it."""
+        """Dismisses the watcher.
+
+        Every process that ends calls this; the first call has the effect.
+        """
         if self._pipe >= 0:
             os.write(self._pipe, b".")
             self._leave()
@@ -81,14 +86,14 @@ class Watch:
             self._watcher = None
 
     def _leave(self) -> None:
-        """Closes the pipe, without a word; a process that is forked is not watched."""
+        """Closes the pipe without dismissing the watcher; forked processes are not watched."""
         pipe, self._pipe = self._pipe, -1
         if pipe >= 0:
             os.close(pipe)
 
 
 def _identity() -> Identity | None:
-    """Returns the identity of this process; None where processes cannot be watched."""
+    """Returns the identity of this process; None if the system cannot watch processes."""
     if not hasattr(os, "pidfd_open") or not hasattr(select, "epoll"):
         return None
     try:
@@ -98,18 +103,18 @@ def _identity() -> Identity | None:
 
 
 class _Ends:
-    """The ends of pipes and the processes that a watcher waits at, made by the process that starts it.
+    """The pipes and process descriptors that a watcher polls, made by the process that starts it.
 
     Args:
-      opened: closes them here when they are the watcher's.
+      opened: closes them in this process once the watcher has them.
     """
 
     def __init__(self, opened: contextlib.ExitStack) -> None:
         self._opened = opened
-        self._ends: dict[int, tuple[int, int]] = {}  # by the numbers of processes: pipe, pidfd
+        self._ends: dict[int, tuple[int, int]] = {}  # process number -> (pipe, pidfd)
 
     def make(self, pids: Mapping[int, int]) -> str | None:
-        """Makes them; returns the folder that has the pipes, or None if the system does not let us."""
+        """Makes the pipes; returns the folder that has them, or None if the system refuses."""
         import shutil
         import tempfile
 
@@ -126,7 +131,7 @@ class _Ends:
         return folder
 
     def watcher(self, pids: Mapping[int, int], size: int) -> subprocess.Popen[bytes] | None:
-        """Starts the watcher of the processes, and waits until it watches; None if it cannot be."""
+        """Starts the watcher and waits until it watches; returns None if it cannot be started."""
         import subprocess
 
         try:
@@ -138,7 +143,7 @@ class _Ends:
                 arguments = [
                     f"{n},{pids[n]},{pipe},{pidfd}" for n, (pipe, pidfd) in self._ends.items()
                 ]
-                # -I, -S: nothing of the user's is imported, and nothing slow.
+                # -I, -S: imports nothing from the user's environment, and nothing slow.
                 command = [sys.executable, "-I", "-S", __file__, str(size), str(epoll.fileno())]
                 started = subprocess.Popen(
                     [*command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -161,12 +166,12 @@ class _Ends:
 
 
 def message(number: int, pid: int, size: int, watched: int) -> str:
-    """Returns the message about a process that has ended without one of its own.
+    """Returns the message about a process that ended without reporting a reason.
 
     Args:
-      number, pid: of the process.
-      size: how many processes there are.
-      watched: how many of them are on this machine. If not all, launchers may have ended this one.
+      number, pid: the number and the PID of the process.
+      size: the number of processes.
+      watched: how many of them are on this machine. If not all, a launcher may have ended this one.
     """
     causes = ["by os._exit", "by a signal such as SIGKILL or SIGSEGV", "for want of memory"]
     if watched < size:
@@ -178,16 +183,16 @@ def message(number: int, pid: int, size: int, watched: int) -> str:
 
 
 class _Watched:
-    """A process, as the watcher knows it."""
+    """A process, as seen by the watcher."""
 
     def __init__(self, text: str) -> None:
         self.number, self.pid, self.pipe, self.pidfd = map(int, text.split(","))
 
     def takes_leave(self) -> bool:
-        """Returns whether it has sent the watcher away."""
+        """Returns whether the process has dismissed the watcher."""
         try:
             return os.read(self.pipe, 1) != b""
-        except BlockingIOError:  # the process has ended; another has its end of the pipe
+        except BlockingIOError:  # the process has ended; another one holds its end of the pipe
             return False
 
 
@@ -202,7 +207,7 @@ def _watch(size: str, epoll: str, *texts: str) -> None:
         return
     text = message(first.number, first.pid, int(size), len(watched))
     with contextlib.suppress(OSError):
-        os.write(2, f"{text}\n".encode())  # one write: nothing that others write comes in between
+        os.write(2, f"{text}\n".encode())  # one write, so that other output cannot interleave
     living = select.poll()
     for x in watched:
         living.register(x.pidfd, select.POLLIN)
@@ -215,7 +220,7 @@ def _watch(size: str, epoll: str, *texts: str) -> None:
 
 
 def _after(seconds: float, left: set[int], living: select.poll) -> set[int]:
-    """Returns which processes, of those that are `left`, live after some time; at once if none does."""
+    """Returns which of the processes `left` are alive after `seconds`; at once if none is."""
     end = time.monotonic() + seconds
     while left and (remaining := end - time.monotonic()) > 0:
         for pidfd, _ in living.poll(1000 * remaining):

@@ -1,7 +1,8 @@
-"""Checks of computed values that users can switch on: `jax_debug_nans`, `jax_debug_infs`.
+"""Checks of computed values that users can enable: `jax_debug_nans`, `jax_debug_infs`.
 
-Results of a compiled program are checked as a whole. If something is found, the caller of the program
-evaluates it once more, one operation after the other, and the check after each says which one it was.
+The results of a compiled program are checked first. If a check fails, the program's caller
+evaluates it again operation by operation, and the check after each operation finds the one that is
+responsible.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from jitney.core import config, source_info
 from jitney.core.primitive import declare_slot
 
-# (*arrays, **params) -> evaluates a loop or branch one operation after the other
+# (*arrays, **params) -> evaluates a loop or branch operation by operation
 BY_STEPS = declare_slot("by_steps")
 
 _logger = logging.getLogger(__name__)
@@ -48,12 +49,12 @@ def _error(value: str, what: object) -> FloatingPointError:
 def raise_where_it_arises(
     error: FloatingPointError, name: object, evaluate: Callable[[], object]
 ) -> NoReturn:
-    """Raises the error of the operation in the program `name` whose result is not allowed.
+    """Raises the error of the operation in program `name` whose result fails the check.
 
     Args:
-      error: that of the program, which is raised if no operation alone has such a result.
-      name: what the program is called, for the log.
-      evaluate: evaluates the program's operations one after the other.
+      error: the program's error, raised if no operation by itself has such a result.
+      name: the name of the program, for the log.
+      evaluate: evaluates the program operation by operation.
     """
     _logger.warning(
         "There is a value that is not allowed in the results of jit(%s). Its operations are evaluated "

@@ -1,7 +1,8 @@
-"""Devices: where arrays lie and programs run.
+"""Devices: where arrays are stored and programs run.
 
-A device is a part of the host's CPU: it has threads of its own, which divide the loops of its programs,
-and a queue, which runs the calls of its programs. Its memory is the host's, which all devices share.
+A device is a share of the host's CPU: it has threads of its own, which share the loops of its
+programs, and a queue that runs calls of its programs. Its memory is the host's, which all devices
+share.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from jitney.runtime.native._native import Queue, ThreadPool
 if TYPE_CHECKING:
     from jitney.compiler.llvm.target import Target
 
-# Kinds of memory, the default one first. On a CPU they are the same memory.
+# Kinds of memory, the default first. On a CPU they are the same memory.
 MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")
 
 
 class Platform(Protocol):
-    """The part of a client that its devices depend on: `jitney.runtime.client` has the class."""
+    """The part of a client that its devices depend on; the class is in `jitney.runtime.client`."""
 
     @property
     def platform(self) -> str: ...
@@ -35,13 +36,13 @@ class Device:
     """A processor with memory of its own.
 
     Attributes:
-      id: number, unique among devices of all kinds.
+      id: its number, unique among devices of all kinds.
       client: the client that owns it.
       device_kind: a description of the hardware.
       process_index: the number of the process that owns it.
-      is_addressable: whether that is this process, so that its memory can be read.
-      pool: its threads; this process's devices have them alone.
-      queue: the calls of its programs, in order; likewise.
+      is_addressable: whether this process owns it, so that its memory can be read.
+      pool: its threads; only devices of this process have them.
+      queue: the calls of its programs, in order; only devices of this process have it.
     """
 
     __slots__ = (
@@ -58,7 +59,10 @@ class Device:
         process_index: int = 0,
         number: int | None = None,
     ) -> None:
-        """Device `number` of its process, with so many threads; None if it is another process's."""
+        """Creates device `number` of its process with `threads` threads.
+
+        `threads` is None if another process owns the device.
+        """
         self.id = id
         self.client = client
         self.device_kind = device_kind
@@ -89,7 +93,7 @@ class Device:
 
     @property
     def local_hardware_id(self) -> int | None:
-        """Its number among the devices of its process; None if that is another process."""
+        """The device's number among those of its process; None if that is another process."""
         return self._number if self.is_addressable else None
 
     @property
@@ -98,24 +102,24 @@ class Device:
 
     @property
     def target(self) -> Target:
-        """What code for it may use: the processor's instructions and registers."""
+        """The instructions and registers that code for the device may use."""
         from jitney.compiler.llvm import target
 
         return target.host()
 
     def addressable_memories(self) -> list[Memory]:
-        """Returns the memories that programs on it can use."""
+        """Returns the memories that programs on the device can use."""
         return list(self._memories)
 
     def default_memory(self) -> Memory:
-        """Returns the memory of values for which no memory kind is given."""
+        """Returns the memory of values without a specified memory kind."""
         return self._memories[0]
 
     def memory(self, kind: str) -> Memory:
         """Returns the memory of a kind: "device", "pinned_host" or "unpinned_host".
 
         Raises:
-          JaxRuntimeError: if it has none of that kind.
+          JaxRuntimeError: if the device has none of that kind.
         """
         for memory in self._memories:
             if memory.kind == kind:
@@ -125,11 +129,11 @@ class Device:
         )
 
     def memory_stats(self) -> None:
-        """Nothing is known of the host's memory use."""
+        """Returns None: the use of the host's memory is not tracked."""
         return
 
     def __getattr__(self, name: str) -> Any:
-        # Asked for what is not there: `pool` and `queue` of other processes' devices.
+        # `pool` and `queue` are missing on other processes' devices.
         if name in ("pool", "queue"):
             raise AttributeError(
                 f"device {self} is one of process {self.process_index}, and this is process "
@@ -154,7 +158,7 @@ class Memory:
     """A kind of memory that a device can use.
 
     Attributes:
-      id: number, unique among memories of all devices.
+      id: its number, unique among memories of all devices.
       kind: "device", "pinned_host" or "unpinned_host".
     """
 
@@ -184,7 +188,7 @@ class Memory:
 
 @cache
 def thread_count() -> int:
-    """Threads that large kernels are divided over: JITNEY_NUM_THREADS, or all usable cores.
+    """Returns how many threads large kernels use: JITNEY_NUM_THREADS, or all usable cores.
 
     Processes of one program that may use the same cores of a machine share them.
     """

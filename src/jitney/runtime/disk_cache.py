@@ -1,19 +1,20 @@
-"""Machine code on disk: a program that any process has compiled, the next one loads.
+"""The persistent compilation cache: machine code on disk, shared by processes.
 
-    <directory>/jitney-<machine>/<program>.program    what it is, constants, links
+    <directory>/jitney-<machine>/<program>.program    the program's description, constants, links
     <directory>/jitney-<machine>/<code>.object        an object file of LLVM's, named by its digest
     <directory>/jitney-pages                          as many bytes as all files have pages
 
-`machine` stands for all that code depends on beside the program: the compiler's source files, LLVM, the
-processor, the number of threads. Files are written elsewhere and then renamed, and their digests are
-checked when they are read; a program's begins with its key, its types and its machine, which must be
-those that are asked for. What is torn, damaged, exchanged or half deleted is compiled again, and what
-others than the user could have written (`private_files`) is not read. Errors of the file system are not
-errors of the program.
+`machine` is a digest of all that code depends on besides the program: the compiler's source files,
+LLVM, the processor, the number of threads. Files are written under temporary names and then
+renamed, and their digests are checked when they are read. A program's file begins with its key, its
+types and its machine, which must match the request. Torn, damaged, exchanged or incomplete entries
+are compiled again, and files that other users could have written (`private_files`) are not read.
+Errors of the file system are not errors of the program.
 
 The directory is that of the option `jax_compilation_cache_dir`, or `jitney` in the user's cache
-directory; `jax_enable_compilation_cache` turns all of it off. The least recently used files go as soon
-as there are more than `jax_compilation_cache_max_size` bytes (a gigabyte, if that is -1).
+directory; `jax_enable_compilation_cache` disables the cache. The least recently used files are
+deleted as soon as there are more than `jax_compilation_cache_max_size` bytes (a gigabyte, if that
+is -1).
 """
 
 from __future__ import annotations
@@ -50,20 +51,20 @@ MAX_BYTES = 1 << 30  # of all files
 MAX_FILE_BYTES = 1 << 27  # of one; constants have at most an eighth of it
 
 _DIGEST = 20  # bytes of a checksum
-_PAGE = 4096  # bytes; what a file takes is counted in pages
+_PAGE = 4096  # bytes; sizes of files are counted in pages
 _PAGES = "jitney-pages"
 _codes: weakref.WeakValueDictionary[str, engine.Code] = weakref.WeakValueDictionary()
 
 
 class _StaleError(Exception):
-    """A file is not what it says it is, or another that it needs is gone."""
+    """A file does not hold what its name says, or another file that it needs is gone."""
 
 
 # --- places ---------------------------------------------------------------------------------------
 
 
 def directory() -> str | None:
-    """Returns where files are kept for this machine; None if they are not."""
+    """Returns the folder of this machine's files; None if the cache is disabled or unusable."""
     if not config.enable_compilation_cache.value or not _loader.can_load_code():
         return None
     chosen = config.compilation_cache_dir.value
@@ -83,7 +84,7 @@ def _opened(place: str) -> Generator[Folder, None, None]:
 
 
 def has_entries() -> bool:
-    """Returns whether there is anything to be found."""
+    """Returns whether the cache has any entries."""
     place = directory()
     if place is None:
         return False
@@ -98,7 +99,7 @@ _machine_name: str | None = None
 
 
 def _machine() -> str:
-    """Returns a digest of what machine code depends on beside the program."""
+    """Returns a digest of all that machine code depends on besides the program."""
     global _machine_name
     if _machine_name is None:
         h = blake2b(digest_size=8)
@@ -126,7 +127,7 @@ def _parts_of_machine() -> Iterator[object]:
 
 
 def _stamps(folder: str) -> Iterator[object]:
-    """Names, sizes and times of the source files in a folder and those within it."""
+    """Yields name, size and time of the source files in a folder and its subfolders."""
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda e: e.name):
             if entry.is_dir():
@@ -143,7 +144,7 @@ def _stamp(path: str) -> object:
 
 
 def _llvm_files() -> list[str]:
-    """LLVM's library, found without loading anything."""
+    """Returns the paths of LLVM's library, found without loading anything."""
     from importlib.util import find_spec
 
     spec = find_spec("llvmlite")
@@ -156,7 +157,7 @@ def _llvm_files() -> list[str]:
 
 
 def find(place: str, key: str, module: ir.Module) -> CompiledProgram | None:
-    """Returns the program of `module`, known by `key`, if it was kept in `place` and is undamaged."""
+    """Returns the program of `module` stored in `place` under `key`; None if missing or damaged."""
     start = time.perf_counter()
     try:
         with _opened(place) as folder:
@@ -172,7 +173,7 @@ def find(place: str, key: str, module: ir.Module) -> CompiledProgram | None:
 
 
 def from_files(files: dict[str, bytes], key: str, module: ir.Module) -> CompiledProgram | None:
-    """Returns the program of `module` whose files `as_files` gave; None if they are another machine's.
+    """Returns the program of `module` from files made by `as_files`; None if for another machine.
 
     The linker has to be ready (`lazy_compiler`).
     """
@@ -198,7 +199,7 @@ class _Files:
 
 
 def _heading(key: str, module: ir.Module) -> bytes:
-    """Returns what a program's file begins with: what the program is, and for which machine."""
+    """Returns the beginning of a program's file, which identifies the program and the machine."""
     types = [
         " ".join([f"{dtypes.long_name(t.dtype)}{t.shape}" for t in each]) for each in _types(module)
     ]
@@ -206,13 +207,13 @@ def _heading(key: str, module: ir.Module) -> bytes:
 
 
 def _types(module: ir.Module) -> tuple[list[ir.TensorType], list[ir.TensorType]]:
-    """Types of what a program takes and returns."""
+    """Returns the types of a program's operands and of its results."""
     region = module.region
     return [x.tensor_type for x in region.parameters], [x.tensor_type for x in region.results]
 
 
 def _checked(data: bytes, heading: bytes) -> memoryview:
-    """Returns what follows in a file after its checksum and `heading`."""
+    """Returns the part of a file that follows its checksum and `heading`."""
     body = memoryview(data)[_DIGEST:]
     if blake2b(body, digest_size=_DIGEST).digest() != data[:_DIGEST]:
         raise _StaleError("a program is damaged")
@@ -239,7 +240,7 @@ def _program(folder: Folder | _Files, data: memoryview, module: ir.Module) -> Co
         functions = _called(folder, head["code"], calls)
         own = _object(folder, head["code"])
     except _StaleError:
-        # There may be others: they are all written again with the program.
+        # There may be other files; all of them are written again with the program.
         for name in {head["code"], *[code for _, code, _ in head["kernels"]], *_all_called(calls)}:
             with contextlib.suppress(_StaleError, FileNotFoundError):
                 _object(folder, name)
@@ -274,12 +275,15 @@ def _program(folder: Folder | _Files, data: memoryview, module: ir.Module) -> Co
     )
 
 
-# Of an object file that calls functions of others, their names, and the object files that they are in.
+# For an object file that calls functions of others: the functions' names and their object files.
 _Calls: TypeAlias = dict[str, list[tuple[str, str]]]
 
 
 class _Anything(dict[str, int]):
-    """Addresses for an object of which only the kernels are called: its entry's may be anything."""
+    """The symbol addresses for an object of which only kernels are called.
+
+    The entry function's symbols get an arbitrary address.
+    """
 
     def get(self, key: str, default: Any = None) -> Any:
         if key in self:
@@ -291,7 +295,7 @@ class _Anything(dict[str, int]):
 
 
 def _code(folder: Folder | _Files, name: str, calls: _Calls) -> engine.Code:
-    """Returns the object file called `name`, which all programs share that call its functions."""
+    """Returns the object file called `name`, which all programs that call its functions share."""
     with forking.disk:
         code = _codes.get(name)
         if code is None:
@@ -302,7 +306,7 @@ def _code(folder: Folder | _Files, name: str, calls: _Calls) -> engine.Code:
 
 
 def _called(folder: Folder | _Files, name: str, calls: _Calls) -> dict[str, engine.Code]:
-    """The code of functions that the object file called `name` calls, by the functions' names."""
+    """Returns the code of the functions that object file `name` calls, by the functions' names."""
     return {symbol: _code(folder, other, calls) for symbol, other in calls.get(name, ())}
 
 
@@ -313,7 +317,7 @@ def _all_called(calls: _Calls) -> set[str]:
 def _object(folder: Folder | _Files, name: str) -> bytes:
     data = folder.read(f"{name}.object", MAX_FILE_BYTES)
     if _name_of(data) != name:
-        folder.remove(f"{name}.object")  # for it to be written again
+        folder.remove(f"{name}.object")  # so that it is written again
         raise _StaleError("an object file is damaged")
     return data
 
@@ -326,7 +330,7 @@ def _name_of(data: bytes) -> str:
 
 
 def is_kept(place: str, key: str) -> bool:
-    """Returns whether a program known by `key` is in `place`; it may be damaged."""
+    """Returns whether `place` has a program stored under `key`; it may be damaged."""
     try:
         with _opened(place) as folder:
             return folder.has(f"{key}.program")
@@ -335,7 +339,7 @@ def is_kept(place: str, key: str) -> bool:
 
 
 def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> None:
-    """Keeps the program of `module` in `place` for other processes, if its code can be kept."""
+    """Stores the program of `module` in `place` for other processes, if its code can be stored."""
     files = as_files(key, module, program)
     if files is None or max(map(len, files.values())) > MAX_FILE_BYTES:
         return
@@ -346,7 +350,7 @@ def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> 
         make_private(place)
         with _opened(place) as folder:
             new = {name: data for name, data in files.items() if not folder.has(name)}
-            new[f"{key}.program"] = contents  # last: a reader that finds it finds what it needs
+            new[f"{key}.program"] = contents  # last: what it refers to exists by then
             is_full = _note(root, [len(data) for data in new.values()])
             for name, data in new.items():
                 folder.write(name, data)
@@ -357,7 +361,7 @@ def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> 
 
 
 def as_files(key: str, module: ir.Module, program: CompiledProgram) -> dict[str, bytes] | None:
-    """Returns the files of the program of `module`, by their names; None if its code cannot be kept."""
+    """Returns the files of the program of `module`, by name; None if its code cannot be stored."""
     if program.links.callbacks:
         return None
     objects: dict[engine.Code, bytes] = {}
@@ -371,7 +375,7 @@ def as_files(key: str, module: ir.Module, program: CompiledProgram) -> dict[str,
 
 
 def _all_codes(program: CompiledProgram) -> list[engine.Code]:
-    """Returns the code of a program, and all that it calls."""
+    """Returns the code of a program and of all functions that it calls."""
     codes: dict[engine.Code, None] = {}
     stack = [program.code, *[code for code, _ in program.links.kernels.values()]]
     while stack:
@@ -383,7 +387,7 @@ def _all_codes(program: CompiledProgram) -> list[engine.Code]:
 
 
 def _contents(heading: bytes, program: CompiledProgram, names: Mapping[engine.Code, str]) -> bytes:
-    """Returns a program's file; `names` has those of the object files."""
+    """Returns the contents of a program's file; `names` has the names of the object files."""
     links = program.links
     head = {
         "code": names[program.code],
@@ -426,7 +430,7 @@ def _parsed(texts: Sequence[str]) -> tuple[ir.TensorType, ...]:
 
 
 def _report(error: Exception) -> None:
-    """Raises `error` if the program asks for that."""
+    """Raises `error` if the user has requested that (`jax_raise_persistent_cache_errors`)."""
     if config.raise_persistent_cache_errors.value:
         raise error
 
@@ -435,30 +439,30 @@ def _report(error: Exception) -> None:
 
 
 def most_bytes() -> int:
-    """Returns how many bytes all files may take."""
+    """Returns the limit for the total size of all files, in bytes."""
     most = config.compilation_cache_max_size.value
     return MAX_BYTES if most < 0 else most
 
 
 def _note(root: str, sizes: list[int]) -> bool:
-    """Notes files that are about to be written; whether there may be too many now.
+    """Records the sizes of files about to be written; returns whether there may now be too many.
 
-    Processes that write at once lengthen one file, each by as many bytes as it writes pages, so
-    that the folder need not be searched.
+    Processes that write at the same time extend one file, each by as many bytes as it writes pages,
+    so that the folder need not be scanned.
     """
     pages = sum([-(-size // _PAGE) for size in sizes])
     with Folder(root) as folder:
         total = folder.extend(_PAGES, pages)
-    # Where there was no note before there may be any number of files.
+    # If there was no record before, there may be any number of files.
     return total == pages or total * _PAGE > most_bytes()
 
 
 def tidy(root: str, spare: int = 0) -> None:
-    """Deletes the files in `root` used least recently, if they are too many.
+    """Deletes the least recently used files in `root` until they are within the limit.
 
     Args:
       root: the folder of all machines' folders.
-      spare: bytes that are to be free then, so that not every further file needs another look.
+      spare: bytes to free beyond that, so that not every further file needs another scan.
     """
     files = [file for place in _places(root) for file in _files(place)]
     total = sum([size for _, size, _ in files])
@@ -475,7 +479,7 @@ def tidy(root: str, spare: int = 0) -> None:
 
 
 def _files(place: str) -> list[tuple[float, int, str]]:
-    """When each file in a folder was used last, the bytes that it takes on disk, and its path."""
+    """Returns the time of last use, the bytes on disk and the path of each file in a folder."""
     files: list[tuple[float, int, str]] = []
     with os.scandir(place) as entries:
         for entry in entries:
@@ -502,11 +506,11 @@ class Generation:
     """The files for one machine: a processor, a version of the compiler, a number of threads.
 
     Attributes:
-      name: of the folder.
-      programs: how many there are.
-      nbytes: that all files take on disk.
-      last_used: when one was written or read last, in seconds since 1970.
-      is_current: whether this process uses it.
+      name: the name of the folder.
+      programs: the number of programs.
+      nbytes: the size of all files on disk.
+      last_used: when a file was last written or read, in seconds since 1970.
+      is_current: whether this process uses them.
     """
 
     name: str
@@ -517,7 +521,7 @@ class Generation:
 
 
 def generations() -> list[Generation]:
-    """All that is kept in the chosen directory, the most recently used first."""
+    """Returns the contents of the chosen directory, the most recently used generation first."""
     place = directory()
     if place is None or not os.path.isdir(os.path.dirname(place)):
         return []
@@ -537,7 +541,7 @@ def generations() -> list[Generation]:
 
 
 def clear(*, others: bool = False) -> int:
-    """Deletes all files, or those for other machines alone; returns how many bytes that frees."""
+    """Deletes all files, or only those for other machines; returns the number of bytes freed."""
     place = directory()
     if place is None:
         return 0
@@ -553,7 +557,7 @@ def clear(*, others: bool = False) -> int:
 
 
 def obstacle() -> str | None:
-    """Why programs are not kept, or not found; None if nothing is in the way."""
+    """Returns why programs are not stored, or not found; None if there is no obstacle."""
     if not config.enable_compilation_cache.value:
         return "the option jax_enable_compilation_cache is off"
     place = directory()
@@ -563,7 +567,7 @@ def obstacle() -> str | None:
         with _opened(place):
             pass
     except FileNotFoundError:
-        pass  # it is made for the first program
+        pass  # it is created with the first program
     except OSError as error:
         return f"{error.filename}: {error.strerror}"
     above = os.path.dirname(place)

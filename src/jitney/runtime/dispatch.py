@@ -1,4 +1,4 @@
-"""From traced programs to results: finds or makes the executable of a program and runs it."""
+"""Dispatch of traced programs: finds or makes the executable of a program and runs it."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
 
-# Traced program -> its executable for some assignment, for as long as the program is in use. That one
-# knows those for others.
+# Traced program -> its executable for one assignment, as long as the program is in use. That
+# executable knows those for other assignments.
 _executables: weakref.WeakKeyDictionary[ClosedJaxpr, Executable] = weakref.WeakKeyDictionary()
 caches.register(
     "executables", "the traced program; devices, shardings, donation", __name__,
     entries=_executables.__len__, clear=_executables.clear,
 )  # fmt: skip
-# Native code compares the settings' epoch before it looks at a signature.
+# Native code compares the settings' epoch before it compares signatures.
 caches.register(
     "signatures of jitted functions", "types of the arguments", "jitney.runtime.native",
     entries=lambda: 0, clear=config.renew_epochs,
@@ -48,9 +48,9 @@ caches.register(
 
 
 def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Executable:
-    """The executable of `closed` for `assignment`; the program is compiled at the first request.
+    """Returns the executable of `closed` for `assignment`, compiled at the first request.
 
-    A program with operations over a mesh is for the devices of that.
+    If the program has operations over a mesh, the executable is for the devices of that mesh.
     """
     assignment = placements.on_its_mesh(closed, assignment)
     if assignment.spans_processes:
@@ -64,7 +64,7 @@ def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Exe
         compile_log.starts(name, ", ".join([aval.str_short() for aval in closed.in_avals]))
         with compile_log.step("compilation", name):
             executable = lowered.compile()
-        if placements.calls_on_parts(closed.jaxpr):  # of no use for another assignment
+        if placements.calls_on_parts(closed.jaxpr):  # cannot be used for another assignment
             executable = executable.assigned(assignment, closed)
             executable.calls_on_parts = True
         _executables[closed] = executable
@@ -83,14 +83,15 @@ def run(
     keep_unused: bool = True,
     name: str = "main",
 ) -> list[ArrayImpl]:
-    """Results of `closed` on flat operands.
+    """Returns the results of `closed` on flat operands.
 
     Args:
       closed: the program.
       leaves: its operands.
-      assignment: where it runs, and what is donated; by default where the operands are, and nothing.
-      keep_unused: whether operands that no result depends on must be there, too.
-      name: what the program is called.
+      assignment: its devices, shardings and donation; by default those of the operands, and no
+        donation.
+      keep_unused: whether operands that no result depends on must not be deleted, either.
+      name: the name of the program.
     """
     if config.no_execution.value:
         raise RuntimeError(f"jit({name}) was to be executed, but no_execution is set")
@@ -123,7 +124,7 @@ def _zeros(aval: AbstractValue) -> np.ndarray:
 def lower(
     closed: ClosedJaxpr, name: str = "main", builder: Callable[[], Builder] | None = None
 ) -> Lowering:
-    """`closed` in the tensor IR, built by `builder`, if there is one."""
+    """Returns `closed` lowered to tensor IR, built by `builder`, if there is one."""
     slow_programs.warn_of(closed, name)
     if processes.joined.world is not None:
         executables.refuse_windows(closed, name)
@@ -133,10 +134,10 @@ def lower(
 
 
 class PjitFunction(FastFunction):
-    """A jitted function. The name is the one that libraries look for in JAX.
+    """A jitted function; the name is the one that libraries look for in JAX.
 
-    Calls with a signature seen before are native; others go through `call_slowly`, which records
-    their signature where it can.
+    Calls with a signature seen before are handled natively; others go through `call_slowly`, which
+    records their signature if it can.
     """
 
     def __init__(self, call: Any, fun: Callable[..., Any]) -> None:
@@ -147,13 +148,13 @@ class PjitFunction(FastFunction):
             if hasattr(fun, name):
                 setattr(self, name, getattr(fun, name))
         for name, value in getattr(fun, "__dict__", {}).items():
-            if not hasattr(self, name):  # what users have noted on their function
+            if not hasattr(self, name):  # attributes that users have set on their function
                 setattr(self, name, value)
         self.__wrapped__ = fun
 
     @api_boundary
     def call_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Returns the call by way of Python."""
+        """Returns the result of a call made by Python code."""
         return self.call.call(args, kwargs, self._remember)
 
     def _remember(
@@ -163,7 +164,7 @@ class PjitFunction(FastFunction):
         out_tree: PyTreeDef,
         assignment: Assignment,
     ) -> None:
-        """Enters the signature of a call that has been made."""
+        """Records the signature of a call, so that native code handles the next one."""
         executable = _executables.get(closed)
         if executable is None or not executable.has_only_arrays:
             return
@@ -187,7 +188,7 @@ class PjitFunction(FastFunction):
     def __repr__(self) -> str:
         try:
             return f"<PjitFunction of {self.__wrapped__!r}>"
-        except Exception:  # the function's own text may fail
+        except Exception:  # the repr of a user's function may fail
             return "<PjitFunction>"
 
 

@@ -1,8 +1,9 @@
-"""Which operands a call uses up: those that the user gives away, and that a result can lie in.
+"""Donation: which operands' buffers a call uses up.
 
-Whether a result then does lie in an operand's memory is seen for each call: if its program is done with
-the operand when it writes the result (`compiler/plan/aliasing.py`), and nothing else refers to that
-memory, such as a view as a NumPy array.
+They are those that the user donates and that a result fits into. Whether a result then does alias
+an operand is decided per call: the program must be done with the operand when it writes the result
+(`compiler/plan/aliasing.py`), and nothing else may refer to that memory, such as a view as a NumPy
+array.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def place_of_call(name: str) -> tuple[str, CodeType, int] | None:
-    """Returns what arrays that are given to a function keep: its name, and where the user calls it."""
+    """Returns the function `name` and the place of the user's call, which donated arrays record."""
     frame = inspect.currentframe()
     while frame is not None and source_info.is_internal(frame.f_code):
         frame = frame.f_back
@@ -32,15 +33,16 @@ def place_of_call(name: str) -> tuple[str, CodeType, int] | None:
 def used_up(
     closed: ClosedJaxpr, donated: Sequence[bool], keep_unused: bool
 ) -> tuple[tuple[bool, ...], list[str]]:
-    """For each operand, whether its buffer is used up: donated, and of a result's size.
+    """Returns for each operand whether its buffer is used up: donated, and of a result's size.
 
     Args:
       closed: the program.
-      donated: for each operand, whether the user gives it away.
-      keep_unused: whether operands that no result depends on are there, too.
+      donated: whether the user donates each operand.
+      keep_unused: whether operands that no result depends on are kept, too.
 
-    Returns: the flags, and the types of donated operands that are of no result's size. Those that are
-      not used at all are left alone silently.
+    Returns: the flags, and the types of donated operands that match no result's size. Operands that
+    are
+      not used at all are ignored silently.
     """
     is_usable = [
         is_donated and (is_live or keep_unused)
@@ -48,7 +50,7 @@ def used_up(
     ]
     in_avals, out_avals = closed.in_avals, [*closed.out_avals]
     flags = [False] * len(in_avals)
-    for kind_of in (_kind, _n_bytes):  # results of the very type come first
+    for kind_of in (_kind, _n_bytes):  # results of the same type come first
         free = [kind_of(aval) for aval in out_avals]
         for i, aval in enumerate(in_avals):
             if is_usable[i] and not flags[i] and kind_of(aval) in free:
@@ -68,12 +70,12 @@ def aliases(
     outputs: Sequence[Hashable],
     used_up: Sequence[bool],
 ) -> tuple[int, ...]:
-    """Return, for each output, the input in whose memory it is to lie; -1 where it has its own.
+    """Returns for each output the input whose memory it uses; -1 if it has memory of its own.
 
     Args:
-      alias: in the memory of which inputs an output may lie.
-      inputs, outputs: their dtypes and shapes in memory, which must be the same.
-      used_up: for each input, whether its buffer is given up; empty if none is.
+      alias: which inputs' memory an output may use.
+      inputs, outputs: their dtypes and shapes in memory, which must be equal.
+      used_up: whether each input's buffer is donated; empty if none is.
     """
     free: dict[Hashable, list[int]] = {}
     for i, is_used_up in enumerate(used_up):

@@ -1,12 +1,12 @@
-"""The evaluating trace: what happens to operations outside of any transformation.
+"""Eager mode: the trace that evaluates operations outside of any transformation.
 
-A primitive's type rule is consulted first (memoised; it raises the user's errors), then its reference
-implementation runs at once. Primitives without one, such as calls of programs, and operations on
-arrays of more axes than NumPy's have, are compiled as a program of one equation. Features that look at
-operations are in `runtime/interceptors.py`.
+The type rule of a primitive is consulted first (memoised; it raises the user's errors), then its
+reference implementation runs at once. Primitives without one, such as calls of programs, and
+operations on arrays with more axes than NumPy supports, are compiled as a program of one equation.
+Features that observe operations are in `runtime/interceptors.py`.
 """
 
-# The data of arrays (`_data`, `_value`) is private to the package.
+# `ArrayImpl._data` and `_value` are private to the package.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SCALARS = (bool, int, float, complex, np.generic)
 
 
 class EvalTrace(Trace):
-    """Computes operations as they come."""
+    """The trace that computes each operation at once."""
 
     __slots__ = ()
 
@@ -64,7 +64,7 @@ class EvalTrace(Trace):
 
         Args:
           primitive, args, params: the operation.
-          own: whether by its own rule, not by what `def_impl` has put there.
+          own: whether to use the primitive's built-in rule even if `def_impl` has replaced it.
         """
         if not lazy_compiler.started:
             lazy_compiler.start()
@@ -90,10 +90,10 @@ class EvalTrace(Trace):
                 avals.append(aval)
                 if not is_scalar:
                     lent.append(value)
-        # As `Primitive.typed` does, without a call: this is the way of every operation.
+        # As `Primitive.typed` does, inlined: this is the hot path, run once per operation.
         try:
             typed = primitive.abstract_memo.get((*map(id, avals), *params.items()))
-        except TypeError:  # parameters without a hash
+        except TypeError:  # unhashable parameters
             typed = None
         (out, _), _, evaluator = typed or primitive.typed(tuple(avals), params)
         rule = primitive.eager_rule
@@ -102,7 +102,7 @@ class EvalTrace(Trace):
         if evaluator is not None:
             return evaluator.evaluate(primitive, avals, args, params, out)
         outer = _errors.get()
-        try:  # from before the change: an interrupt may come between a call and what notes its result
+        try:  # `try` begins before the change: an interrupt may come before its result is stored
             _errors.set(_quiet)
             results = rule(*values, **params)
         finally:
@@ -120,7 +120,7 @@ class EvalTrace(Trace):
     def _process_placed(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool
     ) -> Any:
-        """Computes an operation on arrays some of which are committed, as are then the results."""
+        """Computes an operation with committed operands; its results are committed, too."""
         if primitive.eager_rule is None and (primitive.user_impl is None or own):
             avals = tuple([get_aval(x) for x in args])
             return _run_as_program(
@@ -128,7 +128,7 @@ class EvalTrace(Trace):
             )
         assignment = assign(args, describe=lambda i: f"argument {i} of {primitive}")
         avals = tuple([get_aval(x) for x in args])
-        if assignment.spans_processes:  # this process has a block of what lies there
+        if assignment.spans_processes:  # this process holds only its block of such arrays
             return _run_as_program(
                 primitive, avals, args, params, primitive.result_type(avals, params)[0]
             )
@@ -170,16 +170,19 @@ def _arrays_of(
     avals: Sequence[ShapedArray],
     lent: Sequence[np.ndarray],
 ) -> list[ArrayImpl]:
-    """Make arrays of an operation's results, which may lie in memory that was `lent`."""
+    """Makes arrays of an operation's results, which may share memory that was `lent`."""
     arrays: list[ArrayImpl] = []
-    # A loop, where comprehensions would be calls: operations with several results come here.
+    # A loop, since a comprehension is a function call: this is a hot path.
     for value, aval in zip(results, avals, strict=True):
         arrays.append(array_from_numpy(unshared(value, lent) if lent else value, aval))
     return arrays
 
 
 class _DeepArrays:
-    """Operations on arrays of more axes than NumPy's can have are compiled (see `runtime.array`)."""
+    """An evaluator that compiles operations on arrays with more axes than NumPy supports.
+
+    See `runtime.array`.
+    """
 
     def concerns(self, avals: Sequence[AbstractValue]) -> bool:
         """See `Evaluator`."""
@@ -198,7 +201,7 @@ class _DeepArrays:
 
 
 def _run_on_refs(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Returns an operation that has references among its operands: one that holds programs."""
+    """Evaluates an operation with mutable references among its operands; it contains programs."""
     avals = tuple([get_aval(_checked(x)) for x in args])
     out, _ = primitive.result_type(avals, params)
     outs = _on_refs(_program_of(primitive, avals, params, out), args, dispatch.run)
@@ -209,7 +212,7 @@ _on_refs: Callable[..., Any]
 
 
 def _run_lowered(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """An operation among whose operands are values that stand for others: one that holds programs."""
+    """Evaluates an operation with operands of high types; it contains programs."""
     avals = tuple([with_state(get_aval(_checked(x)), x) for x in args])
     out, _ = primitive.result_type(avals, params)
     outs = _lowered(_program_of(primitive, avals, params, out), args, dispatch.run)
@@ -220,14 +223,14 @@ _lowered: Callable[..., Any]
 
 
 def evaluator_for(x: Value) -> Callable[..., Any] | None:
-    """Return what evaluates operations on `x`, if it is a reference or of a high type."""
+    """Returns the evaluator for operations on `x`, if it is a reference or of a high type."""
     if is_ref(x):
         return _run_on_refs
     return _run_lowered if is_high_value(x) else None
 
 
 def _leaves_sums(avals: Sequence[AbstractValue]) -> bool:
-    """Returns whether some of these types are unreduced."""
+    """Returns whether any of these types is unreduced."""
     places = [explicit.sharding_of(aval) for aval in avals]
     return any([place is not None and terms.names_of_terms(place) for place in places])
 
@@ -236,27 +239,28 @@ _with_terms: Callable[..., list[Any] | None]
 
 
 def use_terms(evaluate: Callable[..., list[Any] | None]) -> None:
-    """Has programs that leave sums for later run by `evaluate`: `api.unreduced`'s."""
+    """Registers the evaluator of programs with unreduced values, from `api.unreduced`."""
     global _with_terms
     _with_terms = evaluate
 
 
 def use_lowering(evaluate: Callable[..., Any]) -> None:
-    """Has programs on values that stand for others run by `evaluate`: `transforms.lojax`'s."""
+    """Registers the evaluator of programs on values of high types, from `transforms.lojax`."""
     global _lowered
     _lowered = evaluate
 
 
 def use_refs(evaluate: Callable[..., Any]) -> None:
-    """Has programs on mutable references run by `evaluate`: `primitives.refs.evaluate`'s."""
+    """Registers the evaluator of programs on mutable references, `primitives.refs.evaluate`."""
     global _on_refs
     _on_refs = evaluate
 
 
 def unshared(result: np.ndarray, lent: Sequence[np.ndarray]) -> Any:
-    """`result`, or a copy of it where it may lie in the memory of arrays `lent` by the caller.
+    """Returns `result`, or a copy if it may share memory with arrays `lent` by the caller.
 
-    They may be written to later, and must not become read-only, as the data of our arrays are.
+    The caller may write to these arrays later, and they must not become read-only, as the data of
+    jitney's arrays are.
     """
     for x in lent:
         if result is x or np.may_share_memory(result, x):  # (empty ones share none)
@@ -274,7 +278,7 @@ def host_operand(x: Value | np.generic) -> tuple[np.ndarray, ShapedArray]:
     """Returns the data and type of an operand that is not a runtime array.
 
     Raises:
-      UnexpectedTracerError: if `x` is a tracer, whose trace must have ended.
+      UnexpectedTracerError: if `x` is a tracer, as its trace must have ended.
       TypeError: if `x` is not a valid operand.
       OverflowError: if `x` is a Python integer that its dtype cannot hold.
     """
@@ -294,7 +298,7 @@ def host_operand(x: Value | np.generic) -> tuple[np.ndarray, ShapedArray]:
 
 
 def owned(x: Value | np.generic) -> ArrayImpl:
-    """An operand that is not a runtime array, as one whose data no other object can write to."""
+    """Returns an operand as a runtime array whose memory no other object can write to."""
     value, aval = host_operand(x)
     if isinstance(x, _ndarray):
         value = unshared(value, [x])
@@ -339,7 +343,7 @@ def _raise_where_it_arises(
     args: Sequence[Any],
     params: dict[str, Any],
 ) -> None:
-    """Raises `error` from the operation within `primitive`, of `name`, whose result is not finite."""
+    """Raises the error of the operation within `primitive`, called `name`, whose result is bad."""
     if primitive.called is not None:
         called: ClosedJaxpr = params[primitive.called]
         debug_checks.raise_where_it_arises(
@@ -351,7 +355,7 @@ def _raise_where_it_arises(
 
 
 def run_compiled(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Results of `primitive` on arrays by way of its lowering."""
+    """Returns the results of `primitive` on arrays, computed by compiled code."""
     avals = tuple([get_aval(_checked(x)) for x in args])
     out, _ = primitive.result_type(avals, params)
     return _run_as_program(primitive, avals, args, params, out)
@@ -360,9 +364,9 @@ def run_compiled(primitive: Primitive, args: Sequence[Any], params: dict[str, An
 def _program_of(
     primitive: Primitive, avals: tuple[AbstractValue, ...], params: dict[str, Any], out: Any
 ) -> ClosedJaxpr:
-    """Returns a program of one equation; the same one for what hashes alike."""
+    """Returns a program of one equation; equal operations share one program."""
     if primitive.is_transparent and primitive.called is not None:
-        # Rules of derivatives among the parameters are made anew at each call.
+        # Derivative rules among the parameters are new objects at each call.
         called = params[primitive.called]
         if type(called) is Jaxpr and tuple(called.in_avals) == avals:
             return called
@@ -386,7 +390,7 @@ def _program_of(
 
 
 _programs: dict[Any, ClosedJaxpr] = {}
-_PROGRAMS_LIMIT = threshold(1024, small=8)  # programs of one equation kept
+_PROGRAMS_LIMIT = threshold(1024, small=8)  # number of one-equation programs kept
 
 install_eval_trace(EvalTrace())
 many_axes.installs(functools.partial(evaluators.install, _DeepArrays()))

@@ -1,7 +1,7 @@
-"""NumPy's elementwise functions on large arrays, divided among the runtime's threads.
+"""NumPy's elementwise functions on large arrays, shared among the runtime's threads.
 
-NumPy uses one thread, which leaves most of the machine, and of the bandwidth of its memory, idle. It
-gives up Python's lock while it computes, so its functions can be called on parts of arrays at once.
+NumPy uses one thread, which leaves most cores and most of the memory bandwidth idle. It releases
+the GIL while it computes, so its functions can run on pieces of arrays in parallel.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from jitney.core.thresholds import threshold
 from jitney.runtime import host_path
 from jitney.runtime.native import _native
 
-# Elements of a part: a thread that is ahead then takes parts of others'.
+# Elements per task: small enough that a thread that is ahead can take over tasks of others.
 _MAX = threshold(1 << 20, small=64)
 
 
 def apply_ufunc(ufunc: np.ufunc, xs: tuple[np.ndarray, ...]) -> np.ndarray | None:
-    """ufunc(*xs), computed in parts; None if NumPy has to do it.
+    """Returns ufunc(*xs), computed in parallel; None if NumPy has to compute it.
 
-    Operands are contiguous arrays of one shape, or repeat one element.
+    It accepts operands that are contiguous arrays of one shape or repeat one element.
     """
     if ufunc.nout != 1 or ufunc.nin != len(xs):
         return None

@@ -1,6 +1,6 @@
-"""Executables: compiled programs with what it takes to call them on arrays, on certain devices."""
+"""Executables: compiled programs for certain devices, with all that calls on arrays need."""
 
-# The data of arrays (`_data`, `_value`) is private to the package.
+# `ArrayImpl._data` and `_value` are private to the package.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class MemoryAnalysis:
-    """Sizes in bytes of what one call of a program uses."""
+    """The sizes in bytes of the memory that one call of a program uses."""
 
     argument_size_in_bytes: int
     output_size_in_bytes: int
@@ -45,7 +45,7 @@ class MemoryAnalysis:
     alias_size_in_bytes: int
     generated_code_size_in_bytes: int
 
-    # The device is the host, which is counted once.
+    # The device is the host, whose memory is counted once.
     host_argument_size_in_bytes = 0
     host_output_size_in_bytes = 0
     host_temp_size_in_bytes = 0
@@ -54,7 +54,11 @@ class MemoryAnalysis:
 
     @property
     def peak_memory_in_bytes(self) -> int:
-        """Memory that is in use at once, at most."""
+        """An upper bound of the memory in use at one time.
+
+        It is the size of arguments, results and temporaries, less that of results in donated
+        arguments.
+        """
         sizes = self.argument_size_in_bytes + self.output_size_in_bytes + self.temp_size_in_bytes
         return sizes - self.alias_size_in_bytes
 
@@ -62,8 +66,8 @@ class MemoryAnalysis:
 class Executable:
     """A compiled program that takes and returns flat sequences of arrays, for one assignment.
 
-    `places` says where its results are put; None if all operands are uncommitted.
-    Executables of one program, for several assignments, share its machine code.
+    `places` has the shardings of its results; None if all operands are uncommitted.
+    Executables of one program for several assignments share its machine code.
     """
 
     def __init__(
@@ -81,9 +85,9 @@ class Executable:
         self.in_avals = tuple(in_avals)
         self.out_avals = tuple(out_avals)
         self.assignment = assignment
-        self.calls_on_parts = False  # whether it serves this assignment alone
+        self.calls_on_parts = False  # whether it serves only this assignment
         self.is_announced = False  # whether observers of placements have been called
-        self.of_process: ProcessProgram | None = None  # if it is a part of one over several
+        self.of_process: ProcessProgram | None = None  # of several processes
         self._by_assignment = {} if others is None else others
         self._inputs = _all_in_memory(program.inputs, self.in_avals)
         self._outputs = _all_in_memory(program.outputs, self.out_avals)
@@ -109,11 +113,11 @@ class Executable:
 
     @property
     def timings(self) -> dict[str, float]:
-        """Seconds that each stage of compilation took."""
+        """The seconds that each stage of compilation took."""
         return self.program.timings
 
     def assigned(self, assignment: Assignment, closed: ClosedJaxpr) -> Executable:
-        """Returns the executable of the same program, which `closed` is, for another assignment."""
+        """Returns the executable of the same program, `closed`, for another assignment."""
         if assignment is self.assignment:
             return self
         if assignment.spans_processes:
@@ -127,7 +131,7 @@ class Executable:
         return executable
 
     def run(self, leaves: Sequence[Any]) -> list[ArrayImpl]:
-        """Results of the program on arrays, NumPy arrays or scalars of the right types."""
+        """Returns the results of the program on arrays, NumPy arrays or scalars of its types."""
         donated = self.assignment.donated
         given_to = None
         if donated:
@@ -137,9 +141,11 @@ class Executable:
         operands = leaves if of_process is None else of_process.on_its_mesh(leaves)
         inputs = [host_data(x, dtype) for x, dtype in zip(operands, self.in_dtypes, strict=True)]
         results: list[Any]
-        # (No name for the call: the frame of one that fails would keep it alive, and it its error.)
+        # The call is not bound to a name: if it fails, the frame in the error's traceback would keep it
+        # alive, and the call keeps the error alive.
         if of_process is None:
-            # Operands are looked at again where values are checked, and found bad.
+            # With checks of values, operands stay valid: a failing program is evaluated again on
+            # them.
             donors = [] if config.checks_values() else _buffers(leaves, donated)
             for donor in filter(None, donors):
                 donor.given_to = given_to
@@ -164,11 +170,11 @@ class Executable:
         return results
 
     def aliases(self, donated: Sequence[bool]) -> tuple[int, ...]:
-        """The input in whose memory each output lies if those are given up; see `donation.aliases`."""
+        """Returns the input that each output aliases with this donation; see `donation.aliases`."""
         return aliases(self.program.alias, self._inputs, self._outputs, donated)
 
     def memory_analysis(self, donated: Sequence[bool]) -> MemoryAnalysis:
-        """Sizes in bytes of arguments, results, temporaries and code, if some inputs are donated."""
+        """Returns the sizes of arguments, results, temporaries and code, for a given donation."""
         program = self.program
         lies_in = self.aliases(donated)
         return MemoryAnalysis(
@@ -183,7 +189,7 @@ class Executable:
 
 
 def constants_of(closed: ClosedJaxpr) -> Iterator[Any]:
-    """Yields the constants of a program and of all programs within, where they are known."""
+    """Yields the known constants of a program and of all programs nested in it."""
     programs: list[Jaxpr] = [closed]
     while programs:
         program = programs.pop()
@@ -192,7 +198,7 @@ def constants_of(closed: ClosedJaxpr) -> Iterator[Any]:
 
 
 def refuse_windows(closed: ClosedJaxpr, name: str) -> None:
-    """Raises RuntimeError if `closed` holds an array of which this process has a window alone."""
+    """Raises RuntimeError if `closed` captures an array of which this process has only a window."""
     for x in constants_of(closed):
         if type(x) is ArrayImpl and windows.is_global(x):
             raise RuntimeError(
@@ -201,7 +207,7 @@ def refuse_windows(closed: ClosedJaxpr, name: str) -> None:
             )
 
 
-# Programs over several processes, for each of which this process has compiled its own.
+# This process's executables of programs over several processes.
 _over_processes: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Assignment, Executable]]
 _over_processes = weakref.WeakKeyDictionary()
 caches.register(
@@ -211,10 +217,13 @@ caches.register(
 
 
 def over_processes(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Executable:
-    """This process's part of `closed`, on devices of several; compiled at the first request.
+    """Returns this process's share of `closed`, on devices of several processes.
+
+    It is compiled at the first request.
 
     Raises:
-      ValueError: if the program cannot be divided among the processes, or others compile another one.
+      ValueError: if the program cannot be partitioned among the processes, or if others compile
+        another program.
     """
     known = _over_processes.setdefault(closed, {})
     executable = known.get(assignment)
@@ -234,24 +243,27 @@ def over_processes(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Ex
 
 
 def _is_of_array(aval: AbstractValue) -> bool:
-    """Returns whether values of the type are arrays: not tokens, or tangents of integers."""
+    """Returns whether values of the type are arrays, not tokens or tangents of integers."""
     return aval is not abstract_token and getattr(aval, "dtype", None) != dtypes.float0
 
 
 def _without_array(aval: AbstractValue) -> Token | np.ndarray:
-    """Returns the value of a type that holds nothing."""
+    """Returns the value of a type that has no data: a token, or a float0 array."""
     return Token() if aval is abstract_token else np.zeros(aval.shape, dtypes.float0)
 
 
 def _in_memory(stored: ir.TensorType, aval: AbstractValue) -> tuple[Any, tuple[int, ...]]:
-    """(dtype, shape) of the ndarray of an operand or result: for words of keys, that of keys."""
+    """Returns (dtype, shape) of the ndarray of an operand or result.
+
+    For key arrays these are the dtype and shape of keys, not of their words.
+    """
     if isinstance(aval, ShapedArray) and dtypes.words_of_key(aval.dtype):
         return dtypes.physical_dtype(aval.dtype), memory_shape(stored.shape[: len(aval.shape)])
     return stored.dtype, memory_shape(stored.shape)
 
 
 def _buffers(leaves: Sequence[Any], donated: Sequence[bool]) -> list[Buffer | None]:
-    """Returns the buffers of operands that are given up; None for others. Empty if none is."""
+    """Returns the buffers of donated operands, None for others; empty if none is donated."""
     return [
         x._buffers[0] if is_donated and isinstance(x, ArrayImpl) else None
         for x, is_donated in zip(leaves, donated, strict=False)
@@ -278,7 +290,7 @@ def host_data(x: Value, dtype: np.dtype) -> np.ndarray:
     """Returns the contiguous data of an operand, as `dtype`.
 
     Raises:
-      UnexpectedTracerError: if `x` is a tracer, whose trace must have ended.
+      UnexpectedTracerError: if `x` is a tracer, as its trace must have ended.
       RuntimeError: if `x` was deleted or donated.
     """
     if isinstance(x, ArrayImpl):
@@ -299,7 +311,7 @@ def host_data(x: Value, dtype: np.dtype) -> np.ndarray:
 
 @record
 class Lowering:
-    """A program in the tensor IR, to be looked at or compiled."""
+    """A program in tensor IR, to be inspected or compiled."""
 
     module: ir.Module
     in_avals: Sequence[AbstractValue]
@@ -307,7 +319,10 @@ class Lowering:
     _executable: Executable | None = None
 
     def as_text(self, stage: str = "hlo") -> str:
-        """Returns the program as text: "hlo" (as lowered), "optimized", "kernels", "llvm" or "asm".
+        """Returns the program as text.
+
+        Args:
+          stage: "hlo" (as lowered), "optimized", "kernels", "llvm" or "asm".
 
         Raises:
           ValueError: if there is no such stage.
@@ -315,17 +330,17 @@ class Lowering:
         return compiler().as_text(self.module, stage)
 
     def cost_analysis(self) -> dict[str, float]:
-        """Estimates: "flops" and "bytes accessed"."""
+        """Returns estimates of "flops" and "bytes accessed"."""
         return compiler().cost_analysis(self.module)
 
     def is_exact(self) -> bool:
-        """Returns whether compiled code computes the same bits as NumPy does operation by operation."""
+        """Returns whether compiled code is bit-identical to NumPy, operation by operation."""
         from jitney.compiler.hlo.exact import is_exact
 
         return is_exact(self.module.region)
 
     def compile(self) -> Executable:
-        """Machine code for the program, compiled once, or found on disk; for the default device."""
+        """Returns the executable for the default device, compiled once, or loaded from disk."""
         if self._executable is None:
             program = compiling.backend_compile_and_load(host_client(), self.module)
             self._executable = Executable(

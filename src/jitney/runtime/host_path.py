@@ -1,8 +1,8 @@
-"""Operations at once, by NumPy: where eager mode takes a shortcut past tracing and compiling.
+"""A shortcut of eager mode past tracing and compiling: operations computed at once by NumPy.
 
-A shortcut asks here for the data of its operands. It gets them if they lie on this host, whole and
-computed; of anything else (tracers, arrays that were deleted, are divided among devices, or are still
-being computed) it gets None, and leaves the operation to its primitives.
+A shortcut requests the data of its operands here. It gets them if they are on this host, complete
+and computed. For anything else (tracers, deleted arrays, sharded arrays, or arrays still being
+computed) it gets None, and leaves the operation to its primitives.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def threads() -> ThreadPool:
-    """Returns the threads that share work of NumPy's on large arrays: those of the default device."""
+    """Returns the threads that share NumPy's work on large arrays: the default device's."""
     return client.default_device().pool
 
 

@@ -1,9 +1,9 @@
-"""Joining the processes that `mpiexec` has started: `jax.distributed.initialize()`.
+"""`jax.distributed.initialize()`: joins the processes that `mpiexec` has started.
 
-They exchange how many devices each has, and from then on all of them have all devices
-(`jitney.runtime.client`). Settings in which they differ are errors in all of them. A process that ends
-by an error, or by an exit code other than 0, ends all of them (`end_all`); one that is killed makes
-`mpiexec` do so, and a watcher tell which it was (`death_watch`).
+The processes exchange their device counts; from then on each of them sees all devices
+(`jitney.runtime.client`). Settings that differ between processes are errors in all of them. A
+process that ends by an error, or with an exit code other than 0, ends all of them (`end_all`). If
+one is killed, `mpiexec` ends the others, and a watcher reports which it was (`death_watch`).
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from jitney.runtime.processes import joined
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-# What launchers of MPI programs tell each process its number by: MPICH and Slurm, Open MPI, MVAPICH.
+# Variables by which MPI launchers pass a process its number: MPICH and Slurm, Open MPI, MVAPICH.
 _LAUNCHED = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")
 _METHODS = (None, "mpi4py")
 
 
 class State:
-    """What libraries ask about the processes: `jax._src.distributed.global_state`.
+    """The state of the processes that libraries inspect: `jax._src.distributed.global_state`.
 
     Attributes:
       process_id: the number of this process.
-      num_processes: how many there are; None before `initialize`.
-      coordinator_address: the one that was given; MPI needs none.
-      client: the service by which JAX's processes meet. Here MPI does that, so there is none.
+      num_processes: the number of processes; None before `initialize`.
+      coordinator_address: the address passed to `initialize`; MPI needs none.
+      client: None; in JAX, the service by which processes meet, which is MPI's task here.
       service, preemption_sync_manager, partition_index: likewise.
     """
 
@@ -56,7 +56,7 @@ global_state = State()
 
 
 def is_initialized() -> bool:
-    """Returns whether `initialize` has been called, and `shutdown` has not.
+    """Returns whether `initialize` has been called, without a later `shutdown`.
 
     Example:
       >>> jax.distributed.is_initialized()
@@ -83,28 +83,28 @@ def initialize(
     mtls_peer_uri_prefix: str | None = None,
     verify_secure_credentials: bool | None = None,
 ) -> None:
-    """Joins the processes that `mpiexec` has started: `jax.devices()` are those of all of them.
+    """Joins the processes that `mpiexec` has started: `jax.devices()` then has the devices of all.
 
-    All processes call it, once, before anything makes arrays or lists devices.
+    All processes must call it, once, before anything makes arrays or lists devices.
 
     Args:
-      coordinator_address: not needed, as MPI knows the processes; the same in all of them if given.
-      num_processes: how many there are, which MPI knows; if it is given it has to be that.
-      process_id: the number of this one; likewise.
-      local_device_ids: the devices that this process is to have, of those that settings give it, by
-        their numbers among these; all by default.
+      coordinator_address: not needed, as MPI knows the processes; if given, it must be the same in
+        all.
+      num_processes: the number of processes. MPI knows it; if given, it must be equal.
+      process_id: the number of this process; likewise.
+      local_device_ids: the numbers of the devices that this process is to have, among those that
+        the settings give it; by default all.
       cluster_detection_method: "mpi4py", or None for the same.
       initialization_timeout, heartbeat_timeout_seconds, shutdown_timeout_seconds,
         coordinator_bind_address, slice_index: accepted for compatibility.
-      partition_index: kept for readers of `global_state`.
-      mtls_cert_file, mtls_key_file, mtls_ca_file, mtls_peer_uri_prefix, verify_secure_credentials: must
-        be left out. MPI makes the connections, which this package cannot encrypt.
+      partition_index: stored for readers of `global_state`.
+      mtls_cert_file, mtls_key_file, mtls_ca_file, mtls_peer_uri_prefix, verify_secure_credentials:
+        must be left out. MPI makes the connections, which this package cannot encrypt.
 
     Raises:
       RuntimeError: if it was called before, or if there are devices already.
       ValueError: if connections are to be encrypted; if no MPI environment is found; in all
-        processes, if what one of them has asked for
-        does not hold, or if they differ in settings.
+        processes, if the arguments of one contradict MPI, or if settings differ between processes.
       ImportError: if mpi4py is not installed.
     """
     if global_state.is_initialized:
@@ -142,12 +142,14 @@ def initialize(
 
 
 def is_launched() -> bool:
-    """Returns whether this process was started by a launcher of MPI programs."""
+    """Returns whether a launcher of MPI programs started this process."""
     return any([name in os.environ for name in _LAUNCHED])
 
 
 def shutdown() -> None:
-    """Leaves the processes; waits until all of them have come here. Arrays on others' devices are lost.
+    """Leaves the group of processes, after all have called it.
+
+    Arrays on other processes' devices are lost.
 
     Example:
       >>> jax.distributed.shutdown()  # does nothing where `initialize` was not called
@@ -168,7 +170,7 @@ def shutdown() -> None:
 def _be_alone(
     coordinator_address: str | None, num_processes: int | None, process_id: int | None
 ) -> None:
-    """Checks that a process that no launcher of MPI has started is meant to be the only one."""
+    """Checks that the arguments describe a single process, as no MPI launcher started this one."""
     cure = "start the program by `mpiexec -n 4 python -m jitney program.py`"
     if num_processes is None or num_processes > 1:
         expected = "" if num_processes is None else f" of num_processes={num_processes}"
@@ -191,7 +193,7 @@ def _be_alone(
 
 @record(frozen=True)
 class _Wishes:
-    """What the arguments of `initialize` ask for."""
+    """The arguments of `initialize` that describe the processes."""
 
     address: str | None
     size: int | None
@@ -199,7 +201,7 @@ class _Wishes:
     devices: int | Sequence[int] | None
 
     def problem(self, rank: int, size: int) -> str:
-        """Why process `rank` of `size` cannot be what was asked for; empty if it can."""
+        """Returns why process `rank` of `size` does not match the arguments; empty if it does."""
         if self.size not in (None, size):
             return f"num_processes={self.size}, but mpiexec has started {size}"
         if self.rank not in (None, rank):
@@ -212,10 +214,10 @@ class _Wishes:
 
 
 def _own_devices(device_ids: int | Sequence[int] | None) -> tuple[int, ...]:
-    """The devices that this process is to have, by their numbers among those that settings give it.
+    """Returns the numbers of the devices that this process is to have, among those of the settings.
 
     Raises:
-      ValueError: if there are none of these numbers, or settings contradict each other.
+      ValueError: if there are no devices of these numbers, or settings contradict each other.
     """
     count = client.own_device_count()
     if device_ids is None:
@@ -230,7 +232,7 @@ def _own_devices(device_ids: int | Sequence[int] | None) -> tuple[int, ...]:
 
 
 def _join_by_mpi(wishes: _Wishes) -> None:
-    """Joins the processes of MPI's world, if all of them can."""
+    """Joins the processes of MPI's world, if all of them can join."""
     try:
         from mpi4py import MPI
     except ImportError as error:
@@ -261,13 +263,13 @@ def _join_by_mpi(wishes: _Wishes) -> None:
 
 
 def _told(what: str, own: str) -> dict[int, str]:
-    """Returns what each process says, by its number."""
+    """Returns the text that each process sends, by its number."""
     texts = processes.gather(what, own.encode())
     return {number: text.decode() for number, text in enumerate(texts)}
 
 
 def _check_settings(wishes: _Wishes) -> None:
-    """Checks what programs of all processes depend on.
+    """Checks that the settings on which programs depend are the same in all processes.
 
     Raises:
       ValueError: in all processes, if they differ.
@@ -281,7 +283,7 @@ def _check_settings(wishes: _Wishes) -> None:
         "jax_default_prng_impl": config.default_prng_impl_state.value,
         "jax_threefry_partitionable": config.threefry_partitionable.value,
     }
-    # A line for each; none has more than one.
+    # One line per setting; no value contains a newline.
     own = "\n".join([repr(value) for value in settings.values()])
     lines_of = {number: text.split("\n") for number, text in _told("settings", own).items()}
     for k, name in enumerate(settings):
@@ -300,7 +302,7 @@ def _check_settings(wishes: _Wishes) -> None:
 
 
 def _look_around(comm: MPI.Intracomm, mpi: Any) -> None:
-    """Counts the processes of this machine with the same cores, and has all of them watched."""
+    """Counts the processes of this machine on the same cores, and starts the watch over them."""
     machine = comm.Split_type(mpi.COMM_TYPE_SHARED)
     own = sorted(device.usable_cores())
     joined.sharers = machine.allgather(own).count(own)
@@ -309,7 +311,7 @@ def _look_around(comm: MPI.Intracomm, mpi: Any) -> None:
 
 
 def _leave() -> None:
-    """Makes this process the only one again, after it could not join the others."""
+    """Makes this process the only one again, after joining the others has failed."""
     joined.meetings.clear()
     joined.world, joined.rank, joined.size = None, 0, 1
 
@@ -318,11 +320,11 @@ def _leave() -> None:
 
 
 class _Watch:
-    """What watches for the end of this process.
+    """The state of the watch over the end of this process.
 
     Attributes:
-      pid: the process that has joined the others: those that it forks have not.
-      deaths: what tells the others if it dies; None if there is no such watch.
+      pid: the process that has joined the others; processes that it forks have not.
+      deaths: the watch that informs the others if this process dies; None if there is none.
     """
 
     pid = 0
@@ -330,14 +332,14 @@ class _Watch:
 
 
 def _end_watch() -> None:
-    """Sends the watcher away: this process ends, and has said so."""
+    """Dismisses the watcher: this process ends, and has reported it."""
     if _Watch.deaths is not None:
         _Watch.deaths.dismiss()
         _Watch.deaths = None
 
 
 def _watch() -> None:
-    """Has the end of this process, by an error or not, told to the others."""
+    """Arranges that the other processes learn of the end of this one, by an error or not."""
     if _Watch.pid == os.getpid():
         return
     _Watch.pid = os.getpid()
@@ -354,16 +356,16 @@ def _watch() -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    text = str(error).partition("\n")[0]  # which has been shown as a whole
+    text = str(error).partition("\n")[0]  # the full text has been shown
     text = text if len(text) < 100 else text[:96] + " ..."
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def end_all(why: str, code: int = 1) -> None:
-    """Ends all processes, this one among them, with a message; does nothing if there is but one.
+    """Ends all processes, including this one, with a message; does nothing if there is only one.
 
     Args:
-      why: what has happened here.
+      why: the reason, for the message.
       code: the exit code.
     """
     if joined.world is None or _Watch.pid != os.getpid():
@@ -379,13 +381,13 @@ def end_all(why: str, code: int = 1) -> None:
 
 
 def _at_exit() -> None:
-    """Ends all processes if this one ends by an error; else waits for the others to end."""
+    """Ends all processes if this one ends by an error; otherwise waits for the others to end."""
     if joined.world is None or _Watch.pid != os.getpid():
         return
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
-    if isinstance(error, BaseException):  # shown by another hook, which a library has set
+    if isinstance(error, BaseException):  # shown by a hook that a library has set
         end_all(_first_line(error))
-    # Others that come to something else are told that this one has ended, each time.
+    # Each time other processes meet for something else, they learn that this one has ended.
     late = threading.Timer(_PATIENCE, _tell_of_waiting)
     late.daemon = True
     late.start()
@@ -399,7 +401,7 @@ def _at_exit() -> None:
     _end_watch()
 
 
-_PATIENCE = 10.0  # seconds that a process which has ended waits for the others before it says so
+_PATIENCE = 10.0  # seconds that a process waits at its end before it reports that it waits
 
 
 def _tell_of_waiting() -> None:

@@ -1,8 +1,9 @@
-"""Features that look at operations and programs before they are evaluated, or at their results.
+"""Features that observe operations and programs before they are evaluated, or their results.
 
-Each is installed when it is first used. For operations it is a trace over the evaluating one (see
-`core.trace.intercept_evaluation`), for programs an interceptor of calls (`call_interceptors`).
-Functions with implementations of users (`def_impl`) are theirs: what they call is looked at.
+Each is installed at its first use: for operations as a trace over the evaluating one (see
+`core.trace.intercept_evaluation`), for programs as an interceptor of calls (`call_interceptors`).
+Primitives with an implementation by the user (`def_impl`) are not checked themselves, but what they
+call is.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _is_of_user(primitive: Primitive, own: bool) -> bool:
 
 
 class KeyReuseChecks(EvalTrace):
-    """Watches which keys operations use (`jax_debug_key_reuse`)."""
+    """A trace that records which keys operations use (`jax_debug_key_reuse`)."""
 
     __slots__ = ()
 
@@ -54,7 +55,7 @@ class KeyReuseChecks(EvalTrace):
 
 
 class TransferGuards(EvalTrace):
-    """Guards the transfer of operands that are not arrays (`jax_transfer_guard`)."""
+    """A trace that guards transfers of operands that are not arrays (`jax_transfer_guard`)."""
 
     __slots__ = ()
 
@@ -69,9 +70,9 @@ class TransferGuards(EvalTrace):
 
 
 class ValueChecks(EvalTrace):
-    """Looks for NaN and infinities in results (`jax_debug_nans`, `jax_debug_infs`).
+    """A trace that checks results for NaN and infinities (`jax_debug_nans`, `jax_debug_infs`).
 
-    Those of compiled programs are looked at where these are called.
+    The results of compiled programs are checked where these are called.
     """
 
     __slots__ = ()
@@ -93,7 +94,7 @@ class ValueChecks(EvalTrace):
 
 
 class MeshInForce(EvalTrace):
-    """Puts results on the mesh in force (`jax.set_mesh`)."""
+    """A trace that puts results on the context mesh (`jax.set_mesh`)."""
 
     __slots__ = ()
 
@@ -113,7 +114,7 @@ class MeshInForce(EvalTrace):
 
 
 class KeyReuseInCalls:
-    """Watches which keys programs use (`jax_debug_key_reuse`)."""
+    """An interceptor that records which keys programs use (`jax_debug_key_reuse`)."""
 
     def is_on(self) -> bool:
         """See `CallInterceptor`."""
@@ -123,13 +124,13 @@ class KeyReuseInCalls:
         self, call: ProgramCall, proceed: Callable[[], list[ArrayImpl]]
     ) -> list[ArrayImpl]:
         """See `CallInterceptor`."""
-        if not key_reuse.is_on():  # a part of an operation that is watched
+        if not key_reuse.is_on():  # a part of an operation that is checked as a whole
             return proceed()
         return key_reuse.watch_program(call.closed, call.leaves, call.name, proceed)
 
 
 class GuardsOfCalls:
-    """Guards the transfer of operands to where a program runs (`jax_transfer_guard`)."""
+    """An interceptor that guards transfers of operands of programs (`jax_transfer_guard`)."""
 
     def is_on(self) -> bool:
         """See `CallInterceptor`."""
@@ -144,7 +145,7 @@ class GuardsOfCalls:
 
 
 class GuardsOfArrays(ArrayInterceptor):
-    """Guards the transfer of what becomes an array (`jax_transfer_guard`)."""
+    """An interceptor that guards transfers of values that become arrays (`jax_transfer_guard`)."""
 
     def check_from_host(self, x: object, what: str) -> None:
         if state.trace is state.eval_trace:
@@ -155,7 +156,7 @@ class GuardsOfArrays(ArrayInterceptor):
 
 
 class NewArraysOnMesh(ArrayInterceptor):
-    """Puts new arrays on the mesh in force (`jax.set_mesh`)."""
+    """An interceptor that puts new arrays on the context mesh (`jax.set_mesh`)."""
 
     def new_array(self, x: Array) -> Array:
         return placements.settled(x)
@@ -186,7 +187,7 @@ def _intercept_on_mesh(in_force: int) -> None:
 
 
 def install() -> None:
-    """Has each feature intercept operations, and calls, from its first use on."""
+    """Registers each feature, so that it intercepts operations and calls from its first use on."""
     config.key_reuse_checks.installs(_check_key_reuse)
     config.transfer_checks.installs(_guard_transfers)
     config.value_checks.installs(partial(intercept_evaluation, ValueChecks))

@@ -1,6 +1,6 @@
-"""Keys that are used twice outside of programs, with `jax_debug_key_reuse`.
+"""Detection of PRNG keys that are used twice in eager mode, with `jax_debug_key_reuse`.
 
-Arrays of keys are watched by their identity, for as long as they live.
+Key arrays are tracked by identity, for as long as they live.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _Entry = tuple["weakref.ref[ArrayImpl]", Mask, source_info.SourceInfo]
 
 
 class _State(threading.local):
-    inside = False  # an operation that is watched: what it consists of is not
+    inside = False  # an operation that is checked: its parts are not
 
 
 _state = _State()
-_consumed: dict[int, _Entry] = {}  # id of an array -> itself, which keys, where
+_consumed: dict[int, _Entry] = {}  # id of an array -> (the array, mask of consumed keys, source)
 
 
 def is_on() -> bool:
-    """Returns whether operations of this thread are watched."""
+    """Returns whether operations of the current thread are checked."""
     return not _state.inside and config.debug_key_reuse.value
 
 
@@ -76,7 +76,7 @@ def _watched(what: str, use: KeyUse, operands: Sequence[Any], run: Callable[[], 
     for i, x in enumerate(results):
         if _is_key_array(x):
             old = _mask(operands[sources[i]]) if i in sources else i not in use.new
-            # Parts of arrays are not followed into arrays of another shape.
+            # Masks are not followed into arrays of another shape.
             _set_mask(
                 x, old if np.ndim(old) == 0 or np.shape(old) == x.shape else bool(np.all(old))
             )
@@ -89,10 +89,10 @@ def watch_operation(
     params: Mapping[str, Any],
     run: Callable[[], Any],
 ) -> Any:
-    """Returns what `run()`, an operation, returns, unless it uses a key again.
+    """Returns the result of `run()`, which computes an operation, unless it reuses a key.
 
     Raises:
-      KeyReuseError: if it does.
+      KeyReuseError: if the operation uses a key that was used before.
     """
     use = use_of(primitive, [get_aval(x) for x in args], params)
 
@@ -107,10 +107,10 @@ def watch_operation(
 def watch_program(
     closed: ClosedJaxpr, leaves: Sequence[Any], name: str, run: Callable[[], list[ArrayImpl]]
 ) -> list[ArrayImpl]:
-    """Returns what `run()`, a call of a program, returns, unless it uses a key again.
+    """Returns the results of `run()`, which calls a program, unless it reuses a key.
 
     Raises:
-      KeyReuseError: if it does.
+      KeyReuseError: if the program uses a key that was used before.
     """
     use = use_of_program(closed.jaxpr)
     return _watched(f"jit({name})", use, [*leaves, *closed.consts], run)

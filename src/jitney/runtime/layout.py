@@ -1,8 +1,8 @@
 """Layouts: the order of an array's axes in memory.
 
-All arrays here lie row by row. Programs that are written for other machines, too, may ask for other
-layouts: they are checked and shown, and values do not depend on them. What an array's format says is
-how it lies.
+All arrays of jitney are row-major. Programs written for other machines may request other layouts:
+these are checked and shown, and values do not depend on them. An array's format always describes
+its actual layout.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jitney.core.sharding.sharding import Sharding
 
 
 class AutoLayout:
-    """Says that the compiler may choose a layout; it chooses rows."""
+    """A request that the compiler choose the layout; it chooses row-major order."""
 
     __slots__ = ()
 
@@ -35,8 +35,8 @@ class Layout:
 
     Attributes:
       major_to_minor: the axes, slowest first.
-      tiling: sizes of tiles, as XLA has them; None if nothing is said.
-      sub_byte_element_size_in_bits: of elements that are smaller than a byte.
+      tiling: sizes of tiles, as in XLA; None if unspecified.
+      sub_byte_element_size_in_bits: the size of elements that are smaller than a byte.
     """
 
     major_to_minor: tuple[int, ...]
@@ -47,18 +47,18 @@ class Layout:
 
     @staticmethod
     def for_array(x: Any) -> Layout:
-        """Returns the layout of an array: rows of the last axis lie next to each other."""
+        """Returns the layout of an array: row-major order."""
         return rows(x.ndim)
 
     def update(self, **changes: Any) -> Layout:
-        """This layout with other fields."""
+        """Returns a copy of this layout with other values for some fields."""
         return replace(self, **changes)
 
     def check_compatible_aval(self, aval_shape: tuple[int, ...]) -> None:
-        """Checks that arrays of a shape can lie so.
+        """Checks that arrays of a shape can have this layout.
 
         Raises:
-          ValueError: if they have another number of axes.
+          ValueError: if the number of axes differs.
         """
         if len(self.major_to_minor) != len(aval_shape):
             raise ValueError(
@@ -69,18 +69,18 @@ class Layout:
 
 @record(frozen=True)
 class Format:
-    """How an array lies in memory, and where.
+    """The layout and the sharding of an array.
 
     Raises:
-      TypeError: if one of the two is something else.
-      ValueError: if there is a layout, but no place.
+      TypeError: if a field is of another type.
+      ValueError: if there is a layout, but no sharding.
     """
 
     layout: Layout | AutoLayout | None = None
     sharding: Sharding | None = None
 
     def __post_init__(self) -> None:
-        layout: Any = self.layout  # a user's
+        layout: Any = self.layout  # unchecked, from the user
         place: Any = self.sharding
         if not (layout is None or isinstance(layout, Layout | AutoLayout)):
             raise TypeError(
@@ -98,7 +98,7 @@ class Format:
             )
 
     def check_fits(self, shape: tuple[int, ...]) -> None:
-        """Checks that an array of `shape` can lie so.
+        """Checks that an array of `shape` can have this format.
 
         Raises:
           ValueError: if the layout is for another number of axes.
@@ -108,5 +108,5 @@ class Format:
 
 
 def rows(ndim: int) -> Layout:
-    """That of an array of `ndim` axes."""
+    """Returns the row-major layout of an array of `ndim` axes."""
     return Layout(tuple(range(ndim)), ())

@@ -1,13 +1,13 @@
-"""Loading the compiler and LLVM while the program gets ready.
+"""Background loading of the compiler and LLVM.
 
-They take some 45 ms, as long as several compilations. Importing jitney does not load them; the
+Loading takes some 45 ms, as long as several compilations. Importing jitney does not load them; the
 first operation, or the first function that is jitted, starts a thread that does. A compilation that
-begins before it is through waits for the rest. Where programs have been kept on disk, nothing is loaded
-before one is not found there.
+begins earlier waits for that thread. If programs have been stored on disk, nothing is loaded until
+one is missing there.
 
-The locks of `importlib` are written in Python: an exception from a signal's handler can leave one held
-for ever, and a thread that needs that module then never ends. So the main thread waits for the thread
-rather than for such locks, and a process that ends does not wait for ever.
+The locks of `importlib` are written in Python: an exception from a signal handler can leave one
+held forever, and a thread that needs that module then never ends. So the main thread waits for the
+loading thread rather than for such locks, and a process that ends does not wait forever.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from jitney.core import forking
 
-_PATIENCE = 5.0  # seconds to wait for the thread, which takes a tenth of one
+_PATIENCE = 5.0  # seconds to wait for the thread, which takes about 0.1
 
 started = False
 _thread: threading.Thread | None = None
@@ -27,7 +27,7 @@ _thread: threading.Thread | None = None
 
 @cache
 def linker() -> None:
-    """Makes ready what machine code needs to be loaded and linked; LLVM is not needed for it."""
+    """Prepares what loading and linking machine code needs; LLVM is not part of it."""
     from jitney.compiler import (
         added_products as added_products,
         convolutions,
@@ -71,14 +71,14 @@ def _transform_address(kind: int, type_: int, level: int) -> int:
 
 @cache
 def _product_address(which: int) -> int:
-    from jitney.runtime.native import _multiply  # loaded when a program multiplies narrow numbers
+    from jitney.runtime.native import _multiply  # loaded for products of narrow dtypes
 
     return _multiply.address(which)
 
 
 @cache
 def compiler() -> Any:
-    """Returns the compiler's pipeline, loaded, and made ready for the runtime's threads."""
+    """Returns the compiler's pipeline, loaded and prepared for the runtime's threads."""
     if _thread is not None:
         _thread.join(_PATIENCE)
     return _pipeline()
@@ -92,7 +92,7 @@ def _pipeline() -> Any:
 
 
 def start() -> None:
-    """Starts to load the compiler in a thread of its own; the first call alone does anything."""
+    """Starts to load the compiler in a thread; only the first call has an effect."""
     global started, _thread
     if not started:
         started = True
@@ -101,7 +101,7 @@ def start() -> None:
         if not disk_cache.has_entries():
             thread = threading.Thread(target=_load, name="jitney-preload", daemon=True)
             thread.start()
-            atexit.register(thread.join, _PATIENCE)  # LLVM may not be torn down while it loads
+            atexit.register(thread.join, _PATIENCE)  # LLVM must not be torn down while it loads
             _thread = thread
 
 

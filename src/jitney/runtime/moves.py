@@ -1,8 +1,8 @@
-"""Bringing arrays to where other processes have parts of them, and from there.
+"""Moves of arrays between shardings that span several processes.
 
-So move `device_put` and `reshard` outside of programs, and so do functions that gather an array in
-every process; programs have collectives of their own. Each process cuts what others need of its window
-into the parts that the array was divided into, and all are exchanged in one call of MPI.
+`device_put` and `reshard` outside of programs use this module, and so do functions that gather an
+array in every process; programs have collectives of their own. Each process cuts what others need
+of its window into the shards of the source sharding, and one MPI call exchanges all of them.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 def brought(
     data: np.ndarray, aval: ShapedArray, source: Sharding | None, target: Sharding
 ) -> np.ndarray:
-    """Returns what this process holds of an array once it lies as `target` says.
+    """Returns what this process holds of an array after it is moved to `target`.
 
     Args:
-      data: what it holds now: all of the array, or its window.
-      aval: the type of the whole.
-      source: where the array is; None where it is uncommitted.
-      target: where it is to be.
+      data: what the process holds before: all of the array, or its window.
+      aval: the type of the global array.
+      source: the array's sharding; None if it is uncommitted.
+      target: the new sharding.
 
     Raises:
-      RuntimeError: if an array of this process is to be shared with others, which have other elements;
-        if processes move it to different places.
-      ValueError: if a process's part of the array would be no box.
+      RuntimeError: if a local array is to be shared with processes whose elements differ, or if
+        processes move an array to different shardings.
+      ValueError: if a process's shards would not form a box.
     """
     shape = aval.shape
     divided = None if source is None or windows.is_local(source) else source
@@ -57,7 +57,7 @@ def brought(
             what = f"{aval.str_short()}, put on devices of several processes,"
             processes.agree(digest(data), what, members_of(target))
         part = data[(*wanted, ...)]
-        return part if part.size == data.size else part.copy()  # which lets the whole go
+        return part if part.size == data.size else part.copy()  # which releases the original
     try:
         return moved(data, aval, divided, target)
     except RuntimeError as error:
@@ -70,9 +70,9 @@ def brought(
 
 @lru_cache(4096)
 def _is_all_there(source: Sharding, target: Sharding, shape: tuple[int, ...]) -> bool:
-    """Returns whether all processes of `target` have all of an array that lies as `source` says.
+    """Returns whether all processes of `target` hold the complete array of sharding `source`.
 
-    All processes come to the same answer, whatever they have themselves.
+    All processes compute the same answer, whatever they hold themselves.
     """
     return all([
         number in members_of(source) and windows.window_shape(source, shape, number) == shape
@@ -81,28 +81,30 @@ def _is_all_there(source: Sharding, target: Sharding, shape: tuple[int, ...]) ->
 
 
 def digest(data: np.ndarray) -> bytes:
-    """Returns what differs where elements do, as good as always."""
+    """Returns a checksum of shape, dtype and elements; it differs, almost surely, if these do."""
     flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
     return f"{data.shape} {data.dtype} {zlib.crc32(flat.data)}".encode()
 
 
 @lru_cache(4096)
 def members_of(placement: Sharding) -> tuple[int, ...]:
-    """Returns the numbers of the processes that have devices of a sharding."""
+    """Returns the numbers of the processes that own devices of a sharding."""
     return tuple(sorted({device.process_index for device in placement.device_order}))
 
 
 def moved(data: np.ndarray, aval: ShapedArray, source: Sharding, target: Sharding) -> np.ndarray:
-    """What this process holds of an array that is moved; all processes of both places come here.
+    """Returns this process's window of an array after a move from `source` to `target`.
+
+    All processes of both shardings have to call it.
 
     Args:
-      data: its window of the array.
-      aval: the type of the whole.
-      source: where the array is.
-      target: where it is to be.
+      data: the process's window before the move.
+      aval: the type of the global array.
+      source: the array's sharding.
+      target: the new sharding.
 
     Raises:
-      RuntimeError: if processes have come to something else.
+      RuntimeError: if processes have reached different operations.
     """
     shape = aval.shape
     members = tuple(sorted({*members_of(source), *members_of(target)}))
@@ -133,9 +135,9 @@ def moved(data: np.ndarray, aval: ShapedArray, source: Sharding, target: Shardin
 def _sent(
     source: Sharding, target: Sharding, shape: tuple[int, ...], sender: int, receiver: int
 ) -> Iterator[Index]:
-    """Yields what one process sends to another, in order: of what it wants, the parts that it has not.
+    """Yields, in order, the boxes that `sender` sends: parts of its shards that `receiver` lacks.
 
-    Of the processes that have replicas of a part, receivers take turns.
+    If several processes hold replicas of a shard, receivers are spread over them.
     """
     if sender == receiver:
         return
@@ -150,7 +152,7 @@ def _sent(
 
 @lru_cache(256)
 def _parts(source: Sharding, shape: tuple[int, ...]) -> list[tuple[Index, tuple[int, ...]]]:
-    """Returns the parts of an array, and which processes have each."""
+    """Returns the shards of an array, each with the processes that hold it."""
     tiling = source.tiling(len(shape))
     owners: dict[tuple[int, ...], list[int]] = {}
     for device, tile in zip(source.device_order, tiling.tiles, strict=True):
@@ -168,7 +170,7 @@ def _parts(source: Sharding, shape: tuple[int, ...]) -> list[tuple[Index, tuple[
 
 
 def _overlap(a: Index, b: Index) -> Index | None:
-    """Returns the box that two boxes have in common; None if there is none."""
+    """Returns the intersection of two boxes; None if it is empty."""
     both = tuple([
         slice(max(x.start, y.start), min(x.stop, y.stop)) for x, y in zip(a, b, strict=True)
     ])  # fmt: skip
@@ -181,7 +183,7 @@ def _exchanged(
     dtype: np.dtype,
     members: tuple[int, ...],
 ) -> list[np.ndarray]:
-    """Returns what each of the other processes has sent, flat: its parts one after the other."""
+    """Returns what each member has sent to this process, flat: its pieces concatenated."""
     flat = [[np.ascontiguousarray(part).reshape(-1) for part in parts] for parts in sent]
     out_counts = [sum([part.nbytes for part in parts]) for parts in flat]
     pieces = [part.view(np.uint8) for parts in flat for part in parts]

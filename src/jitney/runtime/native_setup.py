@@ -1,4 +1,4 @@
-"""Joins the native core with the Python side of the runtime; called when the package is imported."""
+"""Connects the native core to the Python side of the runtime when the package is imported."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _NATIVE_OPERATORS = ("__add__", "__sub__", "__mul__", "__radd__", "__rsub__", "_
 
 
 def install(operators: type) -> None:
-    """Makes native code ready.
+    """Prepares native code.
 
     Args:
-      operators: a class whose methods do arithmetic where native code cannot: on operands that are
-        not two arrays of one type, or an array and a Python number, and under transformations.
+      operators: a class whose methods do arithmetic where native code cannot: on operands other
+        than two arrays of one type or an array and a Python scalar, and under transformations.
     """
     _find_devices_by(client.only_default_device)
     config.device_choice.installs(partial(_find_devices_by, client.default_device))
@@ -58,7 +58,7 @@ def install(operators: type) -> None:
 
 
 def _find_devices_by(default_device: Callable[[], Device]) -> None:
-    """Has native code ask `default_device` where arrays lie that are put nowhere."""
+    """Registers `default_device`, which native code calls for the device of uncommitted arrays."""
     _native.configure(state, state.eval_trace, ArrayImpl, config.call_epoch, default_device)
     _native.use_device(None)
 

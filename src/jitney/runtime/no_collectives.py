@@ -1,8 +1,8 @@
-"""`jax.sharding.no_collectives`: a context in which devices do not communicate along axes of a mesh.
+"""`jax.sharding.no_collectives`: a context in which devices do not communicate along mesh axes.
 
-Looked at are operations on arrays that types say are divided along Explicit axes, and collectives in
-`shard_map`: as they are recorded, and as they are evaluated. Along Auto axes the compiler communicates
-as it must.
+The checks cover operations on arrays whose types are sharded along Explicit axes, and collectives
+in `shard_map`, both as they are recorded and as they are evaluated. Along Auto axes the compiler
+communicates as it must.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ForbiddenCollectiveError(Exception):
-    """Devices would communicate along an axis where `no_collectives` forbids it."""
+    """An operation would communicate along an axis for which `no_collectives` forbids it."""
 
 
 def _check(
@@ -34,7 +34,7 @@ def _check(
     params: dict[str, Any],
     outs: Sequence[AbstractValue],
 ) -> None:
-    """Raises ForbiddenCollectiveError if an operation communicates where that is forbidden."""
+    """Raises ForbiddenCollectiveError if an operation communicates along a forbidden axis."""
     forbidden = no_collectives.value
     if not forbidden or primitive.called is not None:
         return
@@ -54,7 +54,7 @@ def _error(name: str, axes: frozenset[Any], what: str) -> ForbiddenCollectiveErr
 
 
 class _ChecksWhileRecording(RecordingInterceptor):
-    """Checks what is recorded."""
+    """An interceptor that checks operations as they are recorded."""
 
     def check_equation(
         self,
@@ -70,7 +70,7 @@ _CHECKS = _ChecksWhileRecording()
 
 
 class ForbiddenCollectives(EvalTrace):
-    """Checks what is evaluated."""
+    """A trace that checks operations as they are evaluated."""
 
     __slots__ = ()
 

@@ -1,12 +1,12 @@
 """Collectives of compiled programs between processes, by MPI.
 
-A group of processes along some axes of a grid shares a communicator, and a collective is one call of
-MPI on the program's own buffers: operands are read where they lie, results are written where they
-belong. Where MPI wants parts one after another that are not so in memory, they are copied first.
+A group of processes along some axes of a grid shares a communicator, and a collective is one MPI
+call on the program's own buffers, without copies. Only if MPI needs shards contiguous that are not
+so in memory are they copied first.
 
-Sums and products of the machine's numbers, and what MPI has for integers, are MPI's; extremes of floats
-(MPI does not specify the treatment of NaN) and all on narrow floats are functions of NumPy's, called by
-MPI on the pieces that it combines.
+Sums and products of builtin dtypes, and integer reductions that MPI has, are MPI's. Extrema of
+floats (MPI does not specify the treatment of NaN) and all reductions of narrow floats are NumPy
+functions that MPI calls on the pieces it combines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jitney.compiler.hlo.ir import Groups, MeshAxes, Params
     from jitney.runtime.process_grid import ProcessGrid
 
-# What is under way of a collective: its messages, and what is to be done when they have come.
+# An in-flight collective: its requests, and the function to call when they have completed.
 Underway: TypeAlias = tuple[Sequence["MPI.Request"], Callable[[], None] | None]
 # (operands ..., result): begins a collective.
 Begin: TypeAlias = Callable[..., Underway]
@@ -46,10 +46,10 @@ _MPI_FLOATS = ("float32", "float64", "complex64", "complex128")
 
 
 class Group:
-    """The processes of a grid that differ along some of its axes, this one among them.
+    """The processes of a grid that differ from this one along some of its axes only, and this one.
 
     Attributes:
-      comm: their communicator; they are numbered in row-major order along the axes.
+      comm: their communicator; ranks are in row-major order along the axes.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
@@ -58,7 +58,7 @@ class Group:
         self.rank: int = comm.Get_rank()
 
     def begin(self, kind: str, params: Params) -> Begin:
-        """Returns what a process does first for a collective of `kind`."""
+        """Returns the function that begins a collective of `kind`."""
         return getattr(self, f"_{kind}")(**dict(params))
 
     def _all_reduce(self, fn: str) -> Begin:
@@ -83,7 +83,7 @@ class Group:
             kind, op = _operation(fn, x.dtype)
             parts = x if _are_in_order(x.shape, dim) else _one_after_another(x, dim, self.size)
             receive = _message(result, kind)
-            send = [_message(parts, kind)[0], *receive[1:]]  # the size of one part, says MPI
+            send = [_message(parts, kind)[0], *receive[1:]]  # MPI expects the size of one slice
             return [self.comm.Ireduce_scatter_block(send, receive, op)], None
 
         return begin
@@ -129,11 +129,10 @@ class Group:
 
 
 class Participants:
-    """The processes of a grid, and their groups along its axes; made by all of them together.
+    """The processes of a grid, and their groups along its axes; all of them create it together.
 
     Attributes:
-      underway: the collectives of the program that runs which were begun and not waited for, by their
-        numbers in the program.
+      underway: the in-flight collectives of the running program, by their numbers in the program.
     """
 
     def __init__(self, grid: ProcessGrid) -> None:
@@ -148,32 +147,35 @@ class Participants:
         self.underway: dict[int, Underway] = {}
 
     def come_to(self, what: str, digest: bytes) -> None:
-        """Says that this process is about to run `what`; before messages are sent, it settles that."""
+        """Announces that this process is about to run `what`, a program with this digest.
+
+        Before the first message of that program, `settle` compares the announcements.
+        """
         self.settle()
         self._meeting = processes.Meeting(what, digest, self.grid.ranks)
 
     def settle(self) -> None:
-        """Makes sure that all are about to run the same.
+        """Checks that all processes are about to run the same program.
 
         Raises:
-          RuntimeError: on all processes, if one is not.
+          RuntimeError: on all processes, if they differ.
         """
         meeting, self._meeting = self._meeting, None
         if meeting is not None:
             meeting.wait()
 
     def give_up(self) -> None:
-        """Waits for what the others send to a program that has failed, whose memory it goes to."""
+        """Waits for in-flight messages to a program that has failed; they write to its memory."""
         for number in reversed([*self.underway]):
             self.finish(number)
 
     def begin(self, number: int, begin: Begin, *arrays: np.ndarray) -> None:
-        """Begins collective `number` on operands and the result, once all run the same program."""
+        """Begins collective `number` on operands and result, once all processes agree."""
         self.settle()
         self.underway[number] = begin(*arrays)
 
     def finish(self, number: int, *_: np.ndarray) -> None:
-        """Waits until the result of collective `number` is there."""
+        """Waits until the result of collective `number` is complete."""
         requests, last = self.underway[number]
         for request in requests:
             processes.wait(request)
@@ -182,7 +184,7 @@ class Participants:
         del self.underway[number]
 
     def number(self, axes: MeshAxes) -> int:
-        """Returns the number of this process among those that differ from it along `axes` alone."""
+        """Returns the number of this process among those that differ from it only along `axes`."""
         coordinates = dict(zip(self.grid.extents, self.place, strict=True))
         number = 0
         for name, n in axes:
@@ -190,9 +192,10 @@ class Participants:
         return number
 
     def group(self, axes: MeshAxes, groups: Groups | None) -> Group:
-        """Those that differ from this process along `axes`; with `groups`, those of its own group.
+        """Returns the group of processes that differ from this one only along `axes`.
 
-        All processes of the grid ask for the same ones in the same order, before the first call.
+        With `groups`, it is the subgroup of this process. All processes of the grid have to request
+        the same groups in the same order, before the first call.
         """
         key = (axes, groups)
         group = self._groups.get(key)
@@ -207,7 +210,7 @@ class Participants:
         return group
 
     def known_group(self, axes: MeshAxes, groups: Groups | None) -> Group:
-        """Returns what `group` has made.
+        """Returns a group that `group` has created.
 
         Raises:
           ValueError: if it has not.
@@ -218,13 +221,13 @@ class Participants:
         return group
 
 
-# Ranks, and the sizes of the grid that they are in.
+# Ranks, and the sizes of their grid.
 _Key: TypeAlias = tuple[tuple[int, ...], tuple[tuple[str, int], ...]]
 _made: dict[_Key, Participants] = {}
 
 
 def of_grid(grid: ProcessGrid) -> Participants:
-    """Returns the participants of `grid`; all its processes make them together at the first request."""
+    """Returns the participants of `grid`, which its processes create together when first needed."""
     key = _key(grid)
     participants = _made.get(key)
     if participants is None:
@@ -244,15 +247,15 @@ _PREFIX = "mpi"
 def procedures(
     members: Participants, node: ir.Collective, number: int
 ) -> tuple[library.Procedure, library.Procedure]:
-    """Returns what a program calls to begin a collective, and what it calls to wait for it.
+    """Returns the procedures that a program calls to begin a collective and to wait for it.
 
-    Their names say all: programs that call them are kept on disk, and find the participants, and the
-    group that `members` has made, in the process that loads them.
+    Their names identify them completely: programs that call them are stored on disk, and find the
+    participants, and the group that `members` has created, in the process that loads them.
 
     Args:
       members: the processes of the grid.
       node: the collective.
-      number: its own, in the program.
+      number: its number in the program.
     """
     members.group(node.axes, node.groups)
     grid_params: library.Params = tuple(zip(("ranks", "extents"), _key(members.grid), strict=True))
@@ -268,10 +271,10 @@ _FINISH = "finish"
 
 
 def _procedure(routine: library.Routine) -> library.Effect:
-    """Returns what a name among `procedures` stands for in this process.
+    """Returns the function that a routine from `procedures` stands for in this process.
 
     Raises:
-      ValueError: if the processes are not there.
+      ValueError: if the participants do not exist.
     """
     params: dict[str, Any] = dict(routine.params)
     members = _made.get((params["ranks"], params["extents"]))
@@ -291,7 +294,7 @@ library.declare_procedures(_PREFIX, _procedure)
 
 
 def _bytes(x: np.ndarray) -> Any:
-    """Returns the memory of `x`, as MPI takes it: without a type's name, bytes are bytes."""
+    """Returns the memory of `x` as an MPI buffer of bytes, which need no MPI datatype."""
     return x.reshape(-1).view(np.uint8) if x.size else np.empty(0, np.uint8)
 
 
@@ -301,7 +304,7 @@ def _message(x: np.ndarray, kind: MPI.Datatype) -> Any:
 
 @functools.cache
 def _operation(fn: str, dtype: np.dtype) -> tuple[MPI.Datatype, MPI.Op]:
-    """MPI's type for elements, and its operation that combines them by the monoid `fn`."""
+    """Returns the MPI datatype of elements, and the MPI operation for reductions by monoid `fn`."""
     from mpi4py import MPI
 
     name = _NATIVE.get(dtype.kind, {}).get(fn)
@@ -312,7 +315,7 @@ def _operation(fn: str, dtype: np.dtype) -> tuple[MPI.Datatype, MPI.Op]:
     combine = scalar.function(fn)
 
     def run(lower: Any, combined: Any, _: MPI.Datatype) -> None:
-        # MPI calls f(lower, combined), `lower` the operands of lower ranks.
+        # MPI calls f(lower, combined); `lower` holds the operands of lower ranks.
         out = np.frombuffer(combined, dtype)
         with float_errors.ignored():
             out[...] = combine(np.frombuffer(lower, dtype), out)
@@ -323,18 +326,18 @@ def _operation(fn: str, dtype: np.dtype) -> tuple[MPI.Datatype, MPI.Op]:
 
 
 def _are_in_order(shape: Sequence[int], dim: int) -> bool:
-    """Returns whether parts of an array along `dim` lie one after another in memory."""
+    """Returns whether slices of an array along `dim` are contiguous in memory."""
     return all([n == 1 for n in shape[:dim]])
 
 
 def _one_after_another(x: np.ndarray, dim: int, n: int) -> np.ndarray:
-    """Returns the parts of `x` along `dim`, of which there are `n`, along a new first axis."""
+    """Returns `x` split into `n` slices along `dim`, stacked along a new first axis."""
     split = x.reshape(*x.shape[:dim], n, x.shape[dim] // n, *x.shape[dim + 1 :])
     return np.ascontiguousarray(np.moveaxis(split, dim, 0))
 
 
 def _put_side_by_side(parts: np.ndarray, dim: int, result: np.ndarray) -> None:
-    """Writes parts, along the first axis, to `result` one after another along `dim`."""
+    """Concatenates slices, stacked along the first axis of `parts`, along `dim` into `result`."""
     n = parts.shape[0]
     split = result.reshape(*result.shape[:dim], n, result.shape[dim] // n, *result.shape[dim + 1 :])
     split[...] = np.moveaxis(parts, 0, dim)

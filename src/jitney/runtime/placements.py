@@ -1,8 +1,8 @@
-"""Where results of programs are put: as their operands are, by propagation.
+"""Shardings of results, found by propagation from the operands' shardings.
 
-Results of operands on one device are there, too. Results of operands on a mesh are divided as the rules
-of `compiler.hlo.sharding_propagation` say. Programs with operations over a mesh (slot `mesh`) run on
-its devices, even if all operands are uncommitted, and their results lie on it.
+Results of operands on one device are on that device. Results of operands on a mesh are sharded by
+the rules of `compiler.hlo.sharding_propagation`. Programs with operations over a mesh (slot `mesh`)
+run on its devices, even if all operands are uncommitted, and their results are on it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ MESH = declare_slot("mesh")  # (**params) -> the mesh that the operation is over
 
 
 def mesh_of(closed: ClosedJaxpr) -> Mesh | None:
-    """Returns the mesh of devices that operations of `closed` are over; None if there is none."""
+    """Returns the mesh that operations of `closed` are over; None if there is none."""
     return _mesh_in(closed.jaxpr)[0]
 
 
@@ -70,10 +70,10 @@ def _mesh_in(jaxpr: Jaxpr) -> tuple[Mesh | None]:
 
 
 def on_its_mesh(closed: ClosedJaxpr, assignment: Assignment) -> Assignment:
-    """`assignment` for the devices that `closed` is for: those of its mesh, if it has one.
+    """Returns `assignment` for the devices of the mesh of `closed`, if it has one.
 
     Raises:
-      ValueError: if operands were put on other devices.
+      ValueError: if operands are committed to other devices.
     """
     mesh = mesh_of(closed)
     if mesh is None:
@@ -91,7 +91,7 @@ def on_its_mesh(closed: ClosedJaxpr, assignment: Assignment) -> Assignment:
 
 
 def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | None, ...] | None:
-    """Where each result of `closed` is put; None if neither operands nor program have a placement."""
+    """Returns the sharding of each result; None if neither operands nor program have any."""
     mesh = mesh_of(closed)
     if mesh is None and not assignment.is_placed:
         return None
@@ -110,7 +110,7 @@ def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | 
 
 
 def check_axes(closed: ClosedJaxpr, assignment: Assignment) -> None:
-    """Raises ValueError if a result's type is divided along axes that the devices have not."""
+    """Raises ValueError if a result's type has a mesh whose size is not the number of devices."""
     count = len(assignment.devices)
     for i, aval in enumerate(closed.out_avals):
         place = explicit.sharding_of(aval)
@@ -124,12 +124,12 @@ def check_axes(closed: ClosedJaxpr, assignment: Assignment) -> None:
 
 
 def _is_partial(place: Sharding | None) -> bool:
-    """Whether a place known by its type is on a mesh with Auto axes, too, which types do not know."""
+    """Returns whether a sharding from a type is on a mesh with Auto axes, which types omit."""
     return isinstance(place, NamedSharding) and AxisType.Auto in place.mesh.axis_types
 
 
 def _joined(typed_place: Sharding | None, propagated: Sharding) -> Sharding:
-    """Where a value is put: as its type says, and along Auto axes of the same mesh as propagated."""
+    """Returns a value's sharding: its type's, extended along Auto axes by the propagated one."""
     if typed_place is None:
         return propagated
     if not isinstance(typed_place, NamedSharding) or not _is_partial(typed_place):
@@ -140,18 +140,18 @@ def _joined(typed_place: Sharding | None, propagated: Sharding) -> Sharding:
     entries: list[tuple[Any, ...]] = []
     for entry, other in itertools.zip_longest(typed_place.spec, propagated.spec):
         own, names = names_of(entry), names_of(other)
-        # Propagation has the axes in their order; of these the type has the Explicit ones only.
+        # Propagation keeps axes in order; the type has only the Explicit ones of them.
         is_more = auto.issuperset(set(names) - set(own)) and set(own) <= set(names)
         entries.append(names if is_more else (*own, *[name for name in names if name in auto]))
     if not any([auto.intersection(names) for names in entries]):
         return typed_place
-    while not entries[-1]:  # the type says how many axes there are, propagation what divides them
+    while not entries[-1]:  # types have an entry per axis, specs need not
         entries.pop()
     return typed_place.update(spec=typed_place.spec.update(partitions=entries))
 
 
 def _forwarded(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | None, ...]:
-    """Returns the placements of results that are operands, if these are committed to a mesh."""
+    """Returns the shardings of results that are operands, if these are committed to a mesh."""
     places = dict(zip(closed.jaxpr.invars, assignment.in_shardings, strict=False))
     return tuple([
         place if isinstance(place, NamedSharding) else None
@@ -160,7 +160,7 @@ def _forwarded(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | 
 
 
 def of_types(avals: Sequence[AbstractValue], assignment: Assignment) -> tuple[Sharding | None, ...]:
-    """Where values are put by their types, along the Explicit axes of the mesh of `assignment`."""
+    """Returns the shardings in types, which are along Explicit axes of the mesh of `assignment`."""
     if not explicit.is_explicit(avals):
         return (None,) * len(avals)
     mesh = assignment.mesh
@@ -169,7 +169,7 @@ def of_types(avals: Sequence[AbstractValue], assignment: Assignment) -> tuple[Sh
 
 # --- observers of placements ------------------------------------------------------------------------
 
-INSPECT = "inspect_sharding"  # what programs for propagation call such functions
+INSPECT = "inspect_sharding"  # the name of inspecting calls in programs for propagation
 
 
 @memoize_by_identity
@@ -178,15 +178,15 @@ def _asks(jaxpr: Jaxpr) -> bool:
 
 
 def _equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
-    """Yields the equations of a program and of all programs within."""
+    """Yields the equations of a program and of all programs nested in it."""
     programs: list[Jaxpr] = [jaxpr]
-    for program in programs:  # grows
+    for program in programs:  # grows during the loop
         yield from program.eqns
         programs += subjaxprs(program)
 
 
 def tell(closed: ClosedJaxpr, assignment: Assignment) -> None:
-    """Tells the functions that `closed` names for it where values on the way lie."""
+    """Calls the functions with which `closed` inspects the shardings of intermediate values."""
     if not _asks(closed.jaxpr):
         return
     calls, _ = _host_calls(closed, assignment)
@@ -196,7 +196,7 @@ def tell(closed: ClosedJaxpr, assignment: Assignment) -> None:
 
 
 def builder_of_parts(closed: ClosedJaxpr, assignment: Assignment) -> type[PartBuilder] | None:
-    """What builds `closed`, which calls functions on the parts of devices; None if it does not."""
+    """Returns the builder of `closed` if it calls functions on shards of devices, else None."""
     if len(assignment.devices) == 1 or not calls_on_parts(closed.jaxpr):
         return None
     from jitney.compiler.hlo.sharding_propagation import PartBuilder, kind_of
@@ -204,14 +204,14 @@ def builder_of_parts(closed: ClosedJaxpr, assignment: Assignment) -> type[PartBu
     places, calls = _host_calls(closed, assignment)
     places_of_kind: dict[Hashable, list[list[Sharding]]] = {}
     for call in calls:
-        if call in places:  # something depends on it
+        if call in places:  # its results are used
             places_of_kind.setdefault(kind_of(call), []).append(places[call])
     return PartBuilder.for_one_program(places_of_kind)
 
 
 @memoize_by_identity
 def calls_on_parts(jaxpr: Jaxpr) -> bool:
-    """Returns whether a program calls functions once for each device, on the parts that it has."""
+    """Returns whether a program calls functions once per device, on the device's shards."""
     return any(
         eqn.primitive.divides_itself or eqn.params.get("partitioned") for eqn in _equations(jaxpr)
     )
@@ -220,7 +220,7 @@ def calls_on_parts(jaxpr: Jaxpr) -> bool:
 def _host_calls(
     closed: ClosedJaxpr, assignment: Assignment
 ) -> tuple[dict[ir.HostCall, list[Sharding]], list[ir.HostCall]]:
-    """The calls of Python functions in `closed`, and where the operands of each lie; those on parts."""
+    """Returns host calls in `closed` with their operands' shardings, and the calls on shards."""
     from jitney.compiler import lower
     from jitney.compiler.hlo.sharding_propagation import PlacementBuilder, propagate
 
@@ -252,34 +252,37 @@ def _host_calls(
 
 
 def or_in_force(wishes: Wishes) -> Wishes:
-    """`wishes`, or else that values are on the mesh that `jax.set_mesh` has put in force."""
+    """Returns `wishes`, or if there are none, a request for the context mesh of `jax.set_mesh`."""
     return or_on(get_mesh(), wishes)
 
 
 def in_context(wishes: Wishes, knows_entered: bool) -> Wishes:
-    """`wishes`, or else that values are on the mesh in force, or, if asked for, on that entered."""
+    """Returns `wishes`, or if there are none, a request for the context mesh.
+
+    If `knows_entered`, a mesh entered by `with` is the second choice.
+    """
     wishes = or_on(get_mesh(), wishes)
     return or_on(entered_mesh(), wishes) if knows_entered else wishes
 
 
 def or_on(mesh: Mesh, wishes: Wishes) -> Wishes:
-    """`wishes`, or else that values are on `mesh`, if it has axes."""
+    """Returns `wishes`, or if there are none and `mesh` is not empty, a request for `mesh`."""
     if wishes is not NO_WISHES or mesh.empty:
         return wishes
     return Wishes(within=NamedSharding(mesh, PartitionSpec()))
 
 
 def settled(x: Value, is_typed: bool = True) -> Any:
-    """`x`, a result, on the mesh in force, if there is one and the value is uncommitted.
+    """Returns a result replicated on the context mesh, if there is one and `x` is uncommitted.
 
-    Types tell of the mesh, if its axes are Explicit; not of a result that lies there already, unless
-    `is_typed`.
+    A fully replicated result is given a type on the mesh, too, if that has Explicit axes, unless
+    `is_typed` is False.
     """
     mesh = get_mesh()
     if mesh.empty or type(x) is not ArrayImpl or not x.aval.sharding.mesh.empty:
         return x
     if explicit.rewriting.is_on or get_abstract_mesh().manual_axes:
-        return x  # a constant of a program that is rewritten, or of a device's program
+        return x  # a constant of a program under rewriting, or of a device's program
     place = x.placement
     if place is None or (
         is_typed
@@ -293,7 +296,7 @@ def settled(x: Value, is_typed: bool = True) -> Any:
 
 @fact_of_program
 def wishes_of(jaxpr: Jaxpr) -> Wishes:
-    """Returns where a program says that values on the way are to be."""
+    """Returns a request for the first sharding that a program names for an intermediate value."""
     programs: list[Jaxpr] = [jaxpr]
     while programs:
         for eqn in programs.pop().eqns:
@@ -320,13 +323,13 @@ def of_operation(
     n_results: int,
     mesh: Mesh | None = None,
 ) -> tuple[Sharding, ...]:
-    """Returns where the results of an operation are put, some of whose values are committed.
+    """Returns the shardings of the results of an operation with committed operands.
 
     Args:
-      program: makes the program of the operation; asked for on several devices only.
-      assignment: where the operands are.
-      n_results: how many results there are.
-      mesh: the one that the program's own operations are over; by default that of an operand.
+      program: makes the operation's program; called only if there are several devices.
+      assignment: the devices and shardings of the operands.
+      n_results: the number of results.
+      mesh: the mesh that the program's own operations are over; by default that of an operand.
     """
     devices = assignment.devices
     if len(devices) == 1 and mesh is None and not isinstance(assignment.mesh, Mesh):
@@ -339,7 +342,7 @@ def of_operation(
     return propagated
 
 
-# (assignment, mesh) -> where results of a program are put.
+# (assignment, mesh) -> shardings of a program's results.
 _places: weakref.WeakKeyDictionary[
     ClosedJaxpr, dict[tuple[Assignment, Mesh | None], tuple[Sharding, ...]]
 ] = weakref.WeakKeyDictionary()
@@ -361,7 +364,7 @@ def _propagated(
         meshes = [p.named() for p in tiles if isinstance(p, GSPMDSharding)]
         grid = max(
             meshes, key=lambda p: len(p.spec)
-        ).mesh  # no mesh of replicas only, if there is another
+        ).mesh  # prefers a mesh with sharded axes to one of replicas
         places = [p.named() if isinstance(p, GSPMDSharding) else None for p in places]
     specs = [
         _entries(place if isinstance(place, NamedSharding) and place.mesh == grid else None, aval)
@@ -388,7 +391,7 @@ def _propagated(
 def _as_given(
     place: NamedSharding, ndim: int, operands: Sequence[Sharding | None]
 ) -> NamedSharding:
-    """`place`, or that of an operand that says the same, in its words."""
+    """Returns `place`, or an operand's equivalent sharding, whose spelling is kept."""
     if not place.spec:
         return place
     for own in operands:
@@ -404,7 +407,7 @@ def _as_given(
 
 
 def _as_tiles(place: NamedSharding, devices: tuple[Device, ...], ndim: int) -> GSPMDSharding:
-    """`place` by tiles of `devices`, which are its own in another order."""
+    """Returns `place` as tiles of `devices`, which are its devices in another order."""
     tile_of = dict(zip(place.device_order, place.tiling(ndim).tiles, strict=True))
     tiling = Tiling(place.tiling(ndim).counts, tuple([tile_of[d] for d in devices]))
     return GSPMDSharding(devices, HloSharding.of_tiling(tiling))
@@ -413,15 +416,15 @@ def _as_tiles(place: NamedSharding, devices: tuple[Device, ...], ndim: int) -> G
 def partitioned_text(
     module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
 ) -> str:
-    """Returns the program that each device runs, as text, if operands are put as `places` say.
+    """Returns the text of the program that each device runs, for operands with shardings `places`.
 
     Args:
       module: the program, as lowered.
-      places: of its operands.
-      results: where results are to be; None where it is left open.
+      places: the shardings of its operands.
+      results: the requested shardings of results; None where unspecified.
 
     Raises:
-      ValueError: if none of the operands is on a mesh.
+      ValueError: if no operand is on a mesh.
     """
     specs = _specs(module, places, results)
     if specs is None:
@@ -435,15 +438,15 @@ def partitioned_text(
     return print_partitioned(pipeline.partition(module, *specs))
 
 
-# Called with each program that is lowered for operands on a mesh: the program, how its operands are
-# divided, the mesh's sizes, and how results are to be (`jitney simulate`).
+# Called with each program lowered for operands on a mesh: the program, the specs of its operands,
+# the mesh's axis sizes, and the specs of results (`jitney simulate`).
 observers: list[Observer] = []
 
 
 def observe(
     module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
 ) -> None:
-    """Tells the observers of a program that was lowered, if operands are to be put on a mesh."""
+    """Calls the observers of lowered programs, if any operand is on a mesh."""
     specs = _specs(module, places, results) if observers else None
     if specs is not None:
         for observer in observers:
@@ -453,7 +456,10 @@ def observe(
 def _specs(
     module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
 ) -> tuple[list[Spec], Mapping[Any, int], list[Spec | None]] | None:
-    """How operands are divided, the sizes of the mesh that they are on, and how results are to be."""
+    """Returns the specs of operands, the axis sizes of their mesh, and the specs of results.
+
+    None if no operand is on a mesh.
+    """
     mesh = next((p.mesh for p in places if isinstance(p, NamedSharding)), None)
     if mesh is None:
         return None
@@ -472,7 +478,7 @@ def _specs(
 def _entries(
     place: NamedSharding | None, aval: AbstractValue | ir.Node
 ) -> tuple[tuple[Any, ...], ...]:
-    """For each axis of an operand the axes of the mesh that it is divided along."""
+    """Returns for each axis of an operand the mesh axes along which it is sharded."""
     ndim = len(getattr(aval, "shape", ()))
     entries: tuple[Any, ...] = () if place is None else place.spec.partitions
     named = [
@@ -482,12 +488,15 @@ def _entries(
 
 
 def _extents(mesh: Mesh | AbstractMesh) -> dict[str, int]:
-    """Sizes of a mesh's axes by the names that programs have for them."""
+    """Returns the sizes of a mesh's axes by the names that programs use for them."""
     return {str(name): n for name, n in mesh.shape.items()}
 
 
 def _trimmed(spec: Spec, name_of: Mapping[str, Any]) -> PartitionSpec:
-    """A spec without the axes at its end that are whole; `name_of`: the mesh's axes by their texts."""
+    """Returns a spec without trailing unsharded axes.
+
+    `name_of` maps texts to names of mesh axes.
+    """
     while spec and not spec[-1]:
         spec = spec[:-1]
     return PartitionSpec(*[tuple([name_of[name] for name in names]) for names in spec])
@@ -515,14 +524,14 @@ def marked(
     jaxpr: Jaxpr,
     whole: Callable[[AbstractValue, PartitionSpec], AbstractValue],
 ) -> list[ir.Node] | None:
-    """Returns what stands for an operation over `mesh` while placements are propagated; None otherwise.
+    """Returns placeholders for an operation over `mesh` during sharding propagation, else None.
 
     Args:
       b, nodes: the builder, and the operands.
-      mesh: what the operation is over.
-      specs: how its results are divided.
-      jaxpr: the program of one part.
-      whole: (type of a part, spec) -> type of the result.
+      mesh: the mesh that the operation is over.
+      specs: the specs of its results.
+      jaxpr: the program of one shard.
+      whole: (type of a shard, spec) -> type of the global result.
     """
     from jitney.compiler import lower
     from jitney.compiler.hlo.sharding_propagation import PlacementBuilder

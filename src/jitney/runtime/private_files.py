@@ -1,12 +1,12 @@
-"""Folders and files that only the user can have written, as what they hold is going to be run.
+"""Folders and files that only the user can have written, since their contents are executed.
 
-A folder or file must belong to the user or to root, and neither group nor others may have a right to
-write to it. Folders are opened once and files are reached through them, so exchanging a path under
-way changes nothing. Only regular files of bounded size are read: links, FIFOs, devices and sockets
-are refused without waiting for them.
+A folder or file must belong to the user or to root, and neither group nor others may have write
+permission. Folders are opened once and files are reached through them, so exchanging a path in the
+meantime has no effect. Only regular files of bounded size are read: links, FIFOs, devices and
+sockets are refused without waiting for them.
 
-Folders above the outermost one that is opened are not looked at. A user who may write there can
-move it, but can put nothing into it.
+Folders above the outermost opened one are not checked. A user who may write there can move it, but
+can put nothing into it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def make_private(path: str) -> None:
-    """Makes a folder of the user's alone, if there is none."""
+    """Creates a folder with permissions for the user alone, if it does not exist."""
     parent = os.path.dirname(path)
     if not os.path.isdir(parent):
         os.makedirs(parent, exist_ok=True)
@@ -43,11 +43,11 @@ def _check(status: os.stat_result, path: str) -> None:
 
 
 class Folder:
-    """A folder that is open, as a context manager.
+    """An open folder, as a context manager.
 
     Args:
-      path: where it is; for one in `above`, its name there, which must not be a link.
-      above: the folder that it is in, if that is to be as safe.
+      path: its path; within `above`, its name there, which must not be a link.
+      above: the folder that contains it, if that has to be as safe.
 
     Raises:
       OSError: if there is none; PermissionError if others could have written to it.
@@ -76,10 +76,10 @@ class Folder:
         self._opened.release()
 
     def read(self, name: str, most: int, *, touch: bool = False) -> bytes:
-        """Returns the contents of a file of at most `most` bytes; `touch` notes that it was used now.
+        """Returns the contents of a file of at most `most` bytes; `touch` updates its time of use.
 
         Raises:
-          OSError: if it cannot be read, or is nothing to be trusted.
+          OSError: if it cannot be read, or cannot be trusted.
         """
         path = os.path.join(self.path, name)
         with Owned(os.open, os.close, name, os.O_RDONLY | _FLAGS, dir_fd=self._fd) as fd:
@@ -93,7 +93,7 @@ class Folder:
             if len(data) != status.st_size:
                 raise OSError(errno.EIO, "it was read in part", path)
             if touch:
-                with contextlib.suppress(OSError):  # root's own, in a folder of programs for all
+                with contextlib.suppress(OSError):  # fails for a shared folder of root's
                     os.utime(fd)
             return data
 
@@ -105,7 +105,7 @@ class Folder:
             return False
 
     def write(self, name: str, data: bytes) -> None:
-        """Writes a file, which appears as a whole or not at all; replaces what had the name."""
+        """Writes a file atomically, so that it is complete or absent; replaces one of that name."""
         temporary = f"{name}.{os.urandom(6).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
         try:
@@ -120,12 +120,12 @@ class Folder:
             raise
 
     def remove(self, name: str) -> None:
-        """Deletes a file, if it is there and can be deleted."""
+        """Deletes a file, if it exists and can be deleted."""
         with contextlib.suppress(OSError):
             os.unlink(name, dir_fd=self._fd)
 
     def extend(self, name: str, count: int) -> int:
-        """Makes a file `count` bytes longer, even if other processes do so now; returns its length."""
+        """Extends a file by `count` bytes, safely among processes; returns its new length."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FLAGS
         with Owned(os.open, os.close, name, flags, 0o600, dir_fd=self._fd) as fd:
             os.write(fd, bytes(count))

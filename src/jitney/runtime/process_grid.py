@@ -1,9 +1,9 @@
-"""The grid of processes that a mesh of devices is divided among.
+"""The grid of processes over which a mesh of devices is partitioned.
 
-A mesh whose devices belong to several processes is, seen from far, a mesh of processes: along an axis
-of n devices there are p processes with n / p devices each. What a process's devices have of an array is
-a block, which lies in one buffer, and one program computes on it with all of the process's threads.
-Programs are so divided among processes, not among devices.
+A mesh whose devices belong to several processes is also a mesh of processes: along an axis of n
+devices there are p processes with n / p devices each. The shards of a process's devices form a
+block, which is one buffer, and one program computes on it with all of the process's threads. So
+programs are partitioned among processes, not among devices.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class ProcessGrid:
     """Processes in an array whose axes have the names of a mesh's.
 
     Attributes:
-      sizes: how many processes there are along each axis of the mesh.
-      devices: how many devices of a process there are along each.
+      extents: the number of processes along each axis of the mesh.
+      devices: the number of devices of a process along each axis.
       ranks: the numbers of the processes, in row-major order.
     """
 
@@ -38,10 +38,10 @@ class ProcessGrid:
     ranks: tuple[int, ...]
 
     def spec(self, place: NamedSharding, ndim: int) -> Spec:
-        """For each axis of an array at `place` the axes of the grid that it is divided along.
+        """Returns for each axis of an array with sharding `place` the grid axes that shard it.
 
         Raises:
-          ValueError: if what a process has of it is not a block.
+          ValueError: if a process's shards do not form a block.
         """
         entries = place.spec.partitions
         return tuple([
@@ -51,7 +51,7 @@ class ProcessGrid:
         ])  # fmt: skip
 
     def _divided(self, names: Sequence[object], place: NamedSharding) -> tuple[str, ...]:
-        inner: str | None = None  # an axis along which a process has several parts
+        inner: str | None = None  # an axis along which a process has several shards
         axes: list[str] = []
         for name in map(str, names):
             if self.extents[name] > 1:
@@ -70,10 +70,10 @@ class ProcessGrid:
 
 @memoize_by_identity
 def grid_of(mesh: Mesh) -> ProcessGrid:
-    """Returns the processes that the devices of `mesh` belong to.
+    """Returns the grid of the processes that own the devices of `mesh`.
 
     Raises:
-      ValueError: if a process's devices are not a block of the mesh, or blocks are of different sizes.
+      ValueError: if a process's devices are not a block of the mesh, or if blocks differ in size.
     """
     devices = np.asarray(mesh.devices)
     owners = np.asarray([d.process_index for d in devices.flat]).reshape(devices.shape)

@@ -1,13 +1,14 @@
-"""Programs over several processes: each runs its own, on the blocks of arrays that it has.
+"""Programs over several processes: each runs a program of its own on its blocks of the arrays.
 
-A program of arrays on a mesh is divided among the grid of processes that the mesh's devices belong to
-(`process_grid`, `compiler.hlo.partition`). Collectives of the divided program are calls of MPI
+A program on arrays on a mesh is partitioned among the grid of processes that own the mesh's devices
+(`process_grid`, `compiler.hlo.partition`). Collectives of the partitioned program are MPI calls
 (`participants`); a process's number is a constant in its program. Within a process the program is
-compiled like any other, for all of its threads: threads first, then one message a process.
+compiled like any other, for all of its threads: threads first, then one message per process.
 
 All processes compile the same programs and call them in the same order. With each call that has
-collectives they compare what they are about to run, so that a difference is an error and no deadlock:
-a call says what it is, and before its first message it looks at what the others have said.
+collectives they compare what they are about to run, so that a difference is an error instead of a
+deadlock: a call announces what it is, and before its first message it reads the others'
+announcements.
 """
 
 from __future__ import annotations
@@ -42,16 +43,16 @@ if TYPE_CHECKING:
 
 @record(frozen=True, eq=False)
 class ProcessProgram:
-    """What this process does of a program over several.
+    """This process's share of a program over several processes.
 
     Attributes:
       compiled: its machine code.
-      mesh: the one whose devices run it.
-      places: where it leaves its results.
-      wanted: where results are to be that are to be on another mesh of the same devices, or None.
-      windows: for each operand the slices of it that the process has.
+      mesh: the mesh whose devices run it.
+      places: the shardings of its results.
+      wanted: the requested shardings of results on another mesh of the same devices, or None.
+      windows: the slices of each operand that the process holds.
       digest: the same for all processes that run the program.
-      name: of the program.
+      name: the name of the program.
       participants: the processes that take part in its collectives; None if it has none.
     """
 
@@ -66,7 +67,7 @@ class ProcessProgram:
 
     @contextlib.contextmanager
     def meeting_others(self) -> Generator[None, None, None]:
-        """A call of the program: before its first message, the others are to have come to it, too.
+        """Returns the context of a call: all processes must reach it before its first message.
 
         Raises:
           RuntimeError: on all processes, if one is about to run something else.
@@ -83,7 +84,7 @@ class ProcessProgram:
         self.participants.settle()
 
     def on_its_mesh(self, leaves: Sequence[Any]) -> list[Any]:
-        """Returns the operands; arrays that lie on another mesh of the same devices as a whole."""
+        """Returns the operands, with global arrays on other meshes replicated on this one."""
         whole = NamedSharding(self.mesh, PartitionSpec())
         return [
             x.placed(whole)
@@ -93,16 +94,17 @@ class ProcessProgram:
         ]
 
     def where_wanted(self, results: Sequence[Any]) -> list[Any]:
-        """Returns the results, those that are to be on another mesh brought there."""
+        """Returns the results, moved to another mesh where that was requested."""
         return [
             x if place is None else x.placed(place)
             for x, place in zip(results, self.wanted, strict=True)
         ]
 
     def windows_of(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Returns what the process has of the operands, each given whole or as its window."""
+        """Returns the process's windows of the operands, each of which is complete or a window."""
         return [
-            # (Keys are elements in memory, and words, along one more axis, in the program.)
+            # (Key arrays have an element per key in memory, but an additional axis of words in
+            # programs.)
             x if x.shape == t.shape[: x.ndim] else np.ascontiguousarray(x[window[: x.ndim]])
             for x, t, window in zip(values, self.compiled.inputs, self.windows, strict=True)
         ]
@@ -111,11 +113,11 @@ class ProcessProgram:
 def build(
     module: ir.Module, closed: ClosedJaxpr, name: str, assignment: Assignment
 ) -> ProcessProgram:
-    """This process's part of `closed`, which `module` is in the tensor IR.
+    """Builds this process's share of `closed`; `module` is that program in tensor IR.
 
     Raises:
-      ValueError: if the devices do not form a mesh, or processes own them in a way that no grid has;
-        or if other processes are about to compile another program.
+      ValueError: if the devices do not form a mesh, if the processes that own them do not form a
+        grid, or if other processes are about to compile another program.
     """
     mesh = placements.mesh_of(closed) or assignment.mesh
     if not isinstance(mesh, Mesh):
@@ -134,7 +136,7 @@ def build(
         grid.spec(p, len(x.shape)) for p, x in zip(sources, module.region.parameters, strict=True)
     ]
     outs = [grid.spec(p, len(x.shape)) for p, x in zip(targets, module.region.results, strict=True)]
-    # (Not by the pipeline: if the program is found on disk, code generation is not loaded.)
+    # (Without the pipeline: code generation is not loaded if the program is found on disk.)
     divided = simplified.partition(module, ins, grid.extents, outs)
     description = f"{name} {[*grid.extents.items()]} {ins} {outs}"
     digest = _digest(description, divided.module)
@@ -159,7 +161,7 @@ def build(
 
 
 def _digest(description: str, module: ir.Module) -> bytes:
-    """Returns what processes compare: a digest of a program, of its constants and its `description`."""
+    """Returns a digest of a program, its constants and its `description`, for comparison."""
     h = hashlib.blake2b(f"{description} {print_module(module)}".encode(), digest_size=16)
     regions = [module.region]
     while regions:
@@ -171,7 +173,7 @@ def _digest(description: str, module: ir.Module) -> bytes:
 
 
 def _is_on(place: Sharding | None, mesh: Mesh) -> TypeGuard[NamedSharding]:
-    """Returns whether a place is named by axes of `mesh`."""
+    """Returns whether a sharding is on `mesh`."""
     return isinstance(place, NamedSharding) and place.mesh == mesh
 
 
@@ -179,9 +181,10 @@ def _is_on(place: Sharding | None, mesh: Mesh) -> TypeGuard[NamedSharding]:
 
 
 def bind(module: ir.Module, members: participants.Participants) -> tuple[ir.Module, bool]:
-    """`module` with calls of MPI in place of its collectives, and whether it has any.
+    """Returns `module` with MPI calls in place of collectives, and whether it has any.
 
-    The calls are made in the order that the nodes were built in, which is that of all processes.
+    The calls are made in the order in which the nodes were built, which is the same in all
+    processes.
     """
     calls = 0
 

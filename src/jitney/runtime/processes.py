@@ -1,14 +1,15 @@
-"""The processes of one program, which MPI has started: which this one is, and how they meet.
+"""The processes of one program, started by MPI: the number of this one, and their meetings.
 
-A program has one process until `jax.distributed.initialize()` joins those that `mpiexec` has started
-(`jitney.runtime.initialize`). mpi4py is imported then, and not before.
+A program has one process until `jax.distributed.initialize()` joins those that `mpiexec` has
+started (`jitney.runtime.initialize`). mpi4py is imported then, and not before.
 
-All processes run one program, so they come to the same places in the same order. Where one of them
-would wait for others it first meets them: each says what it has come to do, and with what (`meet`). If
-they differ, all of them raise an error that names what each process does, and none is left waiting.
+All processes run one program, so they reach the same points in the same order. Before a process
+would wait for others, it meets them: each announces what it is about to do, and with what (`meet`).
+If the announcements differ, all of them raise an error that lists what each process does, and none
+is left waiting.
 
-Processes that wait look again and again for a while, and yield their core to other threads in
-between; then ever more rarely, up to some milliseconds. MPI itself would spin, and there may be more
+Processes that wait poll frequently at first, yielding their core to other threads in between, then
+ever more rarely, up to every few milliseconds. MPI itself would spin, and there may be more
 processes than cores.
 """
 
@@ -31,11 +32,11 @@ class Joined:
     """The processes that this one has joined.
 
     Attributes:
-      world: all processes, for the use of programs; None if there is but one.
+      world: the communicator of all processes, for programs; None if there is only one process.
       rank: the number of this process.
-      size: how many processes there are.
-      device_counts: how many devices each process has; None until they have told each other.
-      sharers: how many processes, this one included, have the same cores of the same machine.
+      size: the number of processes.
+      device_counts: the number of devices of each process; None until they have been exchanged.
+      sharers: the number of processes, this one included, on the same cores of the same machine.
     """
 
     def __init__(self) -> None:
@@ -44,8 +45,8 @@ class Joined:
         self.size = 1
         self.device_counts: tuple[int, ...] | None = None
         self.sharers = 1
-        # Communicators for meetings, by their processes: MPI would confuse what two threads do at
-        # the same time in the same one.
+        # Communicators for meetings, by their processes: in one communicator, MPI would confuse
+        # what two threads do at the same time.
         self.meetings: dict[tuple[int, ...], MPI.Intracomm] = {}
 
 
@@ -53,9 +54,9 @@ joined = Joined()
 
 
 def world() -> MPI.Intracomm | None:
-    """Returns the communicator of all processes; None if there is but one.
+    """Returns the communicator of all processes; None if there is only one process.
 
-    It is for programs alone: processes meet in others.
+    It is reserved for programs: meetings use others.
     """
     return joined.world
 
@@ -66,32 +67,33 @@ def rank() -> int:
 
 
 def size() -> int:
-    """Returns how many processes there are."""
+    """Returns the number of processes."""
     return joined.size
 
 
 # --- meeting ------------------------------------------------------------------------------------------
 
 _DIGEST = 16  # bytes
-_TEXT = 256  # bytes of what a process does, for messages
+_TEXT = 256  # bytes of the announcement, for messages
 
 
 def agree(digest: bytes, what: str, members: Sequence[int] | None = None) -> None:
-    """Checks that all processes have the same digest of `what`; waits until they have come here.
+    """Checks that all processes have the same digest of `what`; waits until all have called it.
 
     Args:
-      digest: of any length; equal in all processes if they are to go on.
-      what: what they are to agree on, such as "the program f", for messages.
-      members: the numbers of the processes that come here; all by default.
+      digest: bytes of any length, which must be equal in all processes.
+      what: the subject of the agreement, such as "the program f", for messages.
+      members: the numbers of the processes that take part; by default all.
 
     Raises:
-      RuntimeError: in all of these processes, if some have another digest, or came to something else.
+      RuntimeError: in all of these processes, if digests differ, or some have reached something
+        else.
     """
     meet(what, digest, members)
 
 
 def meet(what: str, digest: bytes = b"", members: Sequence[int] | None = None) -> None:
-    """Waits until all processes have come to do the same: `what`, with what has this digest.
+    """Waits until all processes are about to do the same: `what`, with data of this digest.
 
     Args, Raises: see `agree`.
     """
@@ -100,7 +102,7 @@ def meet(what: str, digest: bytes = b"", members: Sequence[int] | None = None) -
 
 
 class Meeting:
-    """A meeting that this process has come to, and does not wait for yet.
+    """A meeting that this process has announced itself for, without waiting for it yet.
 
     Args: see `agree`; there are several processes.
     """
@@ -115,7 +117,7 @@ class Meeting:
             self._request = comm.Iallgather(self._own, self._every)
 
     def wait(self) -> None:
-        """Waits until all have come; raises RuntimeError in all of them if they differ."""
+        """Waits until all have arrived; raises RuntimeError in all of them if they differ."""
         with forking.processes:
             wait(self._request)
             if (self._every == self._own).all():
@@ -134,9 +136,9 @@ def _digest_of(data: bytes) -> bytes:
 
 
 def _texts(comm: MPI.Intracomm, what: str) -> list[str]:
-    """Returns what each process has come to do."""
+    """Returns what each process is about to do."""
     own = np.zeros(_TEXT, np.uint8)
-    # A letter that is cut in two is dropped when it is read.
+    # A character cut in two is dropped in decoding.
     cut = what.encode()[:_TEXT]
     own[: len(cut)] = np.frombuffer(cut, np.uint8)
     every = np.empty((comm.size, _TEXT), np.uint8)
@@ -145,7 +147,7 @@ def _texts(comm: MPI.Intracomm, what: str) -> list[str]:
 
 
 def _difference(numbers: tuple[int, ...], texts: list[str], digests: list[bytes]) -> str:
-    """Returns what to tell of processes that do different things, or the same with different values."""
+    """Returns the message about processes that do different things, or have different values."""
     doing: dict[str, list[int]] = {}
     having: dict[bytes, list[int]] = {}
     for number, text, digest in zip(numbers, texts, digests, strict=True):
@@ -167,14 +169,14 @@ def _difference(numbers: tuple[int, ...], texts: list[str], digests: list[bytes]
 
 
 def named(numbers: Sequence[int]) -> str:
-    """Processes by their numbers, for messages: "process 0", "processes 1, 2"."""
+    """Returns the text for processes, for messages: "process 0", "processes 1, 2"."""
     return f"process{'es' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
 
 
 def group(members: Sequence[int] | None = None) -> MPI.Intracomm:
-    """The communicator in which some processes meet, this one among them; all of them by default.
+    """Returns the communicator for meetings of `members`, this process among them; by default all.
 
-    It is made when these come here for the first time.
+    It is created when these first meet.
     """
     comm = joined.world
     assert comm is not None, "there is one process"
@@ -190,7 +192,7 @@ _LOOKS = 4000  # some milliseconds
 
 
 def wait(request: MPI.Request) -> None:
-    """Waits for an operation of MPI; signals are heeded, and the cores left to others, meanwhile."""
+    """Waits for an MPI operation; meanwhile signals are handled and the cores are yielded."""
     test, leave = request.Test, os.sched_yield
     for _ in range(_LOOKS):
         if test():
@@ -206,11 +208,11 @@ def stack(what: str, own: np.ndarray) -> np.ndarray:
     """Returns the arrays of all processes along a new first axis, in every process.
 
     Args:
-      what: what is gathered, with its shape and dtype, which are the same everywhere; for messages.
-      own: what this process has.
+      what: what is gathered, with its shape and dtype, which must agree; for messages.
+      own: the array of this process.
 
     Raises:
-      RuntimeError: if processes have come to something else.
+      RuntimeError: if processes have reached different operations.
     """
     if joined.world is None:
         return own[None]
@@ -229,7 +231,7 @@ def broadcast(what: str, own: np.ndarray, source: int) -> np.ndarray:
     if joined.world is None:
         return own
     meet(what)
-    # Others' own elements are overwritten.
+    # Other processes' elements are overwritten.
     data = np.array(own, order="C")
     with forking.processes:
         wait(group().Ibcast(_bytes_of(data), source))
@@ -241,15 +243,15 @@ def _bytes_of(x: np.ndarray) -> np.ndarray:
 
 
 def gather(what: str, own: bytes, members: Sequence[int] | None = None) -> list[bytes]:
-    """Returns what each process has, in every process; texts of any lengths.
+    """Returns the bytes of each process, of any length, in every process.
 
     Args:
       what: what is gathered, for messages.
-      own: what this process has.
-      members: the numbers of the processes that come here; all by default.
+      own: the bytes of this process.
+      members: the numbers of the processes that take part; by default all.
 
     Raises:
-      RuntimeError: if processes have come to something else.
+      RuntimeError: if processes have reached different operations.
     """
     if joined.world is None:
         return [own]

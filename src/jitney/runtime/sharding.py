@@ -1,4 +1,4 @@
-"""Shardings on single devices, and what a placement may be given as."""
+"""Shardings on single devices, and conversion of devices and formats to shardings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jitney.runtime.layout import Format as Format, Layout as Layout
 
 
 class _Unspecified:
-    """Says that a placement was not given; jaxprs print it."""
+    """A marker for a placement that was not specified; jaxprs print it."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ UNSPECIFIED = _Unspecified()
 
 
 class SingleDeviceSharding(Sharding):
-    """All of an array on one device.
+    """The sharding of an array that is on one device.
 
     Raises:
       ValueError: if the device has no memory of the kind.
@@ -77,7 +77,7 @@ class SingleDeviceSharding(Sharding):
 
 
 class DeviceOfJit(SingleDeviceSharding):
-    """That of operands of `jit(device=...)`: they are brought there, wherever they were put."""
+    """The sharding of operands of `jit(device=...)`, which are moved there even if committed."""
 
     __slots__ = ()
     brings_operands = True
@@ -89,7 +89,7 @@ def _rebuild(device: Device, memory_kind: str | None) -> SingleDeviceSharding:
 
 @cache
 def single_device(device: Device) -> SingleDeviceSharding:
-    """All of an array in the default memory of `device`."""
+    """Returns the sharding of an array in the default memory of `device`."""
     return SingleDeviceSharding(device)
 
 
@@ -99,7 +99,7 @@ def default() -> SingleDeviceSharding:
 
 
 def as_sharding(place: object) -> Sharding:
-    """Returns a device, a sharding or a format as a sharding.
+    """Returns the sharding that a device, a sharding or a format stands for.
 
     Raises:
       TypeError: if `place` is none of these.

@@ -1,12 +1,12 @@
-"""Signatures of calls as patterns that native code compares arguments with.
+"""Signatures of calls: patterns that native code compares arguments with.
 
     pattern ::= aval | (code, ...)
 
-An aval stands for an uncommitted array of that type; the codes are those of the native
-core, of which "placed" stands for an array of a type with a placement. Patterns are made of
-what a call was traced with, its leaves and their structure, before the program runs: the function's
-arguments may be other ones afterwards, as it may call Python functions that change the containers.
-Results are put into their containers by a function made for their structure.
+An aval stands for an uncommitted array of that type; the codes are those of the native core, of
+which "placed" stands for an array of a type with a placement. Patterns are made of the leaves and
+tree structure that a call was traced with, before the program runs: it may call Python functions
+that change the containers among the arguments. Results are put into their containers by a function
+made for their tree structure.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _NUMPY_SCALARS = frozenset(dtypes.numpy_scalar_types)
 
 @record(frozen=True)
 class Signature:
-    """What calls look like that a program is for.
+    """The form of the calls that a program handles.
 
     Attributes:
-      patterns: of positional arguments, then of keyword arguments.
-      names: of keyword arguments, sorted.
+      patterns: those of positional arguments, then of keyword arguments.
+      names: the names of keyword arguments, sorted.
     """
 
     patterns: tuple[Pattern, ...]
@@ -50,7 +50,7 @@ class Signature:
 
 
 class _NoPatternError(Exception):
-    """Native code cannot check such arguments."""
+    """An argument cannot be checked by native code."""
 
 
 def signature(
@@ -62,10 +62,11 @@ def signature(
     """Returns the signature of a call; None if native code cannot check such arguments.
 
     Args:
-      tree: the structure of (positional, keyword) arguments, those that are not static.
+      tree: the structure of the non-static (positional, keyword) arguments.
       leaves: their leaves.
-      types: of the leaves: those that the program is for.
-      static: (position or name, key) of each static argument, the key having its `value`; or None.
+      types: the types of the leaves that the program was compiled for.
+      static: (position or name, key) of each static argument, where the key has its `value`; or
+        None.
     """
     positional, named = tree.subtrees
     fixed = {where: _static(key.value) for where, key in static or ()}
@@ -89,13 +90,13 @@ def signature(
 
 def _static(value: Any) -> Pattern:
     """Returns the pattern of a static argument."""
-    if type(value) is float:  # of zeros the sign counts
+    if type(value) is float:  # the sign of zeros matters
         return (CODES["bits"], struct.unpack("q", struct.pack("d", value))[0])
     return (CODES["static"], value, hash(value))
 
 
 def _pattern(tree: PyTreeDef, typed_leaves: Iterator[tuple[Any, Any]]) -> Pattern:
-    """Returns the pattern of one argument, whose leaves come next in `typed_leaves`."""
+    """Returns the pattern of one argument, whose leaves are the next of `typed_leaves`."""
     if tree.kind is None:
         return _leaf(*next(typed_leaves))
     inner = [_pattern(part, typed_leaves) for part in tree.subtrees]
@@ -112,7 +113,7 @@ def _pattern(tree: PyTreeDef, typed_leaves: Iterator[tuple[Any, Any]]) -> Patter
 
 
 def _leaf(x: Any, aval: AbstractValue) -> Pattern:
-    """Returns the pattern of a leaf that a program takes as `aval`."""
+    """Returns the pattern of a leaf that a program accepts as `aval`."""
     kind = cast("type[Any]", type(x))
     if kind is ArrayImpl:
         if x.aval.shape != aval.shape or x.aval.dtype != aval.dtype:
@@ -137,9 +138,9 @@ def _leaf(x: Any, aval: AbstractValue) -> Pattern:
 
 
 def unflatten_function(tree: PyTreeDef) -> Callable[[list[Any]], Any] | None:
-    """Returns what makes a function's result of its flat results; None for one bare array.
+    """Returns a function from flat results to a function's result; None for a single array.
 
-    For all but deeply nested structures it is Python code made for the purpose, such as
+    Unless the structure is deeply nested, it is generated Python code, such as
     `lambda r: {k0: r[0], k1: (r[1], None)}`.
     """
     if tree == pytrees.tree_structure(0):
@@ -152,7 +153,7 @@ def unflatten_function(tree: PyTreeDef) -> Callable[[list[Any]], Any] | None:
 
 
 class _Writer:
-    """Writes the expression that builds a structure; `names` are the objects that it uses."""
+    """A writer of the expression that builds a structure; `names` has the objects that it uses."""
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {"__builtins__": {}}

@@ -1,4 +1,4 @@
-"""Programs that take long to compile or to run, found as they are lowered: warnings with the cure."""
+"""Warnings, with remedies, about programs that are slow to compile or to run; given at lowering."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from jitney.core.user_warnings import warn
 
 _Line = tuple[int, int]  # code object, offset of the instruction
 
-LONG_PROGRAM = 5_000  # operations, from which on it is looked for loops that have been unrolled
-EQUAL_STEPS = 100  # times that a line is run, from which on it is in such a loop
-MANY_ITERATIONS = 100  # of a loop, from which on calls of Python take most of its time
+LONG_PROGRAM = 5_000  # equations from which on a program is searched for unrolled loops
+EQUAL_STEPS = 100  # repetitions of a line from which on it is in an unrolled loop
+MANY_ITERATIONS = 100  # from which on Python calls dominate the time of a loop
 LARGE_CONSTANTS = 100_000_000  # bytes
 
 
 @record
 class _Survey:
-    """What there is in a program and in all programs within.
+    """Statistics of a program and of all programs nested in it.
 
     Attributes:
-      operations: how many equations.
+      operations: the number of equations.
       longest: the program that has most of them.
-      constants: by identity, their sizes in bytes.
+      constants: their sizes in bytes, by identity.
       host_call: a `pure_callback` that is called in each of many iterations, if there is one.
     """
 
@@ -36,11 +36,11 @@ class _Survey:
 
 
 def warn_of(closed: ClosedJaxpr, name: str) -> None:
-    """Warns of what makes the program `closed` slow.
+    """Warns of properties that make the program `closed` slow.
 
     Args:
-      closed: a program that is going to be lowered.
-      name: what it is called.
+      closed: a program that is about to be lowered.
+      name: its name.
     """
     survey = _survey(closed)
     _warn_of_constants(survey.constants, name)
@@ -61,7 +61,7 @@ def warn_of(closed: ClosedJaxpr, name: str) -> None:
 
 def _survey(closed: ClosedJaxpr) -> _Survey:
     survey = _Survey(closed.jaxpr)
-    # With how often each is run: infinity where nothing says it.
+    # Each with its number of runs: infinity if that is unknown.
     programs: list[tuple[Jaxpr, float]] = [(closed, 1)]
     while programs:
         program, times = programs.pop()
@@ -79,20 +79,20 @@ def _survey(closed: ClosedJaxpr) -> _Survey:
 
 
 def _times(eqn: JaxprEqn, times: float) -> float:
-    """How often a program in `eqn` is run that is itself run `times`; 0 if that is not certain."""
+    """Returns how often a program in `eqn` runs if `eqn` runs `times` times; 0 if uncertain."""
     match eqn.primitive.name:
         case "scan":
             return times * int(eqn.params["length"])
         case "while":
             return math.inf
-        case "cond":  # what is called now and then may well be one of Python's
+        case "cond":  # a rare branch may well call Python
             return 0
         case _:
             return times
 
 
 def _warn_of_constants(sizes: dict[int, int], name: str) -> None:
-    """Warns of many bytes of arrays: each function that is compiled keeps its own."""
+    """Warns of large captured arrays, as each compiled function keeps its own copy."""
     total = sum(sizes.values())
     limit = config.captured_constants_warn_bytes.value
     if limit < 0:
@@ -109,7 +109,7 @@ def _warn_of_constants(sizes: dict[int, int], name: str) -> None:
 
 
 def _warn_of_unrolled_loop(survey: _Survey, name: str) -> None:
-    """Warns if most equations come from lines that were run many times."""
+    """Warns if most equations come from lines that ran many times while tracing."""
     equations: Counter[_Line] = Counter()
     steps: Counter[_Line] = Counter()
     places: dict[_Line, source_info.SourceInfo] = {}
@@ -118,7 +118,7 @@ def _warn_of_unrolled_loop(survey: _Survey, name: str) -> None:
         info = eqn.source_info
         if not isinstance(info, source_info.SourceInfo) or info.code is None:
             continue
-        place = id(info.code), info.lasti  # hashing code goes over all that it holds
+        place = id(info.code), info.lasti  # hashing a code object hashes all that it contains
         equations[place] += 1
         if place != before:
             steps[place] += 1
@@ -127,7 +127,7 @@ def _warn_of_unrolled_loop(survey: _Survey, name: str) -> None:
     repeated = [place for place, n in steps.items() if n >= EQUAL_STEPS]
     if 2 * sum([equations[place] for place in repeated]) < survey.operations:
         return
-    # The loop, or if it is in another function, of the lines that it runs that which stands first.
+    # The loop line; if that is in another function, the first of the repeated lines.
     most = max([steps[place] for place in repeated])
     first = min([p for p in repeated if steps[p] == most], key=lambda p: places[p].position())
     loop = user_code.loop_around(places[first])

@@ -1,9 +1,9 @@
-"""The terms of unreduced arrays: what each device has of their sums.
+"""The terms of unreduced arrays: each device's addend of the sum.
 
-Such an array lies in memory as its sum, as all others do. What its devices have is an array of its own
-beside it, with an axis in front for each axis of the mesh along which the array is unreduced, in the
-mesh's order; it lives as long as the array. Where there is none, the first device along these
-axes has the sum, and the others have zeros.
+The data of an unreduced array is its sum, as for all others. Its devices' terms are a separate
+array, with a leading axis for each mesh axis along which the array is unreduced, in the mesh's
+order; it lives as long as the array. If there is none, the first device along these axes has the
+sum, and the others have zeros.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ _of: dict[int, tuple[weakref.ref[NativeArray], np.ndarray]] = {}  # by the ident
 
 
 def names_of_terms(place: object) -> Names:
-    """Returns the axes of the mesh along which arrays that lie as `place` says are unreduced."""
+    """Returns the mesh axes along which arrays with sharding `place` are unreduced."""
     if not isinstance(place, NamedSharding) or not place.spec.unreduced:
         return ()
     return tuple([name for name in place.mesh.axis_names if name in place.spec.unreduced])
 
 
 def place_of_terms(place: NamedSharding) -> NamedSharding:
-    """Returns where the terms of an array are put that lies as `place` says."""
+    """Returns the sharding of the terms of an array with sharding `place`."""
     spec = PartitionSpec(*names_of_terms(place), *place.spec)
     return NamedSharding(place.mesh, spec)
 
 
 def attach(x: NativeArray, terms: np.ndarray) -> None:
-    """Says that the devices of the sum `x` have `terms`, an axis in front for each of the mesh's."""
+    """Attaches `terms`, with a leading axis per unreduced mesh axis, to their sum `x`."""
     key = id(x)
     _of[key] = weakref.ref(x, lambda _: _of.pop(key, None)), terms
 
 
 def of_array(x: NativeArray) -> np.ndarray | None:
-    """Returns the terms of `x`; None if it is not a sum, or the first device has it."""
+    """Returns the terms of `x`; None if it is not unreduced, or if the first device has the sum."""
     entry = _of.get(id(x)) if _of else None
     return None if entry is None or entry[0]() is not x else entry[1]
 
 
 def positions(place: NamedSharding) -> list[tuple[int, ...]]:
-    """For each device in the sharding's order where its term is among those of an array."""
+    """Returns for each device, in the sharding's order, the leading indices of its term."""
     own = [place.mesh.axis_names.index(name) for name in names_of_terms(place)]
     return [tuple([at[k] for k in own]) for at in np.ndindex(*place.mesh.axis_sizes)]
 
@@ -58,18 +58,18 @@ def positions(place: NamedSharding) -> list[tuple[int, ...]]:
 def owners(
     names: Names, mesh: Mesh | AbstractMesh, entries: Sequence[Names], shape: tuple[int, ...]
 ) -> list[np.ndarray]:
-    """Returns which elements each device has of an array that is put where it is to be terms of a sum.
+    """Returns masks of the elements that each device keeps when an array becomes unreduced.
 
-    Of what is divided along these axes alone each device has its part, and zeros elsewhere; of what is
-    not the first one has all.
+    An axis sharded along `names` only: each device keeps its shard, and has zeros elsewhere. Along
+    others of `names`, the first device keeps all elements.
 
     Args:
-      names: axes of the mesh along which it is to be unreduced.
+      names: the mesh axes along which the array becomes unreduced.
       mesh: the mesh.
-      entries: for each axis of the array, those of the mesh that divide it.
-      shape: of the array.
+      entries: for each axis of the array, the mesh axes that shard it.
+      shape: the shape of the array.
 
-    Returns: for each of `names` an array of booleans that can be broadcast to that of all terms.
+    Returns: for each of `names`, a boolean array that broadcasts to the shape of all terms.
     """
     masks: list[np.ndarray] = []
     for k, name in enumerate(names):
@@ -79,7 +79,7 @@ def owners(
         has = np.arange(size) == 0
         for axis, entry in enumerate(entries):
             if name not in entry or not set(entry).issubset(names):
-                continue  # along other axes it is gathered first
+                continue  # if other axes shard it, too, it is gathered first
             after = [mesh.shape[other] for other in entry[entry.index(name) + 1 :]]
             parts = int(np.prod([mesh.shape[other] for other in entry], dtype=int))
             width = shape[axis] // parts * int(np.prod(after, dtype=int))
@@ -90,7 +90,10 @@ def owners(
 
 
 def spread(data: np.ndarray, old: object, place: NamedSharding) -> np.ndarray | None:
-    """The terms of an array that lay as `old` says, put where `place` says; None: the first has all."""
+    """Returns the terms of an array moved from `old` to the unreduced sharding `place`.
+
+    None if the first device keeps all elements.
+    """
     names = names_of_terms(place)
     if not isinstance(old, NamedSharding) or old.mesh.shape_tuple != place.mesh.shape_tuple:
         return None

@@ -1,9 +1,9 @@
-"""Guards of transfers: `jax.transfer_guard`, which finds copies that a program makes unawares.
+"""`jax.transfer_guard`: finds unintended copies that a program makes.
 
-Devices are of this machine's memory, so a transfer is a matter of where arrays belong, not of a bus.
-It is *explicit* if the program asks for it (`jax.device_put`), *implicit* if an operation or a jitted
-function is given what lies elsewhere: a scalar or a NumPy array ("host to device"), or an array that
-has to go to another device. What goes back to the host is read where it lies, so there is nothing to
+Devices share this machine's memory, so a transfer concerns where arrays belong, not a bus. It is
+*explicit* if the program requests it (`jax.device_put`), *implicit* if an operand of an operation
+or a jitted function is elsewhere: a scalar or a NumPy array ("host to device"), or an array that
+has to go to another device. Data that go back to the host are read in place, so there is nothing to
 guard in that direction.
 """
 
@@ -34,7 +34,7 @@ _OPTIONS = {
 
 
 def is_on() -> bool:
-    """Returns whether a transfer of some kind may have to be told or refused."""
+    """Returns whether some kind of transfer may have to be logged or refused."""
     return any([option.value not in (None, "allow") for option in _OPTIONS.values()])
 
 
@@ -43,11 +43,11 @@ def check_operands(leaves: Sequence[Any], assignment: Assignment, what: str) -> 
 
     Args:
       leaves: operands of the call.
-      assignment: where it runs.
-      what: what is called, for messages.
+      assignment: its devices and shardings.
+      what: the name of the callee, for messages.
 
     Raises:
-      JaxRuntimeError: if an operand is not where the call runs, and may not be brought there.
+      JaxRuntimeError: if an operand is on another device, and may not be transferred.
     """
     places = assignment.in_shardings or (None,) * len(leaves)
     for x, place in zip(leaves, places, strict=True):
@@ -59,27 +59,27 @@ def check_operands(leaves: Sequence[Any], assignment: Assignment, what: str) -> 
 
 
 def check_operand(x: object, what: str) -> None:
-    """Guards the implicit transfer of an operand that is not an array of ours.
+    """Guards the implicit transfer of an operand that is not a runtime array.
 
     Args:
       x: a scalar or a NumPy array.
-      what: what it is an operand of, for messages.
+      what: the name of the operation, for messages.
 
     Raises:
-      JaxRuntimeError: if it may not be brought to the device.
+      JaxRuntimeError: if it may not be transferred to the device.
     """
     _guard(_HOST_TO_DEVICE, x, SingleDeviceSharding(client.default_device()), what)
 
 
 def check_put(x: object, where: Sharding | None) -> None:
-    """Guards the transfer of a value that `device_put` was asked for.
+    """Guards the explicit transfer of a value by `device_put`.
 
     Args:
       x: the value.
-      where: where to; None for where it is, or the default device.
+      where: the target; None for its present place, or the default device.
 
     Raises:
-      JaxRuntimeError: if it may not be brought there.
+      JaxRuntimeError: if it may not be transferred.
     """
     target = where or SingleDeviceSharding(client.default_device())
     if not isinstance(x, ArrayImpl):

@@ -1,8 +1,8 @@
-"""Windows: what a process holds of an array that lies on devices of several processes.
+"""Windows: what a process holds of an array on devices of several processes.
 
-Such an array has the type and the sharding of the whole, and its buffer is this process's window: the
-smallest box that the parts of its own devices lie in, which they have to fill. A process that holds
-none of the array has an empty window. Where all of the array is on every device, the window is all.
+Such an array has the global type and sharding, and its buffer is this process's window: the
+smallest box that contains the shards of its own devices, which must fill it. A process without any
+shard has an empty window. If the array is fully replicated, the window is the complete array.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def is_global(x: NativeArray) -> bool:
-    """Whether an array lies on devices of other processes, so that its buffer is a window of it."""
+    """Returns whether an array is on devices of other processes, so that its buffer is a window."""
     return joined.world is not None and x.placement is not None and not is_local(x.placement)
 
 
 @lru_cache(4096)
 def is_local(placement: Sharding) -> bool:
-    """Returns whether all devices of a sharding are this process's."""
+    """Returns whether all devices of a sharding belong to this process."""
     return placement.is_fully_addressable
 
 
@@ -40,26 +40,27 @@ def holds_all(placement: Sharding, shape: tuple[int, ...]) -> bool:
 
 @lru_cache(4096)
 def first_device(placement: Sharding) -> Device:
-    """Of a sharding's devices the first that is this process's; the first one if none is."""
+    """Returns the first of a sharding's devices that is this process's, else the first of all."""
     return first_of(cast("tuple[Device, ...]", placement.device_order))
 
 
 def first_of(devices: Sequence[Device]) -> Device:
-    """Returns the first of `devices` that is this process's; the first one if none is."""
+    """Returns the first of `devices` that is this process's, else the first of all."""
     return next((device for device in devices if device.is_addressable), devices[0])
 
 
 @lru_cache(4096)
 def window(placement: Sharding, shape: tuple[int, ...], process_index: int | None = None) -> Index:
-    """What a process holds of an array of `shape`: for each axis a slice, of which both ends are given.
+    """Returns a process's window of an array: a slice for each axis, with both ends given.
 
     Args:
-      placement: where the array is.
-      shape: of the whole array.
+      placement: the sharding of the array.
+      shape: the shape of the global array.
       process_index: the process; this one by default.
 
     Raises:
-      ValueError: if the parts of its devices fill no box, or the array cannot be cut so.
+      ValueError: if the shards of its devices fill no box, or if the sharding does not fit the
+        shape.
     """
     placement.check_fits(shape)
     tiling = placement.tiling(len(shape))
@@ -94,12 +95,12 @@ def _no_box(
 
 
 def whole_shape(placement: Sharding, own: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Returns the shape of the array of which this process's window has shape `own`.
+    """Returns the global shape of an array of which this process's window has shape `own`.
 
-    None if this process has no device of the sharding, so that its window says nothing.
+    None if this process has no device of the sharding, so that its window has no information.
     """
     counts = placement.tiling(len(own)).counts
-    held = window_shape(placement, counts)  # how many of the parts along each axis
+    held = window_shape(placement, counts)  # number of shards along each axis
     if not all(held):
         return None
     return tuple([n * count // here for n, count, here in zip(own, counts, held, strict=True)])
@@ -108,17 +109,17 @@ def whole_shape(placement: Sharding, own: tuple[int, ...]) -> tuple[int, ...] | 
 def window_shape(
     placement: Sharding, shape: tuple[int, ...], process_index: int | None = None
 ) -> tuple[int, ...]:
-    """The shape of a process's window of an array of `shape`; arguments are those of `window`."""
+    """Returns the shape of a process's window; arguments are those of `window`."""
     return shape_of(window(placement, shape, process_index))
 
 
 def shape_of(box: Index) -> tuple[int, ...]:
-    """Returns the shape of what slices with both ends cut out."""
+    """Returns the shape of a box of slices with both ends given."""
     return tuple([s.stop - s.start for s in box])
 
 
 def within(index: Index, box: Index) -> tuple[Any, ...]:
-    """`index`, slices of a whole array, as slices of its window `box`, which has all of them."""
+    """Returns `index`, slices of a global array, relative to the window `box` that has them."""
     return tuple([
         slice(0, b.stop - b.start) if s.start is None else slice(s.start - b.start, s.stop - b.start)
         for s, b in zip(index, box, strict=True)

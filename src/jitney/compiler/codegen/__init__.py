@@ -1,1 +1,1 @@
-"""Kernels and plans as LLVM code, and LLVM as machine code."""
+"""Code generation: kernels and plans to LLVM, and LLVM to machine code."""

@@ -1,11 +1,11 @@
-"""Loads and stores of vectors: neighbours in memory, or lanes each at a place of its own.
+"""Vector loads and stores: contiguous ones, and gathers and scatters.
 
-Calls under a mask have their alignment as an argument, which all versions of LLVM read: from 22 on it
-is an attribute, into which the reader turns the argument; older ones know no such attribute.
+Masked calls pass the alignment as an argument, which all versions of LLVM read: from 22 on it is an
+attribute, and the reader upgrades the argument; older versions know no such attribute.
 
-Under a mask, LLVM writes a branch for each lane of what the processor has no instruction for, and its
-time grows faster than their number. Elements of 8 and 16 bits have none where lanes lie apart: they
-are gathered as the aligned words that contain them, and stored one by one, by functions that a module
+LLVM lowers masked accesses without an instruction to a branch per lane, and its compile time grows
+faster than their number. There are no gathers and scatters of 8- and 16-bit elements: they are
+gathered as the aligned words that contain them, and stored one by one, by functions that a module
 has once.
 """
 
@@ -28,20 +28,20 @@ WORD = "i32"  # the narrowest element that processors gather
 
 
 def lanes_below(e: Emitter, count: Value, lanes: int) -> Value:
-    """Returns the mask of the lanes whose number is below `count`, which may be any number."""
+    """Returns the mask of the lanes with an index below `count`, which may be any integer."""
     return _compared(e, "ult", count, lanes)
 
 
 def lanes_from(e: Emitter, count: Value, lanes: int) -> Value:
-    """Returns the mask of the lanes whose number is not below `count`, which may be any number."""
+    """Returns the mask of the lanes with an index of at least `count`, which may be any integer."""
     return _compared(e, "uge", count, lanes)
 
 
 def _compared(e: Emitter, how: str, count: Value, lanes: int) -> Value:
-    """Numbers of lanes, compared with `count` as vectors of at least 128 bits.
+    """Returns the lane indices compared with `count`, as vectors of at least 128 bits.
 
-    LLVM 22 widens comparisons of smaller vectors and takes what they say of the lanes that
-    it added for false: a masked store of eight bytes wrote up to sixteen.
+    LLVM 22 widens comparisons of smaller vectors and assumes that they are false in the added
+    lanes: a masked store of eight bytes wrote up to sixteen.
     """
     capped = e.intrinsic("llvm.smin", [count, constant(lanes, "i64")])
     capped = e.intrinsic("llvm.smax", [capped, constant(0, "i64")])
@@ -51,7 +51,7 @@ def _compared(e: Emitter, how: str, count: Value, lanes: int) -> Value:
 
 
 def load_vector(e: Emitter, pointer: Value, kind: str, lanes: int, mask: Value | None) -> Value:
-    """`lanes` neighbours from `pointer`; 0 where `mask` does not hold."""
+    """Returns `lanes` contiguous elements from `pointer`; 0 in lanes masked off."""
     size, vector = memory_bytes(kind), type_text(kind, lanes)
     if mask is None:
         return e.emit(f"load {vector}, {pointer!r}, align {size}", kind, lanes)
@@ -62,7 +62,7 @@ def load_vector(e: Emitter, pointer: Value, kind: str, lanes: int, mask: Value |
 
 
 def store_vector(e: Emitter, value: Value, pointer: Value, mask: Value | None) -> None:
-    """Writes the lanes of `value`, those of `mask` or all, to neighbours from `pointer`."""
+    """Writes the lanes of `value`, or those of `mask`, to contiguous elements from `pointer`."""
     size, lanes = memory_bytes(value.kind), value.lanes
     if mask is None:
         e.line(f"store {value!r}, {pointer!r}, align {size}")
@@ -73,7 +73,7 @@ def store_vector(e: Emitter, value: Value, pointer: Value, mask: Value | None) -
 
 
 def gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value:
-    """Returns what `pointers` point to, lane by lane; any value where `mask` does not hold."""
+    """Returns the elements that `pointers` point to; lanes masked off are undefined."""
     if BITS[kind] >= BITS[WORD] or mask is None or not e.target.has_gather:
         return _gather(e, pointers, kind, mask)
     lanes = pointers.lanes
@@ -85,10 +85,10 @@ def gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value:
 
 
 def _gather_function(e: Emitter, name: str, kind: str, lanes: int) -> str:
-    """Elements narrower than a word: the aligned words around them, shifted."""
+    """Returns a gather of narrow elements: it shifts the aligned words that contain them."""
     inner = Emitter(e.target, e)
     pointers, mask = Value("%places", "ptr", lanes), Value("%mask", "i1", lanes)
-    # An aligned word never leaves the page of its parts, so all of it can be read.
+    # An aligned word is within one page, so all of it can be read.
     address = inner.cast("ptrtoint", pointers, "i64")
     inside = inner.and_(address, inner.const(memory_bytes(WORD) - 1, address))
     words = inner.cast("inttoptr", inner.sub(address, inside), "ptr")
@@ -114,7 +114,10 @@ def _gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value
 
 
 def scatter(e: Emitter, value: Value, pointers: Value, mask: Value | None) -> None:
-    """Writes the lanes of `value`, those of `mask` or all, in order; the last of one place stays."""
+    """Writes the lanes of `value`, or those of `mask`, in order.
+
+    If addresses are equal, the last lane wins.
+    """
     lanes = value.lanes
     if BITS[value.kind] < BITS[WORD] and mask is not None:
         name = f"jitney.scatter.{mangled(value.kind, lanes)}"
@@ -133,7 +136,7 @@ def _scatter(e: Emitter, value: Value, pointers: Value, mask: Value) -> None:
 
 
 def _scatter_function(e: Emitter, name: str, value: Value, pointers: Value) -> str:
-    """All lanes one after the other; or a loop over those whose bits are set, from the lowest."""
+    """Returns a scatter of all lanes, or else a loop over the mask's set bits, lowest first."""
     inner = Emitter(e.target, e)
     lanes, element = value.lanes, type_text(value.kind)
     value = Value("%values", value.kind, lanes)
@@ -176,7 +179,7 @@ done:
 
 
 def as_i64(e: Emitter, value: Value, dtype: np.dtype) -> Value:
-    """Returns a whole number of `dtype`, extended as its sign says."""
+    """Returns an integer of `dtype`, sign- or zero-extended by its signedness."""
     if value.kind == "i64":
         return value
     return e.sext(value, "i64") if dtype.kind == "i" else e.zext(value, "i64")

@@ -12,12 +12,12 @@ from jitney.compiler.scalar import table
 
 
 class Accumulators:
-    """Vectors on the stack, which LLVM keeps in registers; they start as the neutral element.
+    """Vectors on the stack, which LLVM keeps in registers, initialized to the neutral element.
 
     Args:
-      e: where code goes.
-      reductions: for each output, the monoid and the dtype in which it is reduced.
-      widths: lanes of the loops that reduce one after the other, widest first: each has its own vector.
+      e: the emitter.
+      reductions: for each output, the monoid and the dtype of the reduction.
+      widths: the lanes of consecutive loops that reduce, widest first; each has its own vector.
 
     Attributes:
       allocas: lines for the function's entry.
@@ -39,12 +39,12 @@ class Accumulators:
                 self._write(j, constant(neutral(fn, dtype), _held(dtype), lanes))
 
     def resume(self, j: int, so_far: Value, unless: Value) -> None:
-        """Starts output j with `so_far`, unless this is the first time."""
+        """Initializes output j to `so_far`, except the first time."""
         start = self.e.select(unless, self.value(j, so_far.lanes), so_far)
         self._write(j, start)
 
     def add(self, j: int, value: Value, mask: Value | None, factor: Value | None = None) -> None:
-        """Reduces `value`, or its product with `factor`, into output j: the lanes of `mask`, or all."""
+        """Reduces `value`, or its product with `factor`, into output j; `mask` selects lanes."""
         e = self.e
         old = self.value(j, value.lanes)
         if factor is None:
@@ -58,7 +58,7 @@ class Accumulators:
         self._write(j, e.zext(new, "i8") if value.kind == "i1" else new)
 
     def value(self, j: int, lanes: int | None = None) -> Value:
-        """The partial result of output j in each of `lanes` (of the widest accumulator, if None)."""
+        """Returns the partial results of output j in `lanes` lanes, by default the most."""
         lanes = self.widths[0] if lanes is None else lanes
         _, dtype = self.reductions[j]
         kind = _held(dtype)
@@ -67,14 +67,14 @@ class Accumulators:
         return self.e.trunc(held, "i1") if dtype == np.bool_ else held
 
     def reduced(self, j: int) -> Value:
-        """All lanes of output j combined, in a tree that is always the same."""
+        """Returns the combination of all lanes of output j, in a fixed tree."""
         value = self.value(j)
         for lanes in self.widths[1:]:
             value = self._combine(j, self._narrowed(j, value, lanes), self.value(j, lanes))
         return self._narrowed(j, value, 1)
 
     def _narrowed(self, j: int, value: Value, lanes: int) -> Value:
-        """`value`, its halves combined until `lanes` are left."""
+        """Returns `value` with its halves combined until `lanes` lanes are left."""
         e = self.e
         while value.lanes > lanes:
             half = value.lanes // 2
@@ -103,7 +103,7 @@ class Accumulators:
 
 
 def _held(dtype: np.dtype) -> str:
-    """Returns the kind in memory: predicates are kept as bytes."""
+    """Returns the kind of an accumulator in memory: predicates are bytes."""
     return "i8" if dtype == np.bool_ else register_kind(dtype)
 
 

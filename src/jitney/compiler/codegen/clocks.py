@@ -15,7 +15,7 @@ def write(e: Emitter, step: ir.Clock, address_of: Callable[[np.ndarray], Value])
     """Adds the time since the last reading to that of a step; see `ir.Clock`.
 
     Args:
-      e: of the entry.
+      e: the emitter of the entry.
       step: the reading.
       address_of: returns the address of data of the program.
     """
@@ -33,14 +33,14 @@ def write(e: Emitter, step: ir.Clock, address_of: Callable[[np.ndarray], Value])
 
 
 def _count(e: Emitter, counters: Value, at: int, amount: Value) -> None:
-    """Adds to one of the counters."""
+    """Adds `amount` to one of the counters."""
     place = _element(e, counters, at)
     before = e.emit(f"load i64, {place!r}", "i64")
     e.line(f"store {e.add(before, amount)!r}, {place!r}")
 
 
 def _note(e: Emitter, events: Value, most: int, index: int, now: Value) -> None:
-    """Records a reading; once the array is full, in place of its last entry."""
+    """Records a reading; once the array is full, it overwrites the last entry."""
     count = e.emit(f"load i64, {events!r}", "i64")
     at = e.intrinsic("llvm.umin", [count, constant(most - 1, "i64")])
     pair = e.emit(f"getelementptr [2 x i64], {events!r}, {at!r}", "ptr")

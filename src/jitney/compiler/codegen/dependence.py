@@ -1,7 +1,7 @@
-"""Where in a nest of loops each statement of a kernel is first known, and whether lanes differ in it.
+"""The loop of a nest in which each statement of a kernel can be computed, and its uniformity.
 
-A statement depends on the loops whose counters are in its index, and on what its operands depend on.
-What is stored may change within the innermost loop, so what is loaded from there is known in it only.
+A statement depends on the loops whose counters are in its index, and on what its operands depend
+on. Buffers that the kernel writes may change in the innermost loop, so loads from them stay in it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel
 def dependence(
     kernel: Kernel | LoopKernel, order: tuple[int, ...], vector: int | None
 ) -> tuple[list[int], list[bool]]:
-    """For each statement: at which depth of the nest it is known; whether it differs by lane."""
+    """Returns for each statement the depth of its loop, and whether it differs between lanes."""
     depths: list[int] = []
     varies: list[bool] = []
 
@@ -39,7 +39,7 @@ def dependence(
             case _:
                 depth, differs = of_index(s.index)
                 if isinstance(s, ir.Load) and s.param in written:
-                    depth = len(order)  # what was stored before counts
+                    depth = len(order)  # must see earlier stores
         depths.append(depth)
         varies.append(differs)
     return depths, varies

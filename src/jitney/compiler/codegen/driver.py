@@ -1,14 +1,15 @@
 """The entry of a compiled program: its steps in order, with native loops and branches.
 
-    i32 entry(ptr call, ptr inputs, ptr outputs, ptr arena)        1 if it came to its end
+    i32 entry(ptr call, ptr inputs, ptr outputs, ptr arena)        1 if it has finished
 
-Any other result is a failure, so that only code that has run to its end reports success. The same holds
-for its parts and for the functions of the runtime that it calls. `call` belongs to the runtime: it is
-the first argument of kernels and of functions of the runtime, and holds the threads of the device and
-the error of the call.
+Any other result is a failure, so that only code that has run to its end reports success. The same
+holds for its parts and for the functions of the runtime that it calls. `call` belongs to the
+runtime: it is the first argument of kernels and of functions of the runtime, and holds the threads
+of the device and the error of the call.
 
-Kernels are compiled once and shared among programs. They, functions of the runtime and constants are
-symbols of the module, which get their addresses when it is loaded: the code itself can be kept.
+Kernels are compiled once and shared among programs. Kernels, functions of the runtime and constants
+are symbols of the module, whose addresses are bound when it is loaded: the code itself can be
+stored.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from jitney.compiler.plan import ir
 # Steps and functions of a program that call Python.
 PythonCall: TypeAlias = ir.HostCall | ir.Wait | library.Call
 
-# LLVM writes short copies out, and compares each of their loads and stores with all others of a block:
+# LLVM expands short copies, and compares each of their loads and stores with all others of a block:
 # long programs call a function instead.
 _COPY = """\
 define internal void @jitney.copy(ptr %to, ptr %from, i64 %count) noinline nounwind {
@@ -42,7 +43,7 @@ define internal void @jitney.copy(ptr %to, ptr %from, i64 %count) noinline nounw
   ret void
 }"""
 
-# The memory of an input that was donated may be that of the output.
+# The memory of a donated input may be that of the output.
 _COPY_INPUT = """\
 define internal void @jitney.copy_input(ptr %to, ptr %from, i64 %count) noinline nounwind {
   %same = icmp eq ptr %to, %from
@@ -56,17 +57,17 @@ done:
 
 
 class DriverWriter:
-    """Writes the entry of one plan.
+    """A writer of the entry of one plan.
 
     Args:
-      code_of: the name of a kernel's function, and whether another module has it.
-      symbol: addresses of the runtime's functions: "parallel_for", "host", "sgemm" ...
+      code_of: returns the name of a kernel's function, and whether another module has it.
+      symbol: returns addresses of the runtime's functions: "parallel_for", "host", "sgemm" ...
 
     Attributes:
-      natives: the names of those that the program calls.
+      natives: the names of the runtime's functions that the program calls.
       constants: data that it reads, by the names of their symbols.
-      python_calls: calls of Python: users' functions, and library functions without machine code; by
-        the names of the symbols that tell their numbers.
+      python_calls: calls of Python: users' functions, and library functions without machine code;
+        by the names of the symbols that hold their numbers.
     """
 
     def __init__(
@@ -84,11 +85,11 @@ class DriverWriter:
         self.symbol = symbol
         self.e = Emitter(target)
         self.unseen = 0  # cost of the steps since the last poll for signals
-        self.functions: list[str] = []  # functions of its own: products
-        self.gemms: dict[object, str] = {}  # names of those for products, by what they multiply
+        self.functions: list[str] = []  # this program's functions, such as products
+        self.gemms: dict[object, str] = {}  # names of product functions, by key
         self.releases_gil = len(plan.steps) > COSTS.entry_steps
-        self.slots = 1  # pointers in the array that steps pass their buffers in
-        # Buffers that are swapped: the number of the cell that holds the pointer.
+        self.slots = 1  # pointers in the array that passes buffers to steps
+        # Buffers that are swapped: the number of the cell with the pointer.
         self.cells: dict[ir.Buffer, int] = {}
         self.cell_count = 0
         self.natives: dict[str, None] = {}
@@ -97,7 +98,7 @@ class DriverWriter:
         self._constant_names: dict[int, str] = {}
 
     def text(self) -> str:
-        """Returns the whole module."""
+        """Returns the text of the module."""
         e = self.e
         self._steps(self.plan.steps)
         cells = f"  %cells = alloca [{self.cell_count} x ptr], align 16"
@@ -106,7 +107,7 @@ class DriverWriter:
         return "\n".join([*self.functions, function, e.module_text()])
 
     def _function(self, head: str, stack: list[str]) -> str:
-        """Returns the function with the code that was written so far."""
+        """Returns the function with the code written so far."""
         self.e.line(f"ret {polls.SUCCEEDED!r}")
         slots = [f"  %slots = alloca [{self.slots} x ptr], align 16"]
         for i in range(self.slots):
@@ -141,7 +142,7 @@ class DriverWriter:
         return Value(f"@{name}", "ptr")
 
     def native(self, name: str, result: str, types: str) -> str:
-        """Returns the symbol of a function of the runtime, to be called."""
+        """Returns the typed symbol of a function of the runtime, declared for a call."""
         self.natives[name] = None
         self.e.declarations.add(f"declare {result} @jitney.{name}({types})")
         return f"{result} @jitney.{name}"
@@ -161,7 +162,7 @@ class DriverWriter:
             self._part(steps[start : start + COSTS.entry_steps])
 
     def _part(self, steps: Sequence[ir.Step]) -> None:
-        """Some steps as a function of their own, and its call."""
+        """Writes steps as a function, and its call."""
         outside = self.e, self.slots
         self.e, self.slots = Emitter(self.target, self.e), 1
         self._few_steps(steps)
@@ -222,7 +223,7 @@ class DriverWriter:
         extent = outer_extent(kernel)
         way = division(kernel)
         if way is None:
-            # A kernel that does not poll does not use the call, which then need not be kept in a
+            # A kernel without polls does not use the call, which then need not be kept in a
             # register over hundreds of launches: a tenth of LLVM's time.
             is_polling = polls.has_polls(kernel)
             call = "%call" if is_polling else "poison"
@@ -232,14 +233,14 @@ class DriverWriter:
             if is_polling:
                 polls.check(e, status)
             return
-        # Chunks of at least the work that pays, whole vectors where lanes run along the axis.
+        # Chunks are large enough to pay for a thread, and full vectors if lanes run along the axis.
         plan, work = schedule(kernel), body_cost(kernel) * kernel.points
         axis = outermost(plan)
         grain = max(extent * COSTS.parallel_above // (2 * work), 1)
         if axis == plan.vector:
             chunk = COSTS.lane_chunk
             grain = -(-max(grain, COSTS.column_grain if plan.strip else 1) // chunk) * chunk
-        if plan.turn is not None and len(plan.outer) == 1:  # whole blocks
+        if plan.turn is not None and len(plan.outer) == 1:  # complete blocks
             grain = -(-grain // plan.turn.side) * plan.turn.side
         run = self.native(way, "i32", "ptr, ptr, ptr, i64, i64")
         call = f"call {run}(ptr %call, ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})"
@@ -304,10 +305,10 @@ class DriverWriter:
         self.unseen = 0
 
     def _collective(self, step: ir.Collective) -> None:
-        """The step of a participant that is alone in its group: its operand, or zero.
+        """Writes a collective of a group of one participant: its result is the operand, or zero.
 
         Raises:
-          ValueError: if there are others: a program runs on one device.
+          ValueError: if the group has more participants, as a program runs on one device.
         """
         node, e, count = step.node, self.e, step.result.nbytes
         size = collectives.group_size(node.axes, node.groups)
@@ -365,7 +366,7 @@ class DriverWriter:
         self.cells = outside
 
     def _new_cell(self, pointer: Value) -> int:
-        """Returns the number of a cell that holds `pointer`."""
+        """Returns the number of a new cell that holds `pointer`."""
         number = self.cell_count
         self.cell_count += 1
         self.e.line(f"store {pointer!r}, {self._cell(number)!r}")
@@ -395,7 +396,7 @@ class DriverWriter:
         polls.check(self.e, self.e.emit(call, "i32"))
 
     def _gemm_function(self, step: ir.Gemm) -> str:
-        """Returns the name of the function for products like `step`, of which a program has one."""
+        """Returns the name of the function for products like `step`, shared by the program."""
         key = (
             step.dtype,
             step.batch,
@@ -414,7 +415,7 @@ class DriverWriter:
 
 
 def division(kernel: Kernel | LoopKernel) -> Literal["in_order", "parallel_for"] | None:
-    """How the work of a kernel is divided: among threads, into parts one after the other, or not."""
+    """Returns how a kernel is run: shared among threads, in chunks in order, or at once (None)."""
     axis = outermost(schedule(kernel))
     is_ordered = axis is None or not is_independent(kernel, axis)
     least = COSTS.poll_steps if is_ordered else COSTS.parallel_above
@@ -424,7 +425,7 @@ def division(kernel: Kernel | LoopKernel) -> Literal["in_order", "parallel_for"]
 
 
 def _step_cost(step: ir.Step) -> int:
-    """Cost of a step between polls for signals; 0 of those that poll themselves, or by Python."""
+    """Returns the cost of a step for polling; 0 if the step polls itself, or calls Python."""
     match step:
         case ir.Launch():
             return body_cost(step.kernel) * step.kernel.points
@@ -441,10 +442,11 @@ def _step_cost(step: ir.Step) -> int:
 
 
 class _GemmWriter:
-    """Writes the function of a product, or a batch of them: i32 gemm(ptr call, ptr x, ptr y, ptr out).
+    """A writer of the function of a (batched) product: i32 gemm(ptr call, ptr x, ptr y, ptr out).
 
-    The work of a large one, or of a batch, is in a function of the range of rows (of products), as in
-    kernels, so that it can be divided among the runtime's threads; BLAS keeps to one thread meanwhile.
+    The work of a large product, or of a batch, is in a function of a range of rows (or of
+    products), as for kernels, so that it can be shared among the runtime's threads; BLAS is kept to
+    one thread meanwhile.
     """
 
     def __init__(self, step: ir.Gemm, driver: DriverWriter, name: str) -> None:
@@ -456,7 +458,7 @@ class _GemmWriter:
         self.count = 0
 
     def text(self) -> str:
-        """Returns the definitions of the function and of its part."""
+        """Returns the definitions of the function and of its part for a range."""
         step = self.step
         work = 2 * step.batch * step.m * step.n * step.k
         if step.batch > 1 or (work >= COSTS.parallel_product_above and step.m > 1):
@@ -540,21 +542,21 @@ class _GemmWriter:
         return e.emit(f"getelementptr i8, {pointer!r}, {distance!r}", "ptr")
 
     def _place(self, value: Value) -> str:
-        """Returns an address that holds `value`: Fortran takes all arguments by address."""
+        """Returns an address that holds `value`, as Fortran passes all arguments by reference."""
         at = self.e.emit(f"getelementptr i64, ptr %blas, i64 {self.count}", "ptr")
         self.e.line(f"store {value!r}, ptr {at.text}")
         self.count += 1
         return at.text
 
     def _place_factor(self, value: float) -> str:
-        """Returns an address that holds `value` as a number of the product's dtype."""
+        """Returns an address that holds `value` in the product's dtype."""
         words = np.zeros(2, np.int64)
         words.view(self.step.dtype)[0] = value
         first, _ = (self._place(constant(int(word), "i64")) for word in words)
         return first
 
     def _call(self, x: Value, y: Value, out: Value, rows: Value) -> None:
-        """Row-major out = x @ y is, to Fortran, out' = y' x'."""
+        """Calls BLAS; row-major out = x @ y is out' = y' x' in Fortran's column-major order."""
         e, step = self.e, self.step
         name = blas.PRODUCTS[step.dtype]
         lead_y = step.k if step.trans_y else step.n

@@ -1,7 +1,7 @@
-"""Loads of a kernel whose lanes are picked out of vectors that are loaded whole.
+"""Loads of a kernel that are vector loads and shuffles instead of gathers.
 
-Places next to each other (`interleaved.py`), and places at a constant stride (`strided.py`). What is
-loaded for one place is kept for those near it.
+They are adjacent elements (`interleaved.py`), and elements at a constant stride (`strided.py`).
+Vectors loaded for one index are kept for nearby ones.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from jitney.compiler.llvm.values import Value, register_kind
 
 
 class GroupedLoads:
-    """The places of a kernel that are loaded so, and their code.
+    """The loads of a kernel that are grouped, and their code.
 
     Args:
-      kernel: whose loads they are.
-      axis: along which the lanes go.
-      varies: for each statement, whether lanes differ in it.
+      kernel: the kernel.
+      axis: the axis of the lanes.
+      varies: for each statement, whether it differs between lanes.
       target: the processor.
     """
 
@@ -61,13 +61,13 @@ class GroupedLoads:
         """Returns the elements of all lanes at `place`.
 
         Args:
-          e: where code goes.
-          shared: what has been computed along with something else.
-          place: one that is in here.
-          dtype: of the elements.
-          pointer: to the first lane's element at an index.
-          lanes: of a vector.
-          remaining: how many of them are needed; None for all.
+          e: the emitter.
+          shared: the cache of values computed together.
+          place: a member of this group.
+          dtype: the dtype of the elements.
+          pointer: returns the address of the first lane's element at an index.
+          lanes: the lanes of a vector.
+          remaining: how many lanes are needed; None for all.
         """
         if place in shared:
             return shared[place]
@@ -98,7 +98,7 @@ def memory_kind(dtype: np.dtype) -> str:
 def mask_of_several(
     e: Emitter, shared: dict[Any, Any], remaining: Value | None, count: int, lanes: int
 ) -> Value | None:
-    """The mask of the first `remaining` lanes where each stands for `count` elements; None for all."""
+    """Returns the mask of `remaining` lanes of `count` elements each; None for all lanes."""
     if remaining is None:
         return None
     key = ("mask", remaining.text, count)

@@ -1,8 +1,8 @@
-"""Numbers side by side in memory, such as the parts of complex ones, in vectors.
+"""Vector loads and stores of interleaved elements, such as real and imaginary parts.
 
-A load of every second element would be a gather, which takes ten times as long as a load of all and a
-shuffle. So loads and stores that are each other's neighbours are found, and made as one: loads of two,
-stores of two, four, or eight numbers.
+A load of every second element would be a gather, which takes ten times as long as a contiguous load
+and a shuffle. So loads and stores of adjacent elements are found and combined: loads of two, stores
+of two, four, or eight elements.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TOGETHER = (2, 4, 8)
 
 
 def find_pairs(places: Iterable[Place], axis: int | None) -> dict[Place, tuple[Place, Place]]:
-    """For each place with a neighbour, both, the first one first."""
+    """Returns for each place with an adjacent one the pair of both, in order of memory."""
     if axis is None:
         return {}
     pairs: dict[Place, tuple[Place, Place]] = {}
@@ -33,14 +33,14 @@ def find_pairs(places: Iterable[Place], axis: int | None) -> dict[Place, tuple[P
 def _neighbours(
     places: Iterable[Place], axis: int, sizes: Sequence[int]
 ) -> Iterator[tuple[Place, ...]]:
-    """Groups of places next to each other, as many as elements lie from one lane to the next.
+    """Yields groups of adjacent places, each as large as the stride between lanes.
 
-    Each place is in one group at the most; groups are in the order of memory.
+    Each place is in at most one group; groups are in the order of memory.
 
     Args:
       places: where elements are loaded or stored.
-      axis: the axis that lanes go along.
-      sizes: how many places a group may have.
+      axis: the axis of the lanes.
+      sizes: the permitted sizes of a group.
     """
     known = set(places)
     grouped: set[Place] = set()
@@ -56,7 +56,7 @@ def _neighbours(
 
 
 def separate(e: Emitter, pairs: Value) -> tuple[Value, Value]:
-    """Returns the elements at even places of a vector, and those at odd places."""
+    """Returns the even elements of a vector, and the odd ones."""
     lanes = pairs.lanes // 2
     first, second = (
         shuffle(e, pairs, pairs, [2 * k + which for k in range(lanes)]) for which in (0, 1)
@@ -65,7 +65,10 @@ def separate(e: Emitter, pairs: Value) -> tuple[Value, Value]:
 
 
 def merge(e: Emitter, parts: Sequence[Value]) -> Value:
-    """The first elements of all `parts`, then the second ones ...; of a power of two of vectors."""
+    """Returns `parts` interleaved: all first elements, then all second ones, and so on.
+
+    The number of vectors has to be a power of two.
+    """
     if len(parts) == 1:
         return parts[0]
     first, second = merge(e, parts[0::2]), merge(e, parts[1::2])
@@ -74,7 +77,7 @@ def merge(e: Emitter, parts: Sequence[Value]) -> Value:
 
 
 def shuffle(e: Emitter, x: Value, y: Value, picks: Sequence[int]) -> Value:
-    """Lanes of `x`, and of `y` after them, by their numbers."""
+    """Returns the lanes of `x`, followed by those of `y`, with the indices `picks`."""
     mask = ", ".join([f"i32 {k}" for k in picks])
     text = f"shufflevector {x!r}, {y!r}, <{len(picks)} x i32> <{mask}>"
     return e.emit(text, x.kind, len(picks))
@@ -83,21 +86,21 @@ def shuffle(e: Emitter, x: Value, y: Value, picks: Sequence[int]) -> Value:
 def stored_together(
     outputs: Sequence[ir.Store | ir.Reduce], axis: int | None, varies: Sequence[bool]
 ) -> dict[int, tuple[int, ...]]:
-    """Numbers of stores that are made together, by the number of the first of them in memory.
+    """Returns groups of stores that are made at once, by the number of the first in memory.
 
     Args:
-      outputs: of a kernel.
-      axis: the axis that lanes go along.
-      varies: for each statement, whether lanes differ in it.
+      outputs: the outputs of a kernel.
+      axis: the axis of the lanes.
+      varies: for each statement, whether it differs between lanes.
     """
     terms = {o.index.terms for o in outputs}
     if axis is None or len(terms) != 1 or any(varies[t] for t, _ in terms.pop()):
-        return {}  # places that depend on values may be the same
+        return {}  # data-dependent addresses may be equal
     numbers: dict[Place, int] = {}
     for j, o in enumerate(outputs):
         if isinstance(o, ir.Store) and o.where is None:
             numbers[o.param, o.index] = j
     if len(numbers) != len(outputs):
-        return {}  # a place is written twice, in order
+        return {}  # an element is written twice, and order matters
     groups = [tuple([numbers[p] for p in group]) for group in _neighbours(numbers, axis, _TOGETHER)]
     return {group[0]: group for group in groups}

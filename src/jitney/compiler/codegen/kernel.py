@@ -1,13 +1,15 @@
-"""Kernels as LLVM functions: loops, vector lanes, masks, accumulators.
+"""Kernels as LLVM functions: loops, SIMD lanes, masks, accumulators.
 
-    i32 kernel(ptr call, ptr params, i64 begin, i64 end)        1 if it came to its end
+    i32 kernel(ptr call, ptr params, i64 begin, i64 end)        1 if it has finished
 
-`params` points to the buffers' addresses; begin and end bound the outermost loop, so that a kernel can
-be divided among threads, and one whose only loop is the outermost serves all sizes of one `Range`.
+`params` points to the buffers' addresses; begin and end bound the outermost loop, so that a kernel
+can be shared among threads, and a kernel whose only loop is the outermost serves all sizes of one
+`Range`.
 
-Lanes are explicit. Where the target has masks, one loop does everything, its last iteration under a
-mask; elsewhere a scalar loop does the remainder, if there can be one. Each statement is written in the
-loop where its operands are first known: what is the same in all lanes is computed once, as a scalar.
+Vectors are explicit. If the target has masks, one loop does everything, its last iteration under a
+mask; otherwise a scalar loop handles the remainder, if there can be one. Each statement is written
+in the outermost loop where its operands are available; values that are uniform across lanes are
+scalars, computed once.
 """
 
 from __future__ import annotations
@@ -43,11 +45,11 @@ from jitney.compiler.scalar import complexes, powers, table
 from jitney.compiler.scalar_functions import lookup
 from jitney.compiler.scalar_functions.declaration import Part
 
-_POWERS = ("f32", "f64")  # of which there are shorter ways to some constant powers
+_POWERS = ("f32", "f64")  # with shorter code for some constant powers
 
 
 class KernelWriter:
-    """Writes one kernel as one function."""
+    """A writer of one kernel as one function."""
 
     def __init__(
         self,
@@ -73,9 +75,9 @@ class KernelWriter:
         self.lanes = 1  # of the loop being written
         self.mask: Value | None = None
         self.guarded = False  # whether the mask has a store's condition as well
-        self.remaining: Value | None = None  # iterations that the mask is made of
+        self.remaining: Value | None = None  # iterations left under a mask
         self.strip: tuple[Value, Value] | None = (
-            None  # of the reduced axis: where it begins and ends
+            None  # bounds of the current strip of the reduced axis
         )
         self.grouped = GroupedLoads(kernel, plan.vector, self.varies, target)
         self.stored_together = interleaved.stored_together(kernel.outputs, plan.vector, self.varies)
@@ -110,7 +112,7 @@ class KernelWriter:
         return [*turned, *[polls.POLL] * polls.has_polls(self.kernel)]
 
     def _choose_lanes(self) -> int:
-        """Lanes of one vector."""
+        """Returns the number of lanes of one vector."""
         axis = self.schedule.vector
         if axis is None or self.bounds.is_short:
             return 1
@@ -132,7 +134,7 @@ class KernelWriter:
         return lanes
 
     def _vectors_at_once(self) -> int:
-        """How many vectors are worked on at a time: of tiles no more than there are registers for."""
+        """Returns how many vectors an iteration handles; for tiles, as many as fit in registers."""
         if self.one_vector == 1:
             return 1
         count, sums = lanes_hint(self.kernel, self.schedule), len(self.kernel.outputs)
@@ -144,7 +146,7 @@ class KernelWriter:
     # --- loops ------------------------------------------------------------------------------------
 
     def _nest(self, position: int) -> None:
-        """What runs at `position` of the loop order: statements known there, then the inner loops."""
+        """Writes the statements available at `position` of the loop order, then the inner loops."""
         plan = self.schedule
         n_outer = len(plan.outer)
         reducing = bool(self.kernel.outputs) and isinstance(self.kernel.outputs[0], ir.Reduce)
@@ -157,7 +159,7 @@ class KernelWriter:
         self._emit_loops(position)
 
     def _emit_loops(self, position: int) -> None:
-        """The loops from `position` inwards; within the innermost, the outputs."""
+        """Writes the loops from `position` inwards, and the outputs within the innermost one."""
         if position == len(self.order):
             for j, o in enumerate(self.kernel.outputs):
                 if isinstance(o, ir.Store):
@@ -189,10 +191,10 @@ class KernelWriter:
         self.lanes, self.mask = 1, None
 
     def _steps(self) -> list[tuple[int, bool]]:
-        """How the vector axis is walked: (lanes, whether under a mask) of one loop after the other.
+        """Returns the loops over the vector axis in order: (lanes, whether masked) of each.
 
-        Vectors that a mask leaves empty are loaded all the same, and wait for what has just been
-        written there: where a loop works on several vectors, it works on whole ones.
+        A load with an empty mask is still executed, and stalls on a recent store to the same
+        memory: so a loop that handles several vectors per iteration handles full ones.
         """
         wide, one = self.vector_lanes, self.one_vector
         whole = (wide, False)
@@ -212,7 +214,7 @@ class KernelWriter:
     # --- reductions -------------------------------------------------------------------------------
 
     def _reductions(self, position: int) -> None:
-        """Reduces over the loops from `position` inwards, and stores what comes out."""
+        """Writes the reduction over the loops from `position` inwards, and stores its results."""
         outputs = self.kernel.outputs
         reductions = [
             (o.fn, self.kernel.body[o.value].dtype) for o in outputs if isinstance(o, ir.Reduce)
@@ -232,12 +234,12 @@ class KernelWriter:
             self._store(o, value)
 
     def _accumulate(self, j: int, o: ir.Reduce) -> None:
-        """Adds a point's value to output j."""
+        """Writes the accumulation of one point's value into output j."""
         factor = None if o.factor is None else self._value(o.factor)
         self.accumulators.add(j, self._value(o.value), self._fold_mask(), factor)
 
     def _fold_mask(self) -> Value | None:
-        """Lanes that count, where lanes are reduced; None if all do, or each lane is its own."""
+        """Returns the mask for reducing lanes; None if all count, or if lanes are not reduced."""
         return self.mask if self.schedule.reduces_lanes else None
 
     def _bounds(self, axis: int) -> tuple[Value, Value]:
@@ -259,7 +261,7 @@ class KernelWriter:
         position: int,
         masked_to: Value | None = None,
     ) -> None:
-        """for (i = low; i < high; i += step) the nest at position + 1"""
+        """Writes a loop over `axis` from `low` to `high`, with the nest at position + 1 in it."""
 
         def body(counter: Value) -> None:
             self.state.counters[axis] = counter
@@ -274,7 +276,7 @@ class KernelWriter:
         self._count(low, high, step, body)
 
     def _strips(self, position: int) -> None:
-        """The loops from `position` inwards for a strip of the reduced axis, then for the next one."""
+        """Writes the loops from `position` inwards, in a loop over strips of the reduced axis."""
         high = constant(self.kernel.extents[self.order[-1]], "i64")
         step = self.schedule.strip
 
@@ -287,7 +289,7 @@ class KernelWriter:
         self._count(constant(0, "i64"), high, step, body)
 
     def _blocks(self, position: int, turned: TurnedBlocks) -> None:
-        """The loops from `position` inwards for a transposed block, then for the next one."""
+        """Writes the loops from `position` inwards, within loops over transposed blocks."""
 
         def block() -> None:
             types = self.kernel.params
@@ -298,7 +300,7 @@ class KernelWriter:
         turned.loops(self.e, self._count, whole, block)
 
     def _count(self, low: Value, high: Value, step: int, body: Callable[[Value], None]) -> None:
-        """for (i = low; i < high; i += step) what `body` writes for i"""
+        """Writes for (i = low; i < high; i += step), with what `body` writes for i."""
         e = self.e
         n = e.fresh()[1:]
         before = e.block
@@ -306,7 +308,7 @@ class KernelWriter:
         e.label(f"head.{n}")
         counter = Value(f"%i.{n}", "i64")
         place = len(e.lines)
-        e.lines.append("")  # the phi: its second edge is known once the body is written
+        e.lines.append("")  # the phi: its second edge follows after the body
         e.branch(e.icmp("slt", counter, high), f"body.{n}", f"done.{n}")
         e.label(f"body.{n}")
         outside = self.state
@@ -324,10 +326,10 @@ class KernelWriter:
     # --- addresses ----------------------------------------------------------------------------------
 
     def _extend_addresses(self, axis: int, counter: Value) -> None:
-        """Adds what the loop over `axis` contributes to the linear positions used inside of it."""
+        """Adds the contribution of the loop over `axis` to the linear positions used inside it."""
         e, state = self.e, self.state
         products: dict[int, Value] = {}
-        # Places that differ by a constant share the rest of their address.
+        # Positions that differ by a constant share the rest of their address.
         for coefficients in dict.fromkeys([i.coefficients for i in self._used_indices()]):
             if not (c := coefficients[axis]):
                 continue
@@ -347,16 +349,16 @@ class KernelWriter:
         return indices
 
     def _indices_of_vectors(self) -> set[Affine]:
-        """Returns the indices of loads of which none is made lane by lane."""
+        """Returns the indices whose loads are all grouped or transposed, so that none is alone."""
         turned = {} if self.turned is None else self.turned.places
         loads = [(s.param, s.index) for s in self.kernel.body if isinstance(s, ir.Load)]
         alone = [place for place in loads if place not in self.grouped and place not in turned]
         return {index for _, index in loads} - {index for _, index in alone}
 
     def _address(self, index: Affine) -> tuple[Value, Value | None]:
-        """Returns (the same for all lanes, per lane) parts of a linear position, in i64.
+        """Returns the parts of a linear position that are uniform, and per lane, in i64.
 
-        The per-lane part is None for neighbouring lanes at neighbouring positions or all at one.
+        The per-lane part is None if the lanes are contiguous, or all at one position.
         """
         e = self.e
         base = self.state.addresses.get(index.coefficients, constant(0, "i64"))
@@ -379,11 +381,11 @@ class KernelWriter:
         return base, per_lane
 
     def _lies_apart(self, index: Affine) -> bool:
-        """Returns whether lanes at `index` are neither neighbours in memory nor all at one place."""
+        """Returns whether lanes at `index` are neither contiguous nor all at one position."""
         return self._lane_stride(index) not in (0, 1) or any(self.varies[t] for t, _ in index.terms)
 
     def _is_strided_store(self, index: Affine) -> bool:
-        """Returns whether lanes are written to `index` by vectors and a mask."""
+        """Returns whether lanes are stored to `index` by shuffles and masked vector stores."""
         stride = self._lane_stride(index)
         if any(self.varies[t] for t, _ in index.terms):
             return False
@@ -402,13 +404,13 @@ class KernelWriter:
     # --- statements -------------------------------------------------------------------------------
 
     def _statements(self, position: int) -> None:
-        """Writes the statements whose operands are first known at `position`."""
+        """Writes the statements that become available at `position`."""
         for i, s in enumerate(self.kernel.body):
             if self.depth[i] == position:
                 self.state.values[i] = self._statement(i, s)
 
     def _value(self, i: int) -> Value:
-        """Statement i for all lanes."""
+        """Returns statement i in all lanes."""
         value = self.state.values[i]
         if self.lanes == 1 or value.lanes == self.lanes:
             return value
@@ -448,7 +450,7 @@ class KernelWriter:
                 return result
 
     def _complex_part(self, part: Part, s: ir.Call, args: list[Value]) -> Value:
-        """Returns a part of a complex function; both are computed when the first is asked for."""
+        """Returns one component of a complex function; both are computed at the first request."""
         key = (part.of.fn, s.args)
         parts = self.state.shared.get(key)
         if parts is None:
@@ -456,7 +458,7 @@ class KernelWriter:
         return parts[part.which]
 
     def _outlined(self, s: ir.Call, dtype: np.dtype, args: list[Value]) -> Value:
-        """Returns a call of a function that computes `s`, written once in the module."""
+        """Returns a call of a function that computes `s`, defined once in the module."""
 
         def body(inner: Emitter, params: list[Value]) -> Value:
             result = table.emit(inner, s.fn, dtype, params, s.dtype)
@@ -516,13 +518,13 @@ class KernelWriter:
         return base, None
 
     def _needed_lanes(self) -> Value | None:
-        """Returns how many lanes the loop has left, where it is under a mask."""
+        """Returns the number of remaining lanes, if the loop is masked."""
         return None if self.mask is None else self.remaining
 
     # --- outputs ----------------------------------------------------------------------------------
 
     def _store_output(self, j: int, o: ir.Store) -> None:
-        """Writes output j, if it is not written along with an earlier one."""
+        """Writes the store of output j, unless it is grouped with an earlier one."""
         if o.where is not None:
             self._guarded_store(o, o.where)
             return
@@ -539,7 +541,7 @@ class KernelWriter:
         access.store_vector(self.e, interleaved.merge(self.e, parts), pointer, mask)
 
     def _guarded_store(self, o: ir.Store, where: int) -> None:
-        """Writes an output where statement `where` is true: a branch, or lanes of the mask."""
+        """Writes a store conditional on statement `where`: a branch, or a condition on the mask."""
         e, condition = self.e, self.state.values[where]
         if condition.lanes > 1:
             outside = self.mask
@@ -556,11 +558,11 @@ class KernelWriter:
         e.label(f"written.{n}")
 
     def _store(self, o: ir.Store | ir.Reduce, value: Value) -> None:
-        """Writes `value` (of the statement's dtype, for all lanes) to the output's buffer."""
+        """Writes the store of `value`, in the statement's dtype, to the output's buffer."""
         self._store_value(o.param, o.index, self.kernel.body[o.value].dtype, value)
 
     def _store_value(self, param: int, index: Affine, source: np.dtype, value: Value) -> None:
-        """Writes `value` (of dtype `source`, for all lanes) to a buffer."""
+        """Writes the store of `value`, of dtype `source`, to a buffer, in all lanes."""
         e = self.e
         dtype = self.kernel.params[param]
         value = self._as_stored(value, source, dtype)
@@ -578,7 +580,7 @@ class KernelWriter:
         if self._is_strided_store(index) and not self.guarded:
             strided.store(e, value, pointer, stride, self._needed_lanes())
             return
-        if per_lane is None:  # one place for all lanes: the last one's value stays
+        if per_lane is None:  # one position for all lanes: the last one wins
             per_lane = constant(0, "i64", self.lanes)
         pointers = e.emit(
             f"getelementptr {type_text(memory)}, {pointer!r}, {per_lane!r}", "ptr", self.lanes
@@ -586,7 +588,7 @@ class KernelWriter:
         access.scatter(e, value, pointers, self.mask)
 
     def _as_stored(self, value: Value, source: np.dtype, dtype: np.dtype) -> Value:
-        """`value` of dtype `source` as elements of a buffer of `dtype`."""
+        """Returns `value`, of dtype `source`, as elements of a buffer of `dtype`."""
         if source != dtype:
             converted = table.emit(self.e, "convert", source, [value], dtype)
             assert converted is not None

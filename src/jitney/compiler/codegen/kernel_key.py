@@ -1,4 +1,4 @@
-"""What the code of a kernel depends on: keys of equal code, how wide it is, what it costs."""
+"""Keys of kernels with equal code, their vector widths and their costs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jitney.core.record import record
 
 @record(frozen=True)
 class Range:
-    """What a kernel's code relies on of the bounds of its outermost loop, where that is the lanes'.
+    """What a kernel's code assumes of the bounds of its outermost loop, if that is the vector loop.
 
     Attributes:
-      multiple: divides begin and end; a power of two, and no more than `COSTS.lane_chunk`.
-      is_short: the loop is for too few lanes to make a vector of them.
+      multiple: divides begin and end; a power of two, at most `COSTS.lane_chunk`.
+      is_short: the trip count is too small for vectors.
     """
 
     multiple: int = 1
@@ -27,38 +27,41 @@ ANY_RANGE = Range()
 
 
 def range_of(kernel: Kernel | LoopKernel) -> Range:
-    """Returns what is known of the bounds where all of `kernel` is run, at once or in chunks."""
+    """Returns what is known of the bounds if all of `kernel` is run, at once or in chunks."""
     plan = schedule(kernel)
     axis = outermost(plan)
     if axis is None or axis != plan.vector:
         return ANY_RANGE
     extent = kernel.extents[axis]
     divisor = min(extent & -extent, COSTS.lane_chunk)
-    # Each range has code of its own: few ranges, so that sizes share code.
+    # Each range has its own code; ranges are few, so that sizes share code.
     shortest = COSTS.shortest_vector
     return Range(divisor if divisor >= shortest else 1, 0 < extent < shortest)
 
 
 def content_key(kernel: Kernel) -> tuple[object, ...]:
-    """Equal for kernels with the same code: the outermost size is a parameter of the code."""
+    """Returns a key, equal for kernels with the same code.
+
+    The outermost size is not part of it, as it is a parameter of the code.
+    """
     plan = schedule(kernel)
     outer = outermost(plan)
     extents = tuple([-1 if k == outer else n for k, n in enumerate(kernel.extents)])
     body = tuple([statement_key(s) for s in kernel.body])
     outputs = tuple([ir.output_key(o) for o in kernel.outputs])
-    # The order of loops may depend on the outermost size, and the order of a sum on that.
+    # The order of loops may depend on the outermost size, and the order of a sum on that of loops.
     return (extents, kernel.reduced, kernel.params, body, outputs, plan, lanes_hint(kernel, plan))
 
 
 def statement_key(s: LoopStatement) -> tuple[object, ...]:
-    """Equal for statements with the same code."""
+    """Returns a key, equal for statements with the same code."""
     if isinstance(s, LoopCarried):
         return ("carried", s.index, s.dtype, s.varies)
     return ir.statement_key(s)
 
 
 def body_cost(kernel: Kernel | LoopKernel) -> int:
-    """Cost of one point of the domain."""
+    """Returns the cost of one point of the iteration domain."""
     products = [isinstance(o, ir.Reduce) and o.factor is not None for o in kernel.outputs]
     total = len(kernel.outputs) + sum(products) * COSTS.function("mul")
     for s in kernel.body:
@@ -67,13 +70,13 @@ def body_cost(kernel: Kernel | LoopKernel) -> int:
 
 
 def is_tile(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
-    """Whether sums of products are several rows by some vectors: a tile (`kernels/tiles.py`)."""
+    """Returns whether sums of products form a tile of rows by vectors (`kernels/tiles.py`)."""
     products = [isinstance(o, ir.Reduce) and o.factor is not None for o in kernel.outputs]
     return len(products) > 1 and all(products) and not plan.reduces_lanes
 
 
 def lanes_hint(kernel: Kernel | LoopKernel, plan: Schedule) -> int:
-    """Returns how many vectors are worked on at a time: part of the key, as it depends on sizes."""
+    """Returns how many vectors an iteration handles; it is in the key, as it depends on sizes."""
     if plan.vector is None or not kernel.reduced:
         return 1
     extent = kernel.extents[plan.vector]

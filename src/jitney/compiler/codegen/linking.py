@@ -1,4 +1,4 @@
-"""Compiled programs, and what their code is linked with."""
+"""Compiled programs, and the symbols that their code is linked with."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from jitney.core.record import field, record
 
 @record
 class Links:
-    """What the code of a program is linked with.
+    """The symbols that a program's code is linked with.
 
     Attributes:
       natives: functions of the runtime.
-      constants: data that it reads, by the names of their symbols.
-      kernels: functions of other modules, by the names that it has for them: the module's code, and the
+      constants: data that the program reads, by the names of their symbols.
+      kernels: functions of other modules, by their names in the program: the module's code, and the
         name there.
-      library_calls: calls of library functions that have no machine code, by the names of the symbols
-        that tell their numbers.
+      library_calls: calls of library functions without machine code, by the names of the symbols
+        that hold their numbers.
       procedures: calls of libraries' procedures, likewise.
-      callbacks: users' Python functions, likewise: a program that calls some is of this process alone.
+      callbacks: users' Python functions, likewise; a program with callbacks is bound to this
+        process.
     """
 
     natives: Sequence[str]
@@ -42,14 +43,14 @@ class Links:
 
     @property
     def constant_bytes(self) -> int:
-        """Size of all constants."""
+        """The size of all constants in bytes."""
         return sum([x.nbytes for x in self.constants.values()])
 
     def addresses(self) -> dict[str, int]:
         """Returns the address of each symbol.
 
         Raises:
-          ValueError: if there is no library function, or no procedure, of some name.
+          ValueError: if a library function or procedure does not exist.
         """
         for name, call in self.library_calls.items():
             self._references[name] = symbols.HostFunction.of_library(call)
@@ -68,12 +69,12 @@ class CompiledProgram:
 
     Attributes:
       entry: address of `i32 entry(ptr call, ptr inputs, ptr outputs, ptr arena)`.
-      arena_bytes: memory that one call needs besides inputs and outputs.
-      inputs, outputs: types of what it takes and returns.
+      arena_bytes: memory that a call needs besides inputs and outputs.
+      inputs, outputs: the types of operands and results.
       releases_gil: whether a call may take so long that other Python threads should run meanwhile.
-      alias: in the memory of which inputs an output may lie.
-      code_bytes: size of the code that is its own.
-      links: what its code is linked with.
+      alias: which inputs' memory an output may use.
+      code_bytes: size of the code that is not shared.
+      links: the symbols that its code is linked with.
       timings: seconds that each stage of compilation took.
     """
 
@@ -101,7 +102,7 @@ class CompiledProgram:
         self._keep_alive = keep_alive
 
     def reused(self, seconds: float) -> CompiledProgram:
-        """The same code for another program with an equal text, which took `seconds` to find."""
+        """Returns the same code for a program with an equal text, which took `seconds` to find."""
         program = copy.copy(self)
         program.timings = {"lookup": seconds}
         return program

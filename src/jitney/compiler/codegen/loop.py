@@ -22,7 +22,10 @@ from jitney.compiler.scalar.convert import convert
 
 
 def loop_key(kernel: LoopKernel) -> tuple[object, ...]:
-    """Equal for loop kernels with the same code: the number of lanes is a parameter of the code."""
+    """Returns a key, equal for loop kernels with the same code.
+
+    The number of lanes is not part of it, as it is a parameter of the code.
+    """
     return (
         len(kernel.extents), kernel.params, kernel.carried,
         tuple([statement_key(s) for s in kernel.body]), kernel.condition, kernel.next_values,
@@ -31,7 +34,7 @@ def loop_key(kernel: LoopKernel) -> tuple[object, ...]:
 
 
 class LoopWriter(KernelWriter):
-    """Writes one loop kernel as one function."""
+    """A writer of one loop kernel as one function."""
 
     def __init__(
         self, kernel: LoopKernel, target: Target, name: str, shared: Emitter, bounds: Range
@@ -42,7 +45,7 @@ class LoopWriter(KernelWriter):
         self.changing = changing_statements(kernel)
 
     def _statements(self, position: int) -> None:
-        """Statements are written in and around the loop, all at once."""
+        """Writes nothing: statements are written in and around the loop, all at once."""
 
     def _emit_loops(self, position: int) -> None:
         if position < len(self.order):
@@ -65,7 +68,7 @@ class LoopWriter(KernelWriter):
         for start in starts:
             phis.append(Value(e.fresh(), start.kind, start.lanes))
             places.append(len(e.lines))
-            e.lines.append("")  # its second edge is known once the body is written
+            e.lines.append("")  # its second edge follows after the body
         for i, s in enumerate(kernel.body):
             if isinstance(s, LoopCarried):
                 self.state.values[i] = phis[s.index]
@@ -96,7 +99,7 @@ class LoopWriter(KernelWriter):
             self._store_value(p.finish, p.index, p.dtype, phi)
 
     def _start(self, place: CarrySlot) -> Value:
-        """Returns what a carried scalar is at first."""
+        """Returns the initial value of a carried scalar."""
         stored = self.loop.params[place.start]
         load = ir.Load(place.start, place.index, stored)
         value = self._load(load, place.varies and self.lanes > 1)
@@ -105,7 +108,7 @@ class LoopWriter(KernelWriter):
         return held
 
     def _watch(self, head: str, starts: list[Value]) -> Strips | Countdown | Unwatched:
-        """Returns what makes the loop poll for signals; written in the block before it."""
+        """Returns the loop's polling for signals; called in the block before the loop."""
         kernel = self.loop
         if not has_polls(kernel):
             return Unwatched(self.e, head)
@@ -119,7 +122,7 @@ class LoopWriter(KernelWriter):
         return Strips(self.e, head, cost, counter, starts[counter], limit)
 
     def _condition(self) -> Value:
-        """Returns whether to go on, in any lane."""
+        """Returns whether any lane continues."""
         kernel = self.loop
         needed = self._needed_for(kernel.condition)
         for i, s in enumerate(kernel.body):

@@ -1,8 +1,8 @@
-"""Code whose instructions know the node that they are part of: debug locations in LLVM.
+"""Code with debug locations that name the tensor-IR node of each instruction.
 
-It is written for tools alone. A location is a line of a file that does not exist: line n + 2 stands
-for the n-th node that was met, line 1 for what belongs to a loop itself. LLVM carries the lines along
-to the machine instructions, and they change nothing of these. What is compiled to be run has none.
+It is written only for tools. A location is a line of a file that does not exist: line n + 2 stands
+for the n-th node, line 1 for the code of loops. LLVM carries the lines along to the machine
+instructions, without effect on these. Code that is compiled to be run has none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import Value
 
-# Numbers of metadata: those before are the module's own.
+# Metadata numbers; smaller ones are used by the module itself.
 _UNIT, _FIRST = 100, 110
 _HEAD = f"""\
 !llvm.dbg.cu = !{{!{_UNIT}}}
@@ -40,7 +40,7 @@ class Marks:
     """The nodes of a module's instructions, and its metadata.
 
     Attributes:
-      lines: of the text of each function, by its name, with the node of each.
+      lines: the lines of each function's text with their nodes, by the function's name.
     """
 
     def __init__(self) -> None:
@@ -57,14 +57,14 @@ class Marks:
         shared: Emitter,
         bounds: Range,
     ) -> KernelWriter:
-        """Returns a writer of a kernel, as a `KernelWriter` is made, that notes here what it writes."""
+        """Returns a writer of a kernel, like `KernelWriter`, that records nodes here."""
         kind: Any = _MarkingLoop if isinstance(kernel, LoopKernel) else _Marking
         writer: _Marking = kind(kernel, target, name, shared, bounds)
         writer.marks, writer.nodes = self, {}
         return writer
 
     def define(self, text: str) -> str:
-        """Returns the reference to new metadata."""
+        """Returns a reference to new metadata."""
         self._metadata.append(text)
         return f"!{_FIRST + len(self._metadata) - 1}"
 
@@ -90,9 +90,9 @@ class Marks:
         """Returns the text of a function with locations.
 
         Args:
-          name: of the function.
-          lines: of its definition.
-          nodes: of each line.
+          name: the name of the function.
+          lines: the lines of its definition.
+          nodes: the node of each line.
         """
         self.lines[name] = list(zip(lines, nodes, strict=True))
         scope = self.define(
@@ -114,16 +114,16 @@ class Marks:
 
 
 def line_of_directive(text: str) -> int | None:
-    """The line that the instructions after a directive of an assembly have; None of other lines."""
+    """Returns the line number in a `.loc` directive of assembly; None for other lines."""
     match = _LOCATION.match(text)
     return None if match is None else int(match[1])
 
 
 class _Marking(KernelWriter):
-    """Writes a kernel, and notes of which node each instruction is part."""
+    """A kernel writer that records the node of each instruction."""
 
     marks: Marks
-    nodes: dict[int, hlo.Node]  # by the number of the line
+    nodes: dict[int, hlo.Node]  # by line number
 
     def text(self) -> str:
         lines = super().text().split("\n")
@@ -132,7 +132,7 @@ class _Marking(KernelWriter):
         return self.marks.annotated(self.name, lines, nodes)
 
     def _note(self, first: int, node: hlo.Node | None) -> None:
-        """The lines from `first` on are part of `node`, but for those that are known already."""
+        """Assigns `node` to the lines from `first` on that have none yet."""
         if node is not None:
             for i in range(first, len(self.e.lines)):
                 self.nodes.setdefault(i, node)
@@ -160,4 +160,4 @@ class _Marking(KernelWriter):
 
 
 class _MarkingLoop(_Marking, LoopWriter):
-    """The same for a loop kernel."""
+    """A loop kernel writer that records the node of each instruction."""

@@ -1,4 +1,4 @@
-"""What the writer of a kernel knows at a place in its loops: a loop's body adds to a copy."""
+"""The state of a kernel writer at a point of the loop nest; a loop's body extends a copy."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from jitney.compiler.llvm.values import Value
 
 
 class State:
-    """What is known at a place in the nest: values of statements, parts of addresses, counters.
+    """Values available at a point of the nest: statements, parts of addresses, counters.
 
-    `shared` has what is computed along with something else: the second of two neighbours in memory,
-    the other part of a complex number.
+    `shared` has values that are computed together: the second of two adjacent elements, the other
+    component of a complex number.
     """
 
     __slots__ = ("addresses", "counters", "shared", "splats", "values")

@@ -1,7 +1,7 @@
-"""Machine code of functions that kernels call, not inline: of the exact reduction of a huge angle, say.
+"""Machine code of functions that kernels call out of line, such as exact argument reduction.
 
-Each is compiled when a program first needs it, and shared by all programs of the process that have the
-same optimization level. They are few: the scalar functions have them, for each width of vectors.
+Each is compiled when a program first needs it, and shared by all programs of the process with the
+same optimization level. They are few: the scalar functions define them, one per vector width.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _codes: dict[tuple[Outlined, int], engine.Code] = {}
 
 
 def missing(wanted: Mapping[str, Outlined], level: int) -> list[Outlined]:
-    """Returns those of the functions `wanted`, and of what they call, without code: callees first."""
+    """Returns those of `wanted`, and of their callees, that have no code yet, callees first."""
     without_code: dict[Outlined, None] = {}
 
     def visit(functions: Mapping[str, Outlined]) -> None:
@@ -30,18 +30,18 @@ def missing(wanted: Mapping[str, Outlined], level: int) -> list[Outlined]:
 
 
 def enter(function: Outlined, level: int, emitted: str | bytes) -> None:
-    """Loads the code of a function whose callees have theirs."""
+    """Loads the code of a function whose callees are loaded."""
     calls = codes(function.calls, level)
     _codes[function, level] = engine.load(emitted, engine.addresses(calls), calls)
 
 
 def codes(functions: Mapping[str, Outlined], level: int) -> dict[str, engine.Code]:
-    """Returns the code of functions that have been entered, by their names."""
+    """Returns the code of loaded functions, by name."""
     return {name: _codes[function, level] for name, function in functions.items()}
 
 
 def texts(functions: Mapping[str, Outlined]) -> list[str]:
-    """Returns the modules of `functions`, and of those that they call."""
+    """Returns the modules of `functions`, and of their callees."""
     reached: dict[Outlined, None] = {}
     stack = [*functions.values()]
     while stack:
@@ -53,7 +53,7 @@ def texts(functions: Mapping[str, Outlined]) -> list[str]:
 
 
 def _clear() -> None:
-    """Forgets all; code that calls them keeps them alive."""
+    """Empties the cache; code that calls the functions keeps them alive."""
     with forking.kernels:
         _codes.clear()
 

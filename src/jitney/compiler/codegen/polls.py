@@ -38,29 +38,29 @@ def check(e: Emitter, status: Value) -> None:
 def poll(e: Emitter) -> None:
     """Polls for signals; returns from the function if the program has to end.
 
-    LLVM is told that this is rare, so that registers are spilled on this path only.
+    The poll is declared cold, so that LLVM spills registers on this path only.
     """
     e.declarations.add(f"declare i32 @jitney.{POLL}(ptr) cold")
     check(e, e.emit(f"call i32 @jitney.{POLL}(ptr %call)", "i32"))
 
 
 def _period(cost: int) -> int:
-    """Returns how many iterations of `cost` there are between two polls."""
+    """Returns the number of iterations of `cost` between two polls."""
     return max(min(COSTS.poll_loop // max(cost, 1), COSTS.poll_iterations), 1)
 
 
 class Unwatched:
-    """A loop of few iterations, which does not poll."""
+    """A loop with few iterations, which does not poll."""
 
     def __init__(self, e: Emitter, head: str) -> None:
         self.e = e
         self.head = head
 
     def begin(self, before: str) -> None:
-        """Begins the head, which the block `before` goes to."""
+        """Begins the head of the loop, the successor of block `before`."""
 
     def repeat(self) -> list[tuple[str, bool]]:
-        """Ends an iteration: see `Countdown.repeat`."""
+        """Ends an iteration; see `Countdown.repeat`."""
         last = self.e.block
         self.e.jump(self.head)
         return [(last, True)]
@@ -70,9 +70,9 @@ class Countdown:
     """A loop whose iterations count down to the next poll.
 
     Args:
-      e: where the loop is written.
+      e: the emitter.
       head: label of the loop's first block.
-      cost: of one iteration.
+      cost: cost of one iteration.
     """
 
     def __init__(self, e: Emitter, head: str, cost: int) -> None:
@@ -81,16 +81,17 @@ class Countdown:
         self.period = _period(cost)
 
     def begin(self, before: str) -> None:
-        """Begins the head, which the block `before` goes to."""
+        """Begins the head of the loop, the successor of block `before`."""
         self.before = before
         self.left = Value(self.e.fresh(), "i64")
         self.place = len(self.e.lines)
-        self.e.lines.append("")  # the phi: its other edges are known once the body is written
+        self.e.lines.append("")  # the phi: its other edges follow after the body
 
     def repeat(self) -> list[tuple[str, bool]]:
-        """Ends an iteration: goes back to the head.
+        """Ends an iteration: branches back to the head.
 
-        Returns the labels of the blocks that do, and whether values there are the next iteration's.
+        Returns the labels of the blocks that do, and whether carried values there are the next
+        iteration's.
         """
         e = self.e
         if self.period == 1:
@@ -117,15 +118,16 @@ class Countdown:
 class Strips:
     """A loop that counts up to a bound, in strips; it polls between them.
 
-    The counter is compared with the end of the strip, not with the bound: iterations cost no more.
+    The counter is compared with the end of the strip, not with the bound, so iterations cost no
+    more.
 
     Args:
-      e: where the loop is written: in the block before it.
+      e: the emitter, in the block before the loop.
       head: label of the loop's first block.
-      cost: of one iteration.
+      cost: cost of one iteration.
       counter: number of the carried scalar that counts.
       start: its first value.
-      bound: what it counts up to.
+      bound: its limit.
     """
 
     def __init__(
@@ -146,20 +148,20 @@ class Strips:
         )
 
     def begin(self, before: str) -> None:
-        """Begins the head, which the block `before` goes to."""
+        """Begins the head of the loop, the successor of block `before`."""
         self.before = before
         self.end = Value(self.e.fresh(), self.first.kind)
         self.place = len(self.e.lines)
-        self.e.lines.append("")  # the phi: its other edges are known once the body is written
+        self.e.lines.append("")  # the phi: its other edges follow after the body
 
     def branch(self, at: Value, body: str, done: str) -> None:
-        """Goes to `body` with the counter `at`, or to `done`."""
+        """Branches to `body` with the counter `at`, or to `done`."""
         self.at, self.done = at, done
         self.rim = f"rim.{self.e.fresh()[1:]}"
         self.e.branch(self.e.icmp("slt", at, self.end), body, self.rim)
 
     def repeat(self) -> list[tuple[str, bool]]:
-        """Ends an iteration: see `Countdown.repeat`."""
+        """Ends an iteration; see `Countdown.repeat`."""
         e = self.e
         last = e.block
         e.jump(self.head)
@@ -178,9 +180,9 @@ class Strips:
 
 
 def polling_position(kernel: Kernel | LoopKernel) -> int | None:
-    """The position in the order of loops whose iterations poll for signals; None if none has to.
+    """Returns the position, in the loop order, of the loop that polls; None if none does.
 
-    Kernels are called for parts of their outermost loop, between which the caller polls.
+    Kernels are called for chunks of their outermost loop, and the caller polls between these.
     """
     order = () if isinstance(kernel, LoopKernel) else loop_order(schedule(kernel))
     if not order:

@@ -1,7 +1,7 @@
-"""Compiled programs: a plan's kernels and entry as machine code, and how to call it.
+"""Compiled programs: machine code of a plan's kernels and entry, and its symbols.
 
-Kernels are compiled once per content and shared by all programs of the process, and so are functions
-that they call (`outlined_functions`); a program's own code is its entry.
+Kernels are compiled once per content and shared by all programs of the process, and so are
+functions that they call (`outlined_functions`); only the entry belongs to one program.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ def _is_long(steps: Sequence[ir.Step]) -> bool:
 
 
 class _Kernels:
-    """Machine code of the process's kernels, by content.
+    """The machine code of the process's kernels, by content.
 
-    Programs keep the code alive that they call; beside it the code that was used last is kept, for the
-    next program to find. A module's code takes most of a megabyte, nearly all of it LLVM's.
+    Programs keep the code alive that they call; the most recently used code is also kept, for later
+    programs to find. A module's code takes most of a megabyte, nearly all of it LLVM's.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class _Kernels:
         self.alive_at_last_count = 0
 
     def find(self, wanted: Mapping[Any, object]) -> dict[Any, tuple[engine.Code, str]]:
-        """Returns the code, and the name in it, of those of `wanted` that have some."""
+        """Returns the code, and the name in it, of those of `wanted` that are compiled."""
         compiled: dict[Any, tuple[engine.Code, str]] = {}
         for key in wanted:
             reference, name = self.places.get(key, (None, ""))
@@ -84,7 +84,7 @@ class _Kernels:
         return compiled
 
     def enter(self, code: engine.Code, names: dict[Any, str]) -> None:
-        """Makes the kernels called `names` in `code` known to all programs."""
+        """Registers the kernels called `names` in `code`."""
         reference = weakref.ref(code)
         for key, name in names.items():
             self.places[key] = reference, name
@@ -100,13 +100,13 @@ class _Kernels:
             self.recent.popitem(last=False)
 
     def clear(self) -> None:
-        """Forgets all kernels; programs that use them keep them alive."""
+        """Empties the cache; programs keep the kernels that they use alive."""
         with forking.kernels:
             self.places.clear()
             self.recent.clear()
 
 
-# Modules of code that are kept though no program needs them.
+# Number of code modules kept though no program needs them.
 MAX_RECENT = threshold(128, small=4)
 
 _kernels = _Kernels()
@@ -118,12 +118,12 @@ caches.register(
 )  # fmt: skip
 
 
-# The ranges that a kernel's code is for, its content, and the optimization level.
+# The range that a kernel's code is for, its content, and the optimization level.
 _Key = tuple[Range, tuple[object, ...], int]
 
 
 class _Written(NamedTuple):
-    """A kernel's code as a module, its function's name, what it calls elsewhere and of the runtime."""
+    """The text of a kernel as a module, its function's name, and the functions that it calls."""
 
     name: str
     text: str
@@ -134,7 +134,7 @@ class _Written(NamedTuple):
 def _write(
     kernels: Mapping[_Key, Kernel | LoopKernel], marks: Marks | None = None
 ) -> dict[_Key, _Written]:
-    """Returns the code of each kernel, marked if there are `marks`; names are different."""
+    """Returns the code of each kernel, with locations if there are `marks`; names are unique."""
     target = host()
     written: dict[_Key, _Written] = {}
     for i, (key, kernel) in enumerate(kernels.items()):
@@ -149,19 +149,20 @@ def _write(
 
 
 def _outlined(written: Iterable[_Written]) -> dict[str, Outlined]:
-    """Returns the functions of other modules that all of `written` call."""
+    """Returns the functions of other modules that `written` call."""
     return {name: function for w in written for name, function in w.outlined.items()}
 
 
 def divided(sizes: Sequence[int], own: int, threads: int) -> list[list[int]]:
-    """Kernels in groups that take LLVM equally long, each a module that a thread compiles.
+    """Returns kernels in groups of about equal compile time, each a module for one thread.
 
-    Of long programs there are more groups than threads: an interrupt waits for modules under way.
+    Long programs have more groups than threads, as an interrupt waits for the modules being
+    compiled.
 
     Args:
       sizes: lines of the kernels' code.
-      own: lines of the program's own code, which is in the first group's module.
-      threads: how many there are.
+      own: lines of the program's entry, which is in the first group's module.
+      threads: the number of threads.
 
     Returns: the numbers of the kernels in each group; one group, if there is little code.
     """
@@ -178,7 +179,7 @@ def divided(sizes: Sequence[int], own: int, threads: int) -> list[list[int]]:
 
 
 def _launched(steps: Sequence[ir.Step]) -> dict[Kernel | LoopKernel, Range]:
-    """Returns the kernels that `steps` launch, and the ranges that they are launched over."""
+    """Returns the kernels that `steps` launch, with the ranges of the launches."""
     ranges: dict[Kernel | LoopKernel, Range] = {}
     stack = list(reversed(steps))
     while stack:
@@ -197,8 +198,8 @@ class _KernelSet:
     """The kernels that a plan launches.
 
     Attributes:
-      kernels: one of each content, by the key of its content.
-      keys: the key of each.
+      kernels: one kernel per content, by key.
+      keys: the key of each kernel.
     """
 
     def __init__(self, plan: ir.Plan) -> None:
@@ -224,12 +225,12 @@ def _driver(
 
 
 class _Modules:
-    """What is compiled for a plan: its entry, and its kernels that are new, in modules.
+    """The modules to compile for a plan: its entry, and its new kernels.
 
     Attributes:
-      own: the new kernels that are in the entry's module.
-      beside: those of each other module.
-      found: the code that there is of the others, and their names in it.
+      own: the new kernels in the entry's module.
+      beside: the new kernels of each other module.
+      found: the existing code of the other kernels, and their names in it.
       names: for each kernel its name in the entry's module, and whether another module has it.
     """
 
@@ -248,17 +249,17 @@ class _Modules:
         outside = [*self.found, *[key for group in self.beside for key in group]]
         self.names = {key: (f"jitney.kernel.{i}", True) for i, key in enumerate(outside)}
         self.names |= {key: (self._written[key].name, False) for key in self.own}
-        self._names_by_id: dict[int, tuple[str, bool]] = {}  # hashing a kernel goes over all of it
+        self._names_by_id: dict[int, tuple[str, bool]] = {}  # hashing a kernel traverses all of it
 
     def code_of(self, kernel: Kernel | LoopKernel) -> tuple[str, bool]:
-        """Returns the name of a kernel's function for the entry, and whether another module has it."""
+        """Returns the name of a kernel's function in the entry; whether another module has it."""
         name = self._names_by_id.get(id(kernel))
         if name is None:
             name = self._names_by_id[id(kernel)] = self.names[self._wanted.keys[kernel]]
         return name
 
     def compiled(self, driver: DriverWriter, entry: str) -> tuple[engine.Code, Links]:
-        """Returns the code of the module of `entry`, and what it is linked with."""
+        """Returns the code of the module of `entry`, and its links."""
         functions = outlined_functions.missing(_outlined(self._written.values()), self._level)
         texts = [joined(*self._texts(self.own), entry)]
         texts += [joined(*self._texts(group)) for group in self.beside]
@@ -281,7 +282,7 @@ class _Modules:
     def _load(
         self, emitted: str | bytes, group: Sequence[_Key], addresses: dict[str, int]
     ) -> engine.Code:
-        """Returns a module in memory, its kernels known to all programs."""
+        """Returns the code of a loaded module, after registering its kernels."""
         outlined = _outlined([self._written[key] for key in group])
         calls = outlined_functions.codes(outlined, self._level)
         code = engine.load(emitted, {**addresses, **engine.addresses(calls)}, calls)
@@ -291,14 +292,14 @@ class _Modules:
 
 
 def compile_plan(plan: ir.Plan) -> CompiledProgram:
-    """Machine code for `plan`: modules with its entry and the kernels that are new."""
+    """Returns the compiled program of `plan`; compiles its entry and the kernels that are new."""
     start = time.perf_counter()
     with forking.kernels:
         modules = _Modules(plan)
         driver, entry = _driver(plan, modules.code_of)
         written_at = time.perf_counter()
         code, links = modules.compiled(driver, entry)
-    # Programs keep the code of all kernels that they call alive, even if the cache drops it.
+    # Programs keep the code of all kernels that they call alive, even if the cache drops them.
     program = CompiledProgram(
         code,
         links,
@@ -319,7 +320,7 @@ def _linked(
 ) -> tuple[
     dict[str, library.Call], dict[str, library.ProcedureCall], dict[str, symbols.HostFunction]
 ]:
-    """Calls of Python by kind: of library functions, of procedures, of users' functions."""
+    """Returns the calls of Python by kind: library functions, procedures, users' functions."""
     of_library: dict[str, library.Call] = {}
     of_procedures: dict[str, library.ProcedureCall] = {}
     of_users: dict[str, symbols.HostFunction] = {}
@@ -339,7 +340,7 @@ def _linked(
 
 
 def joined(*modules: str) -> str:
-    """Merge modules; what several of them define or declare is kept once."""
+    """Returns modules merged into one; repeated definitions and declarations are kept once."""
     lines: list[str] = []
     seen: set[str] = set()
     declared: list[tuple[int, str]] = []
@@ -366,7 +367,7 @@ def joined(*modules: str) -> str:
 
 
 def _called(head: str) -> str:
-    """Returns the name in the first line of a function, or in its declaration."""
+    """Returns the name in the first line of a function definition, or in a declaration."""
     return head.partition("@")[2].partition("(")[0]
 
 
@@ -374,8 +375,8 @@ def llvm_text(plan: ir.Plan, marks: Marks | None = None) -> str:
     """Returns the LLVM assembly of the kernels and the entry.
 
     Args:
-      plan: of a program.
-      marks: to which the node of each instruction of the kernels is added.
+      plan: the plan of a program.
+      marks: records the node of each instruction of the kernels.
     """
     wanted = _KernelSet(plan)
     written = _write(wanted.kernels, marks)
@@ -393,6 +394,6 @@ def kernel_names(plan: ir.Plan) -> dict[Kernel | LoopKernel, str]:
 
 
 def asm_text(plan: ir.Plan, marks: Marks | None = None) -> str:
-    """The machine instructions of the kernels and the entry; with `marks`, with `.loc` directives."""
+    """Returns the assembly of the kernels and the entry; with `marks`, it has `.loc` directives."""
     with forking.kernels:
         return engine.assembly(llvm_text(plan, marks), plan.optimization_level)

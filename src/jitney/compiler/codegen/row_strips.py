@@ -1,11 +1,11 @@
-"""Launches on one strip of rows after the other, as an LLVM function:
+"""Launches on successive strips of rows, as an LLVM function.
 
-    i32 strips(ptr call, ptr slots, i64 begin, i64 end)        1 if it came to its end
+    i32 strips(ptr call, ptr slots, i64 begin, i64 end)        1 if it has finished
 
-`slots` points to the addresses of the buffers that the step touches; begin and end bound the strips, so
-that they can be divided among threads. Kernels are called for their share of a strip. Buffers of the
-strip are on the stack; kernels, which count elements from the first row of all, are given the address
-at which that row would be.
+`slots` points to the addresses of the buffers that the step accesses; begin and end bound the
+strips, so that they can be shared among threads. Kernels are called for their part of a strip.
+Buffers of a strip are on the stack; kernels index elements from the first row of the array, so they
+are passed the address that this row would have.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ def function(
     e: Emitter,
     code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]],
 ) -> str:
-    """Returns the function's definition.
+    """Returns the definition of the function.
 
     Args:
-      step: what it does.
-      name: its name.
-      e: an emitter without code.
-      code_of: the name of a kernel's function, and whether another module has it.
+      step: the launches.
+      name: the name of the function.
+      e: an empty emitter.
+      code_of: returns the name of a kernel's function, and whether another module has it.
     """
     stack = [f"  %own = alloca [{_own_bytes(step)} x i8], align 64"]
-    at: dict[ir.Buffer, list[Value]] = {}  # where launches look for the address of a buffer
+    at: dict[ir.Buffer, list[Value]] = {}  # where launches find the address of a buffer
     for i, launch in enumerate(step.launches):
         stack.append(f"  %params.{i} = alloca [{len(launch.buffers)} x ptr], align 16")
         for j, buffer in enumerate(launch.buffers):
@@ -50,7 +50,7 @@ def function(
     e.label("head")
     counter = Value("%strip", "i64")
     phi = len(e.lines)
-    e.lines.append("")  # its second edge is known once the body is written
+    e.lines.append("")  # its second edge follows after the body
     e.branch(e.icmp("slt", counter, Value("%end", "i64")), "body", "done")
     e.label("body")
     _strip(step, e, counter, at, code_of)
@@ -81,7 +81,7 @@ def _strip(
     at: dict[ir.Buffer, list[Value]],
     code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]],
 ) -> None:
-    """Calls the kernels for the strip `counter`."""
+    """Writes the calls of the kernels for strip `counter`."""
     low = e.mul(counter, constant(step.strip, "i64"))
     high = e.add(low, constant(step.strip, "i64"))
     high = e.intrinsic("llvm.smin", [high, constant(step.rows, "i64")])

@@ -1,15 +1,15 @@
-"""Elements a few places apart, in either direction, as lanes of vectors.
+"""Vector loads and stores of elements at a small constant stride, positive or negative.
 
-A gather takes as long as some ten loads, and elements of 8 and 16 bits have none. So elements at a
-constant stride are picked, by shuffles, out of neighbouring vectors, which are loaded whole:
+A gather takes as long as some ten loads, and there is none for 8- and 16-bit elements. So elements
+at a constant stride are picked, by shuffles, from contiguous vectors:
 
     stride 3, 8 lanes:     0..7 | 8..15 | 14..21         the last vector ends with the last element
                            0 3 6 9 12 15 18 21
 
-Nothing outside of the elements' own range is read. Loads whose places differ by less than a stride,
-such as the parts of complex numbers and the channels of images, share their vectors. Stores spread
-their lanes over vectors, of which a mask writes what belongs to them; where there are no masks, only
-reversed lanes are stored so.
+Nothing outside of the elements' range is read. Loads whose positions differ by less than a stride,
+such as components of complex numbers and channels of images, share their vectors. Stores spread
+their lanes over vectors, which are written under a mask; on targets without masks, only reversed
+lanes are stored this way.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from jitney.core.record import record
 
 
 def largest_stride(target: Target) -> int:
-    """Up to which elements are picked out of whole vectors."""
+    """Returns the largest stride at which elements are picked from contiguous vectors."""
     return COSTS.picked_stride if target.has_masks else COSTS.picked_stride_unmasked
 
 
 def is_strided(stride: int, target: Target) -> bool:
-    """Returns whether loads at `stride` are made by vectors and shuffles."""
+    """Returns whether loads at `stride` are vector loads and shuffles."""
     return (stride < 0 and -stride <= largest_stride(target)) or 1 < stride <= largest_stride(
         target
     )
@@ -40,13 +40,13 @@ def is_strided(stride: int, target: Target) -> bool:
 
 @record(frozen=True)
 class Window:
-    """Places that are loaded together.
+    """Positions that are loaded together.
 
     Attributes:
       param: the buffer.
-      first: the index of the first place in memory.
-      stride: from one lane to the next.
-      spread: from the first place to the last one, less than a stride.
+      first: the index of the first position in memory.
+      stride: the distance from one lane to the next.
+      spread: the distance from the first position to the last, less than a stride.
     """
 
     param: int
@@ -55,22 +55,22 @@ class Window:
     spread: int
 
     def length(self, lanes: int) -> int:
-        """Elements from the first that a lane has to the last."""
+        """Returns the number of elements from the first to the last one needed."""
         return abs(self.stride) * (lanes - 1) + self.spread + 1
 
     def starts(self, lanes: int) -> list[int]:
-        """Returns where the vectors begin, counted from the first element."""
+        """Returns the offsets of the vectors from the first element."""
         last = self.length(lanes) - lanes
         return [*range(0, last, lanes), last]
 
     def position(self, offset: int, lane: int, lanes: int) -> int:
-        """Of the element of `lane` for the place `offset` after the first, from the first element."""
+        """Returns the offset of the element of `lane` at the position `offset` after the first."""
         steps = lane if self.stride > 0 else lanes - 1 - lane
         return offset + abs(self.stride) * steps
 
 
 def find_windows(places: Iterable[Place], axis: int | None, target: Target) -> dict[Place, Window]:
-    """For each of `places` that is loaded by vectors and shuffles along `axis`, what it is part of."""
+    """Returns the window of each place that is loaded by vectors and shuffles along `axis`."""
     if axis is None:
         return {}
     windows: dict[Place, Window] = {}
@@ -114,11 +114,11 @@ def load(
     """Returns the vectors of a window.
 
     Args:
-      e: where code goes.
-      window: what is loaded.
-      pointer: to the first place's element for the first lane.
-      kind: of the elements.
-      lanes: of each vector.
+      e: the emitter.
+      window: the window to load.
+      pointer: address of the first lane's element at the first position.
+      kind: the kind of the elements.
+      lanes: the lanes of each vector.
       remaining: how many of the lanes are needed; None for all.
     """
     step = abs(window.stride)
@@ -132,7 +132,7 @@ def load(
 
 
 def picked(e: Emitter, window: Window, vectors: list[Value], offset: int, lanes: int) -> Value:
-    """The lanes of the place `offset` after the first of `window`, whose `vectors` are loaded."""
+    """Returns the lanes at position `offset` after the first of `window`, from its `vectors`."""
     starts = window.starts(lanes)
     wanted = [window.position(offset, lane, lanes) for lane in range(lanes)]
     source = [min(p // lanes, len(starts) - 1) for p in wanted]
@@ -140,7 +140,7 @@ def picked(e: Emitter, window: Window, vectors: list[Value], offset: int, lanes:
     at = [p - starts[n] for p, n in zip(wanted, source, strict=True)]
     if len(used) == 1:
         return shuffle(e, vectors[used[0]], vectors[used[0]], at)
-    # Lanes that no vector so far has are any.
+    # Lanes not yet picked hold arbitrary elements.
     first, *others = used
     result = vectors[first]
     place = [p if n == first else 0 for p, n in zip(at, source, strict=True)]
@@ -158,13 +158,13 @@ def store(
     stride: int,
     remaining: Value | None,
 ) -> None:
-    """Writes the lanes of `value` to places at `stride` from `pointer`, and nothing between them.
+    """Writes the lanes of `value` at `stride` from `pointer`, and nothing between them.
 
     Args:
-      e: where code goes.
+      e: the emitter.
       value: a vector.
-      pointer: where the first lane goes.
-      stride: not 0 or 1; -1 only, on targets without masks.
+      pointer: the address of the first lane.
+      stride: neither 0 nor 1; only -1 on targets without masks.
       remaining: how many of the lanes are written; None for all.
     """
     kind, lanes = value.kind, value.lanes
@@ -186,9 +186,9 @@ def store(
 
 
 def _valid(e: Emitter, window: Window, start: int, lanes: int, remaining: Value) -> Value:
-    """Returns which elements of the vector at `start` of `window` the first `remaining` lanes need."""
+    """Returns the mask of elements of the vector at `start` that `remaining` lanes need."""
     step = abs(window.stride)
-    if window.stride > 0:  # those before the end of the last lane's
+    if window.stride > 0:  # the elements up to the last lane's
         end = e.mul(remaining, e.const(step, remaining))
         return access.lanes_below(
             e, e.add(end, e.const(window.spread + 1 - step - start, end)), lanes

@@ -1,7 +1,7 @@
-"""Functions that compiled programs call by address: BLAS, those of libraries, threads, and Python.
+"""Functions that compiled programs call by address: BLAS, libraries, threads, and Python.
 
-The runtime enters its own (`register_symbol`); BLAS's and those of libraries are looked for here. A
-Python function is called by number: the runtime's "host" calls `call_host`.
+The runtime registers its functions (`register_symbol`); those of BLAS and of libraries are looked
+up here. A Python function is called by number: the runtime's "host" calls `call_host`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jitney.compiler import blas, library
 from jitney.core import float_errors
 
 _Memory: TypeAlias = tuple[tuple[int, ...], np.dtype, int]  # shape, dtype, bytes
-# What calls it, with the address of the addresses of its operands, then of its results.
+# By number: the caller, which expects the address of the addresses of operands and results.
 _HostFunctions: TypeAlias = dict[int, Callable[[int], None]]
 _host_functions: _HostFunctions = {}
 _numbers = itertools.count(1)
@@ -28,12 +28,12 @@ _symbols: dict[str, int] = {}
 
 
 def register_symbol(name: str, address: int) -> None:
-    """Makes a native function of the runtime known."""
+    """Registers a native function of the runtime."""
     _symbols[name] = address
 
 
 def is_called_by_kernels(name: str) -> bool:
-    """Whether kernels call function `name` of the runtime; only entries of programs call the others."""
+    """Returns whether kernels call function `name` of the runtime; only entries call the others."""
     return name == "poll" or name.startswith("transpose_")
 
 
@@ -41,21 +41,21 @@ _threads = 1
 
 
 def threads() -> int:
-    """Returns how many threads large kernels are divided among."""
+    """Returns the number of threads that share large kernels."""
     return _threads
 
 
 def set_threads(n: int) -> None:
-    """Says how many threads `parallel_for` has."""
+    """Sets the number of threads of `parallel_for`."""
     global _threads
     _threads = n
 
 
 def symbol(name: str) -> int:
-    """Address of a native function."""
+    """Returns the address of a native function."""
     address = _symbols.get(name)
     if address is None:
-        # A function of a library has a dot in its name: `lapack.lu.float32`.
+        # Functions of libraries have a dot in their names: `lapack.lu.float32`.
         address = _symbols[name] = library.address(name) if "." in name else _finders[name]()
     return address
 
@@ -67,8 +67,8 @@ class HostFunction:
     """A Python function that programs can call for as long as this object lives.
 
     Attributes:
-      cell: one int64, the number that the function is called by. Programs read it when they run, so
-        that their code is the same in every process.
+      cell: one int64, the function's number. Programs read it at run time, so that their code is
+        the same in every process.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class HostFunction:
         results: library.Types,
         in_place: bool = False,
     ) -> None:
-        """Makes `fn` known, which returns its results, or takes their arrays and writes to them."""
+        """Registers `fn`, which returns its results, or with `in_place` writes to their arrays."""
         self.number = next(_numbers)
         self.cell = np.array([self.number], np.int64)
         memory = [[(t.shape, t.dtype, t.nbytes) for t in types] for types in (args, results)]
@@ -102,14 +102,14 @@ class HostFunction:
 
     @classmethod
     def of_procedure(cls, call: library.ProcedureCall) -> HostFunction:
-        """Returns what a procedure's name stands for.
+        """Returns the function that a procedure's name stands for.
 
         Raises:
           ValueError: if there is no procedure of that name.
         """
         return cls(call.procedure.function(), call.args, call.results, in_place=True)
 
-    # The module's name for them may be gone when the interpreter shuts down.
+    # The module's global may be gone at interpreter shutdown.
     def __del__(self, functions: _HostFunctions = _host_functions) -> None:
         functions.pop(self.number, None)
 
@@ -125,11 +125,11 @@ def call_host(number: int, slots: int) -> None:
     """Calls Python function `number` for a program.
 
     Args:
-      number: that of a `HostFunction`.
+      number: the number of a `HostFunction`.
       slots: address of the addresses of its operands, then of its results.
 
     Raises:
-      BaseException: what the function, or a handler of a signal, raises: the program then fails.
+      BaseException: any error of the function, or of a signal handler; the program then fails.
     """
     _host_functions[number](slots)
 
@@ -137,7 +137,7 @@ def call_host(number: int, slots: int) -> None:
 def _caller(
     fn: Callable[..., Any], operands: list[_Memory], results: list[_Memory]
 ) -> Callable[[int], None]:
-    """Calls `fn` on its operands, and copies the results that it returns."""
+    """Returns a caller of `fn` on its operands that copies the results it returns."""
     addresses_at = (ctypes.c_size_t * (len(operands) + len(results))).from_address
 
     def call(slots: int) -> None:
@@ -156,10 +156,10 @@ _KEPT_VIEWS = 8  # of one call: a loop that swaps its buffers has two
 def _caller_in_place(
     fn: Callable[..., Any], operands: list[_Memory], results: list[_Memory]
 ) -> Callable[[int], None]:
-    """Calls `fn` on its operands and the arrays of its results.
+    """Returns a caller of `fn` on its operands and the arrays of its results.
 
-    Arrays are made once for the same addresses: messages in loops come to the same buffers each time,
-    and to make arrays would take longer than to send small ones.
+    Arrays are cached by address: messages in loops use the same buffers each time, and making
+    arrays takes longer than sending small messages.
     """
     memories = [*operands, *results]
     addresses_at = (ctypes.c_size_t * len(memories)).from_address
@@ -169,7 +169,7 @@ def _caller_in_place(
         addresses = tuple(addresses_at(slots))
         arrays = views.get(addresses)
         if arrays is None:
-            if len(views) >= _KEPT_VIEWS:  # threads may have filled it at the same time
+            if len(views) >= _KEPT_VIEWS:  # other threads may have filled it meanwhile
                 views.clear()
             arrays = [_view(at, *memory) for at, memory in zip(addresses, memories, strict=True)]
             views[addresses] = arrays
@@ -183,7 +183,7 @@ def _caller_in_place(
 
 @ctypes.CFUNCTYPE(None)
 def _nothing() -> None:
-    """Stands in where the runtime does not count who keeps BLAS to one thread."""
+    """Does nothing; used if the runtime does not count the callers that keep BLAS to one thread."""
 
 
 _finders: dict[str, Callable[[], int]] = {

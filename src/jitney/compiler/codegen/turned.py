@@ -1,4 +1,4 @@
-"""Transposed blocks on the stack, and the lanes that are loaded from them (`kernels/turning.py`)."""
+"""Transposed blocks on the stack, and vector loads from them (`kernels/turning.py`)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ Range = tuple[Value, Value]  # begin and end of a loop
 
 
 class TurnedBlocks:
-    """The blocks of one kernel.
+    """The transposed blocks of one kernel.
 
     Args:
       turn: what is transposed.
-      vector: the axis that lanes go along.
+      vector: the axis of the lanes.
       params: element types of the kernel's buffers.
 
     Attributes:
       allocas: lines for the function's entry.
       natives: functions of the runtime that the code calls.
-      ranges: the part of the turned axis, and of the lanes' axis, that the blocks have.
+      ranges: the ranges of the transposed axis and of the lanes' axis that the current blocks
+        cover.
     """
 
     def __init__(self, turn: Turn, vector: int, params: Sequence[np.dtype]) -> None:
@@ -56,13 +57,13 @@ class TurnedBlocks:
         whole: tuple[Range, Range],
         body: Callable[[], None],
     ) -> None:
-        """Loops over all blocks, with `ranges` set for each.
+        """Writes loops over all blocks, with `ranges` set for each.
 
         Args:
-          e: where code goes.
-          count: writes a loop: from, to, by a step, what is in it.
-          whole: the ranges of the turned axis and of the lanes' axis.
-          body: writes what is done with a block.
+          e: the emitter.
+          count: writes a loop, given its bounds, step and body.
+          whole: the ranges of the transposed axis and of the lanes' axis.
+          body: writes the code for one block.
         """
         (low, high), (begin, limit) = whole
         side = self.turn.side
@@ -86,12 +87,12 @@ class TurnedBlocks:
     def fill(
         self, e: Emitter, pointer: Callable[[int, Value], Value], known: dict[Any, Value]
     ) -> None:
-        """Transposes the blocks of `ranges`.
+        """Writes the transposition into the blocks of `ranges`.
 
         Args:
-          e: where code goes.
-          pointer: to an element of a buffer, by its linear position.
-          known: what the axes around add to positions.
+          e: the emitter.
+          pointer: returns the address of an element of a buffer, by its linear position.
+          known: contributions of outer axes to positions.
         """
         assert self.ranges is not None
         (first, end), (begin, limit) = self.ranges[self.turn.axis], self.ranges[self.vector]
@@ -134,12 +135,12 @@ class TurnedBlocks:
         """Returns the elements of all lanes at `place`, as they are in memory.
 
         Args:
-          e: where code goes.
-          shared: what has been computed along with something else.
-          place: one that is in here.
-          counters: of the loops.
-          lanes: of a vector.
-          masks: the lanes to load, and how many there are; None for all.
+          e: the emitter.
+          shared: the cache of values computed together.
+          place: a position in the blocks.
+          counters: the loop counters.
+          lanes: the lanes of a vector.
+          masks: the mask of lanes to load, and their number; None for all.
         """
         if place in shared:
             return shared[place]
@@ -163,5 +164,5 @@ class TurnedBlocks:
 
 
 def _function(size: int) -> str:
-    """Returns the function of the runtime that transposes blocks of elements of `size` bytes."""
+    """Returns the name of the runtime's transposition of blocks of `size`-byte elements."""
     return f"transpose_{8 * size}"

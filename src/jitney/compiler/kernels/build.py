@@ -1,13 +1,13 @@
-"""From groups of tensor nodes to kernels: views become index arithmetic.
+"""From groups of tensor IR nodes to kernels: views become index arithmetic.
 
-A `KernelBuilder` is given the iteration domain and the nodes that have buffers of their own. Asked
-for the value of a node at an index (one `Affine` per axis), it descends through elementwise nodes and
-views to buffers, constants and positions, and emits statements. A node that is needed twice at the same
+A `KernelBuilder` is given the iteration domain and the nodes that have buffers of their own. To
+compute a node at an index (one `Affine` per axis), it descends through elementwise nodes and views
+to buffers, constants and positions, and emits statements. A node that is needed twice at the same
 index is computed once.
 
-All elements of the domain must come from the same part of a concatenation: where they do not, a
-`CrossingError` says where to divide the domain. For anything else that it cannot express the builder
-raises `NotExpressibleError`, and its caller computes the node another way.
+All elements of the domain must come from the same operand of a concatenation; if they do not, a
+`CrossingError` says where to split the domain. For anything else that a kernel cannot express the
+builder raises `NotExpressibleError`, and its caller computes the node another way.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 Index = tuple[Affine, ...]
 
 _INT32, _INT64, _BOOL = np.dtype(np.int32), np.dtype(np.int64), np.dtype(bool)
-PARTS = ("real", "imag")  # functions that read a part of complex numbers in memory
+PARTS = ("real", "imag")  # functions that read a component of a complex array in memory
 
 
 def element_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of what kernels load from and store to arrays of `dtype`: parts of complex numbers."""
+    """Returns the dtype of loads and stores of arrays of `dtype`; for complex, its components'."""
     return real_dtype(dtype) if dtype.kind == "c" else dtype
 
 
 def row_major(shape: Sequence[int]) -> list[int]:
-    """Elements between neighbours along each axis of a contiguous array."""
+    """Returns the strides, in elements, of a contiguous array."""
     strides = [1] * len(shape)
     for k in range(len(shape) - 2, -1, -1):
         strides[k] = strides[k + 1] * shape[k + 1]
@@ -48,7 +48,7 @@ def row_major(shape: Sequence[int]) -> list[int]:
 
 
 def combine(parts: Sequence[Affine], factors: Sequence[int], offset: int, rank: int) -> Affine:
-    """offset + sum(factor * part)."""
+    """Returns offset + sum(factor * part)."""
     coefficients = [0] * rank
     terms: dict[int, int] = {}
     for part, factor in zip(parts, factors, strict=True):
@@ -63,7 +63,7 @@ def combine(parts: Sequence[Affine], factors: Sequence[int], offset: int, rank: 
 
 
 def is_affine_reshape(node: hlo.Reshape) -> bool:
-    """Whether axes of the operand are single axes of the result, or divided ones: never joined."""
+    """Returns whether a reshape only splits axes of the operand, and never merges any."""
     groups = reshape_groups(node.x.shape, node.shape)
     return 0 not in node.shape and all([len(taken) == 1 for taken, _ in groups])
 
@@ -73,11 +73,11 @@ class NotExpressibleError(Exception):
 
 
 class CrossingError(NotExpressibleError):
-    """Parts of a concatenation, or an array and its padding, meet within the domain.
+    """The domain spans operands of a concatenation, or an array and its padding.
 
     Attributes:
       node: the concatenation or padding.
-      axis, at: where to divide the domain for it to have a part for each side.
+      axis, at: where to split the domain.
     """
 
     def __init__(self, node: hlo.Node, axis: int, at: int) -> None:
@@ -88,7 +88,7 @@ class CrossingError(NotExpressibleError):
 
 
 class UnresolvedError(NotExpressibleError):
-    """Elements of `node` are not at an affine function of the indices: it needs a buffer."""
+    """The index into `node` is not an affine function of the loop indices: it needs a buffer."""
 
     def __init__(self, node: hlo.Node) -> None:
         super().__init__(type(node).__name__)
@@ -96,26 +96,26 @@ class UnresolvedError(NotExpressibleError):
 
 
 class HasDtype(Protocol):
-    """A node, or what else stands for a buffer."""
+    """A node, or another object that stands for a buffer."""
 
     @property
     def dtype(self) -> np.dtype: ...
 
 
 class KernelBuilder:
-    """Writes one kernel.
+    """A builder of one kernel.
 
     Args:
-      sizes: the domain, parallel axes first.
+      extents: the domain, parallel axes first.
       reduced: how many of the last axes are reduced.
       has_buffer: whether a node is to be loaded rather than computed.
-      origin: where the domain begins, for a domain that is part of another.
+      origin: where the domain begins, if it is part of another.
 
     Attributes:
-      node: that is being written; statements and outputs are part of it.
+      node: the node being written, to which new statements and outputs are attributed.
     """
 
-    rules: dict[type, _Rule]  # set below, where the rules are
+    rules: dict[type, _Rule]  # set below, after the rules
 
     def __init__(
         self,
@@ -140,12 +140,12 @@ class KernelBuilder:
     # --- indices ----------------------------------------------------------------------------------
 
     def axis(self, k: int, offset: int = 0, factor: int = 1) -> Affine:
-        """offset + factor * index of axis k of the domain."""
+        """Returns the index offset + factor * index of axis k of the domain."""
         coefficients = tuple([factor if j == k else 0 for j in range(self.rank)])
         return Affine(offset + factor * self.origin[k], coefficients)
 
     def fixed(self, offset: int) -> Affine:
-        """Returns the same position everywhere."""
+        """Returns a constant index."""
         return Affine(offset, (0,) * self.rank)
 
     def identity(self, axes: Sequence[int] | None = None) -> Index:
@@ -153,11 +153,11 @@ class KernelBuilder:
         return tuple([self.axis(k) for k in (range(self.rank) if axes is None else axes)])
 
     def scaled(self, index: Affine, factor: int, offset: int) -> Affine:
-        """offset + factor * index."""
+        """Returns the index offset + factor * index."""
         return combine([index], [factor], offset, self.rank)
 
     def span(self, node: hlo.Node, index: Affine) -> tuple[int, int]:
-        """The first and last position that `index`, into an axis of `node`, takes in the domain.
+        """Returns the least and greatest value of `index`, into an axis of `node`, in the domain.
 
         Raises:
           UnresolvedError: if it depends on values.
@@ -171,7 +171,7 @@ class KernelBuilder:
         )
 
     def crossing(self, node: hlo.Node, index: Affine, at: int) -> Exception:
-        """Returns the error that says where `index` comes to position `at` of `node`."""
+        """Returns the error that names the place where `index` reaches position `at` of `node`."""
         moving = [k for k, c in enumerate(index.coefficients) if c and self.extents[k] > 1]
         if len(moving) != 1:
             return UnresolvedError(node)
@@ -181,10 +181,10 @@ class KernelBuilder:
         return CrossingError(node, k, self.origin[k] + first)
 
     def divided(self, node: hlo.Node, index: Affine, by: int) -> tuple[Affine, Affine]:
-        """Quotient and remainder of `index`, a position in `node`, by a positive number.
+        """Returns quotient and remainder of `index`, a position in `node`, by a positive number.
 
         Raises:
-          UnresolvedError: if they are not affine all over the domain.
+          UnresolvedError: if they are not affine over the whole domain.
         """
         if any(factor % by for _, factor in index.terms):
             raise UnresolvedError(node)
@@ -199,14 +199,14 @@ class KernelBuilder:
         return Affine(whole, tuple(coefficients), terms), remainder
 
     def linear(self, shape: Sequence[int], index: Index) -> Affine:
-        """Position in a contiguous array of `shape`."""
+        """Returns the linear position of `index` in a contiguous array of `shape`."""
         strides = [s if n != 1 else 0 for s, n in zip(row_major(shape), shape, strict=True)]
         return combine(index, strides, 0, self.rank)
 
     # --- statements -------------------------------------------------------------------------------
 
     def add(self, key: Hashable, make: Callable[[], ir.Statement]) -> int:
-        """The number of the statement known by `key`, written by `make` at the first request."""
+        """Returns the number of the statement with `key`, made by `make` at the first request."""
         number = self._interned.get(key)
         if number is None:
             number = self._interned[key] = len(self.body)
@@ -214,41 +214,41 @@ class KernelBuilder:
         return number
 
     def number(self, value: Value | None, dtype: np.dtype) -> int:
-        """Returns a constant."""
+        """Returns the statement of a constant."""
         array = np.asarray(value, dtype)
         return self.add(("number", dtype, array.tobytes()), lambda: ir.Const(array.reshape(())))
 
     def call(self, fn: str, args: tuple[int, ...], dtype: np.dtype) -> int:
-        """Returns a scalar function of statements."""
+        """Returns the statement that applies a scalar function to statements."""
         return self.add(("call", fn, args, dtype), lambda: ir.Call(fn, args, dtype, self.node))
 
     def convert(self, value: int, dtype: np.dtype) -> int:
-        """Statement `value` as `dtype`."""
+        """Returns statement `value` converted to `dtype`."""
         if self.body[value].dtype == dtype:
             return value
         return self.call("convert", (value,), dtype)
 
     def position(self, index: Affine, dtype: np.dtype) -> int:
-        """Returns an index as a value."""
+        """Returns the statement with an index as its value."""
         if dtype.kind in "iu":
             return self.add(("position", index, dtype), lambda: ir.IndexValue(index, dtype))
         return self.convert(self.position(index, _INT32), dtype)
 
     def load(self, node: HasDtype, index: Affine) -> int:
-        """Returns an element of the buffer of `node`."""
+        """Returns the statement that loads an element of the buffer of `node`."""
         param = self.param(node)
         return self.add(
             ("load", param, index), lambda: ir.Load(param, index, node.dtype, self.node)
         )
 
     def load_part(self, node: hlo.Node, index: Affine, which: int) -> int:
-        """Returns the real (0) or imaginary (1) part of an element of the buffer of complex `node`."""
+        """Returns the load of the real (0) or imaginary (1) part of an element of `node`."""
         param, place = self.param(node), self.scaled(index, 2, which)
         dtype = element_dtype(node.dtype)
         return self.add(("load", param, place), lambda: ir.Load(param, place, dtype, self.node))
 
     def param(self, node: Any, /) -> int:
-        """Returns the number of the buffer of `node` among the kernel's."""
+        """Returns the number of the buffer of `node` among the kernel's parameters."""
         number = self._param_of.get(node)
         if number is None:
             number = self._param_of[node] = len(self.params)
@@ -263,7 +263,8 @@ class KernelBuilder:
         known = self._known(node, index)
         if known is not None:
             return known
-        # Rules say what they need by yielding it: programs may be deeper than Python's stack.
+        # Rules yield what they need instead of recursing: programs may be deeper than Python's
+        # stack.
         asked = [(node, index)]
         rules = [self._rule(node)(self, node, index)]
         answer: int | None = None
@@ -286,14 +287,14 @@ class KernelBuilder:
         return answer
 
     def _rule(self, node: hlo.Node) -> _Rule:
-        """Returns how `node` is computed."""
+        """Returns the rule that computes `node`."""
         rule = self.rules.get(type(node))
         if rule is None:
             raise UnresolvedError(node)
         return rule
 
     def _known(self, node: hlo.Node, index: Index) -> int | None:
-        """Returns the statement for `node` at `index` if there is one, or if it is a load."""
+        """Returns the statement for `node` at `index`, if it exists or is a load."""
         key = (node.id, index)
         statement = self._value_of.get(key)
         if statement is None and self.has_buffer(node):
@@ -303,24 +304,24 @@ class KernelBuilder:
     # --- outputs ----------------------------------------------------------------------------------
 
     def store(self, buffer: Any, index: Affine, value: int, where: int | None = None) -> None:
-        """Writes `value` to the buffer known by `buffer`, where the predicate `where` is true."""
+        """Adds a store of `value` to the buffer `buffer`, conditional on predicate `where`."""
         node = self._part_of(buffer)
         self.outputs.append(ir.Store(self.param(buffer), index, value, where, node))
 
     def store_parts(self, buffer: Any, index: Affine, parts: Sequence[int]) -> None:
-        """Writes a complex number by its parts to the buffer known by `buffer`."""
+        """Adds stores of the components of a complex value to the buffer `buffer`."""
         for which, value in enumerate(parts):
             self.store(buffer, self.scaled(index, 2, which), value)
 
     def reduce(
         self, buffer: Any, index: Affine, fn: str, value: int, factor: int | None = None
     ) -> None:
-        """Reduces `value`, or its products with `factor`, into the buffer known by `buffer`."""
+        """Adds a reduction of `value`, or its products with `factor`, into the buffer `buffer`."""
         node = self._part_of(buffer)
         self.outputs.append(ir.Reduce(self.param(buffer), index, fn, value, factor, node))
 
     def _part_of(self, buffer: object) -> hlo.Node | None:
-        """Returns the node that writing a buffer is part of."""
+        """Returns the node to which writing a buffer is attributed."""
         return buffer if isinstance(buffer, hlo.Node) else self.node
 
     def kernel(self, dtype_of: Callable[[Any], np.dtype], in_order: bool = False) -> ir.Kernel:
@@ -339,17 +340,17 @@ class KernelBuilder:
 
 # A rule yields (node, index), is sent the statement that computes it, and returns its own.
 Steps = Generator[tuple[hlo.Node, Index], int, int]
-_Rule = Callable[[Any, Any, Index], Steps]  # of the builder, a node of the kind, an index
+_Rule = Callable[[Any, Any, Index], Steps]  # (builder, a node of the kind, an index)
 
 
 def _constant(k: KernelBuilder, node: hlo.Constant, index: Index) -> Steps:
     return k.number(node.value.reshape(-1)[0], node.dtype)
-    yield  # as all rules
+    yield  # makes it a generator
 
 
 def _iota(k: KernelBuilder, node: hlo.Iota, index: Index) -> Steps:
     return k.position(index[node.dim], node.dtype)
-    yield  # as all rules
+    yield  # makes it a generator
 
 
 def _apply(k: KernelBuilder, node: hlo.Apply, index: Index) -> Steps:
@@ -406,7 +407,7 @@ def _reverse(k: KernelBuilder, node: hlo.Reverse, index: Index) -> Steps:
 
 
 def clamped_start(k: KernelBuilder, start: int, most: int) -> int:
-    """Returns a start index as int64 within [0, most]."""
+    """Returns a start index as int64, clamped to [0, most]."""
     dtype = k.body[start].dtype
     if dtype.kind == "u":
         limit = min(most, int(np.iinfo(dtype).max))
@@ -418,9 +419,9 @@ def clamped_start(k: KernelBuilder, start: int, most: int) -> int:
 
 
 def checked_start(k: KernelBuilder, start: int, most: int) -> tuple[int, int]:
-    """Returns a start index as int64 within [0, most], and whether it was within: it is kept then.
+    """Returns a start index as int64, clamped to [0, most], and whether it was in bounds.
 
-    Read as unsigned, negative numbers are greater than any bound: one comparison is enough.
+    Negative indices, read as unsigned, exceed any bound: one comparison is enough.
     """
     dtype = k.body[start].dtype
     if dtype.kind not in "iu" or (dtype.kind == "i" and most > np.iinfo(dtype).max):
@@ -433,7 +434,7 @@ def checked_start(k: KernelBuilder, start: int, most: int) -> tuple[int, int]:
 
 
 def shifted(k: KernelBuilder, index: Affine, start: int) -> Affine:
-    """index + value of statement `start`."""
+    """Returns index + value of statement `start`."""
     return combine([index, Affine(0, (0,) * k.rank, ((start, 1),))], [1, 1], 0, k.rank)
 
 
@@ -509,7 +510,7 @@ def _pad(k: KernelBuilder, node: hlo.Pad, index: Index) -> Steps:
 
 
 def _reduce(k: KernelBuilder, node: hlo.Reduce, index: Index) -> Steps:
-    """Yields a reduction of few elements, written out: the same sum as a reduction's."""
+    """Unrolls a reduction of few elements, with the same bits as a reduction kernel."""
     wide = accumulator(node.dtype)
     values: list[int] = []
     for at in itertools.product(*[range(node.x.shape[d]) for d in node.dims]):
@@ -526,9 +527,10 @@ def _reduce(k: KernelBuilder, node: hlo.Reduce, index: Index) -> Steps:
 
 
 def combined_in_order(k: KernelBuilder, fn: str, values: Sequence[int], dtype: np.dtype) -> int:
-    """Statements combined by `fn`, from left to right; sums of floats are those that begin with 0.
+    """Returns statements combined by `fn`, from left to right; float sums start at 0.
 
-    So they are never -0. It is the last number that 0 is added to: others need not wait for that.
+    So they are never -0. The 0 is added to the last element, so that the others need not wait for
+    that.
     """
     *leading, last = values
     if fn == "add" and dtype.kind == "f":
@@ -559,7 +561,7 @@ KernelBuilder.rules = _rules
 
 
 def rule(kind: type[hlo.Node]) -> Callable[[_Rule], _Rule]:
-    """Enters how kernels compute an element of nodes of `kind`: (builder, node, index) -> steps.
+    """Registers how kernels compute an element of nodes of `kind`: (builder, node, index) -> steps.
 
     A rule is a generator: it yields (operand, index), is sent the statement of that element, and
     returns its own.

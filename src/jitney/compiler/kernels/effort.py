@@ -1,8 +1,8 @@
-"""What a kernel costs LLVM, estimated before its text is written.
+"""Estimates of LLVM's compile time for a kernel, before its text is written.
 
-LLVM's time for a function grows with its instructions, and a little faster. Loop kernels have all of
-an iteration in one function, once for each carried scalar: they are made only where that is bounded
-(`fits`). Others have their bound in `COSTS.kernel_statements`.
+LLVM's time for a function grows slightly faster than its number of instructions. Loop kernels have
+all of an iteration in one function, once per carried scalar: they are made only if their cost is
+bounded (`fits`). For other kernels the bound is `COSTS.kernel_statements`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jitney.compiler.scalar.effort import function_effort
 
 
 def called_functions(body: Sequence[LoopStatement]) -> set[str]:
-    """Returns the functions that a kernel with statements `body` calls instead of writing them out."""
+    """Returns the functions that a kernel with statements `body` calls out of line."""
     uses: dict[str, int] = {}
     for s in body:
         if isinstance(s, ir.Call) and COSTS.function(s.fn) > COSTS.outline_above:
@@ -27,7 +27,7 @@ def called_functions(body: Sequence[LoopStatement]) -> set[str]:
 
 
 def loop_effort(kernel: LoopKernel) -> int:
-    """Units that `kernel` costs LLVM."""
+    """Returns the estimated compile time of `kernel`."""
     body, varies = kernel.body, varying(kernel)
     called = called_functions(body)
     widths = [max(BITS[register_kind(s.dtype)], 8) for s, v in zip(body, varies, strict=True) if v]

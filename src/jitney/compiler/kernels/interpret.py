@@ -1,6 +1,6 @@
-"""What kernels mean: the body evaluated by NumPy on the whole iteration domain at once.
+"""The semantics of kernels: the body evaluated by NumPy on the whole iteration domain at once.
 
-Only where stores are at places that depend on values does NumPy go from point to point, in order.
+Only if stores have data-dependent addresses does NumPy proceed point by point, in order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jitney.core import float_errors
 
 
 def run(kernel: ir.Kernel, buffers: Sequence[np.ndarray]) -> None:
-    """Runs `kernel` on flat buffers, one for each of its params; outputs are written in place."""
+    """Runs `kernel` on flat buffers, one per parameter; outputs are written in place."""
     extents = kernel.extents
     if not ordered_axes(kernel):
         axes = np.meshgrid(*[np.arange(n) for n in extents], indexing="ij", sparse=True)

@@ -1,21 +1,21 @@
 """The kernel IR: one loop nest over an iteration domain, with a straight-line scalar body.
 
-    kernel    ::= Kernel(sizes, reduced, params, body, outputs, in_order)
+    kernel    ::= Kernel(extents, reduced, params, body, outputs, in_order)
     statement ::= Const(value) | IndexValue(index) | Load(param, index) | Call(fn, args)
     output    ::= Store(param, index, value, where) | Reduce(param, index, fn, value, factor)
     index     ::= Affine(offset, coefficients, terms)
 
-A body is a list of statements; a statement is known by its position in the list, and refers only to
-earlier ones. It is computed at every point of the domain. Parallel axes come first; the last `reduced`
-axes are reduced: a `Reduce` combines its value over them and writes one element for each point of the
-parallel axes, a `Store` writes at every point, or where a statement is true (kernels with stores have
-no reduced axes). Loads, calls and outputs know the node that they are part of, for tools that show
-where code comes from; nothing else depends on it.
+A body is a list of statements; a statement is identified by its position in the list, and refers
+only to earlier ones. It is computed at every point of the domain. Parallel axes come first; the
+last `reduced` axes are reduced: a `Reduce` combines its value over them and writes one element for
+each point of the parallel axes. A `Store` writes at every point, or where a statement is true
+(kernels with stores have no reduced axes). Loads, calls and outputs record the node that they
+belong to, for tools that show where code comes from; nothing else depends on it.
 
 An index is a linear position in a buffer, counted in elements: offset + sum of coefficients times
 loop indices + sum of terms (value of an integer statement times a factor). Terms make loads and
-stores indirect. Where stores are at places that depend on values, points are worked on in order, and
-what one stores the next may load.
+stores indirect. If the addresses of stores depend on values, points are processed in order, and a
+point may load what an earlier one has stored.
 
 Constraints (the verifier's identifiers):
     K1  statements refer to earlier statements only
@@ -24,7 +24,7 @@ Constraints (the verifier's identifiers):
     K4  stores and reductions are not mixed, and a kernel of stores has no reduced axes
     K5  terms are integer statements
     K6  the condition of a store is a predicate
-    K7  factors are of the dtype of their values, and of sums
+    K7  factors have the dtype of their values, and only sums have factors
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 
 
 def is_half(dtype: np.dtype) -> bool:
-    """Returns whether `dtype` is a float of 16 bits."""
+    """Returns whether `dtype` is a 16-bit float."""
     return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 def accumulator(dtype: np.dtype) -> np.dtype:
-    """The dtype in which sums of `dtype` are carried: 16-bit floats are rounded once, at the end."""
+    """Returns the accumulator dtype for sums of `dtype`; 16-bit floats are rounded at the end."""
     return np.dtype(np.float32) if is_half(dtype) else dtype
 
 
 @record(frozen=True)
 class Affine:
-    """offset + sum(coefficients[k] * i_k) + sum(factor * value of statement)."""
+    """The index offset + sum(coefficients[k] * i_k) + sum(factor * value of statement)."""
 
     offset: int
     coefficients: tuple[int, ...]
@@ -87,7 +87,7 @@ class IndexValue:
 
 @record(frozen=True, eq=False)
 class Load:
-    """The element of `params[param]` at `index`, an operand of `node`."""
+    """The element of `params[param]` at `index`; `node` is the node that it belongs to."""
 
     param: int
     index: Affine
@@ -97,7 +97,7 @@ class Load:
 
 @record(frozen=True, eq=False)
 class Call:
-    """The scalar function `fn` of earlier statements; `convert` and `bitcast` go to `dtype`."""
+    """The scalar function `fn` of earlier statements; `convert` and `bitcast` are to `dtype`."""
 
     fn: str
     args: tuple[int, ...]
@@ -110,7 +110,7 @@ Statement: TypeAlias = Const | IndexValue | Load | Call
 
 @record(frozen=True, eq=False)
 class Store:
-    """Writes statement `value` to `params[param]` at `index`, where statement `where` is true."""
+    """A store of statement `value` to `params[param]` at `index`, if statement `where` is true."""
 
     param: int
     index: Affine
@@ -121,11 +121,11 @@ class Store:
 
 @record(frozen=True, eq=False)
 class Reduce:
-    """Combines statement `value` over the reduced axes by the monoid `fn`; writes it at `index`.
+    """A reduction of statement `value` over the reduced axes by monoid `fn`, written at `index`.
 
-    The value may be of a wider dtype than the buffer: the result is rounded once. With a `factor`, sums
-    are of products of the two statements, which are not rounded themselves where the processor has an
-    instruction for that: contractions.
+    The value may have a wider dtype than the buffer: the result is rounded once. With a `factor`,
+    it is a sum of products of the two statements (a contraction), which are not rounded themselves
+    if the processor has fused multiply-add.
     """
 
     param: int
@@ -141,12 +141,12 @@ class Kernel:
     """A loop nest. See the module's docstring.
 
     Attributes:
-      sizes: size of each axis, parallel ones first.
+      extents: the size of each axis, parallel ones first.
       reduced: how many of the last axes are reduced.
-      params: element types of the buffers it is given, inputs and outputs.
+      params: element types of its buffers, inputs and outputs.
       body: statements.
-      outputs: what it writes.
-      in_order: whether reductions take their elements in the order of indices.
+      outputs: stores or reductions.
+      in_order: whether reductions combine their elements in index order.
     """
 
     extents: tuple[int, ...]
@@ -158,12 +158,12 @@ class Kernel:
 
     @property
     def parallel(self) -> tuple[int, ...]:
-        """Sizes of the axes that are not reduced."""
+        """The sizes of the axes that are not reduced."""
         return self.extents[: len(self.extents) - self.reduced]
 
     @property
     def points(self) -> int:
-        """How often the body is computed."""
+        """The number of points of the domain."""
         n = 1
         for extent in self.extents:
             n *= extent
@@ -171,7 +171,7 @@ class Kernel:
 
 
 def statement_key(s: Statement) -> tuple[object, ...]:
-    """Equal for statements that compute the same."""
+    """Returns a key, equal for statements that compute the same."""
     match s:
         case Const():
             return ("number", s.dtype, s.value.tobytes())
@@ -184,7 +184,7 @@ def statement_key(s: Statement) -> tuple[object, ...]:
 
 
 def kernel_key(kernel: Kernel) -> tuple[object, ...]:
-    """Equal for kernels that compute the same."""
+    """Returns a key, equal for kernels that compute the same."""
     return (
         kernel.extents, kernel.reduced, kernel.params, kernel.in_order,
         tuple([statement_key(s) for s in kernel.body]),
@@ -193,14 +193,14 @@ def kernel_key(kernel: Kernel) -> tuple[object, ...]:
 
 
 def output_key(o: Store | Reduce) -> tuple[object, ...]:
-    """Equal for outputs that write the same."""
+    """Returns a key, equal for outputs that write the same."""
     if isinstance(o, Reduce):
         return (o.param, o.index, o.value, o.fn, o.factor)
     return (o.param, o.index, o.value, o.where)
 
 
 def invariants(kernel: Kernel) -> list[bool]:
-    """For each statement, whether it is the same at every point of the domain."""
+    """Returns for each statement whether it is the same at every point of the domain."""
     fixed: list[bool] = []
     for s in kernel.body:
         match s:
@@ -215,10 +215,11 @@ def invariants(kernel: Kernel) -> list[bool]:
 
 
 def visits_once(kernel: Kernel, index: Affine) -> bool:
-    """Return whether no two points of the domain have the same element at `index`; False if unknown.
+    """Returns whether no two points have the same element at `index`; False if unknown.
 
-    Coefficients are those of a number system whose digits are the indices: each exceeds what all
-    smaller ones add up to. Terms have to be the same at every point.
+    The test is that of a mixed-radix number system whose digits are the indices: each coefficient
+    must exceed the sum of all smaller digits' contributions. Terms have to be the same at every
+    point.
     """
     if index.terms:
         fixed = invariants(kernel)

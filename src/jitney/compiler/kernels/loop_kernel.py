@@ -1,21 +1,21 @@
-"""Loops as kernels: the carry in registers, the loop sunk into the lanes.
+"""Loops as kernels: the carry is in registers, and each lane runs the loop.
 
-    loop ::= LoopKernel(sizes, params, carried, body, condition, next_values, outputs)
+    loop ::= LoopKernel(extents, params, carried, body, condition, next_values, outputs)
 
-A `LoopKernel` runs a whole `while` at every point of its iteration domain (no axis, or one: the
-lanes). Its body is that of a kernel, in which a statement `LoopCarried(i)` stands for carried scalar
-i. Each iteration computes `condition`; while it holds (in any lane), stores are made and every
-carried scalar becomes the statement that `next_values` names. At the end carried scalars are written
-to their places.
+A `LoopKernel` runs a complete `while` at every point of its iteration domain (no axis, or one: the
+lanes). Its body is that of a kernel, in which a statement `LoopCarried(i)` stands for carried
+scalar i. Each iteration computes `condition`; while it holds (in any lane), stores are made and
+every carried scalar becomes the statement that `next_values` names. At the end carried scalars are
+written to their buffers.
 
-This is scalar replacement of the carried arrays, complete unrolling of the loops over their elements,
-and vectorization of the outer loop over instances, as SIMT processors do it. Blocks of lanes run one
-after the other, or on several threads. A condition that differs from lane to lane ("any" of the
-tensor IR) is therefore allowed only where a lane that has finished keeps its carry, whatever the
-others do (`_check_frozen`).
+This is scalar replacement of the carried arrays, complete unrolling of the loops over their
+elements, and vectorization of the outer loop over instances, as SIMT processors do it. Blocks of
+lanes run one after the other, or on several threads. A condition that differs between lanes ("any"
+of the tensor IR) is therefore allowed only if a finished lane keeps its carry, whatever the others
+do (`_check_frozen`).
 
-`build_loop` makes one of a `While` of the tensor IR where all values of an iteration are few scalars
-(per lane): small arrays are taken apart. It returns None for all other loops.
+`build_loop` converts a `While` of the tensor IR if all values of an iteration are few scalars (per
+lane): small arrays are scalarized. It returns None for all other loops.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 @record(frozen=True, eq=False)
 class LoopCarried:
-    """LoopCarried scalar number `index`; `varies` if each lane has its own."""
+    """Carried scalar number `index`; `varies` if it differs between lanes."""
 
     index: int
     dtype: np.dtype
@@ -60,9 +60,9 @@ LoopStatement: TypeAlias = ir.Statement | LoopCarried
 
 @record(frozen=True)
 class CarrySlot:
-    """Where a carried scalar comes from and goes to: an element of a buffer.
+    """Where a carried scalar is loaded from and stored to: an element of a buffer.
 
-    `dtype` is that of the scalar; 16-bit floats may be carried as float32 (`wide`).
+    `dtype` is the scalar's; 16-bit floats may be carried as float32 (`wide`).
     """
 
     start: int
@@ -77,14 +77,14 @@ class LoopKernel:
     """A loop. See the module's docstring.
 
     Attributes:
-      sizes: () or (number of lanes,).
-      params: element types of the buffers it is given.
+      extents: () or (number of lanes,).
+      params: element types of its buffers.
       carried: the carried scalars.
       body: statements.
-      condition: number of the statement that says whether to go on.
-      next_values: for each carried scalar, the statement that it becomes.
+      condition: number of the statement that is true while the loop continues.
+      next_values: for each carried scalar, the statement of its next value.
       outputs: stores of each iteration.
-      trips: the trip count; None if that is not known.
+      trips: the trip count; None if it is unknown.
     """
 
     extents: tuple[int, ...]
@@ -99,20 +99,20 @@ class LoopKernel:
 
     @property
     def points(self) -> int:
-        """Lanes times an assumed number of iterations."""
+        """The number of lanes times an assumed trip count."""
         return math.prod(self.extents) * COSTS.loop_trips
 
 
 class NotSunkError(NotExpressibleError):
-    """The loop does something that a loop kernel cannot."""
+    """A loop kernel cannot express the loop."""
 
 
 class LoopBuilder(KernelBuilder):
-    """Writes the body of a loop, taking arrays apart.
+    """A builder of the body of a loop, which scalarizes arrays.
 
     Args:
-      sizes: () or (number of lanes,).
-      loaded: nodes that are read from buffers.
+      extents: () or (number of lanes,).
+      loaded: whether a node is read from a buffer.
       carried: parameters that are carried in registers -> number of their first scalar.
     """
 
@@ -126,11 +126,11 @@ class LoopBuilder(KernelBuilder):
         self.carried = carried
 
     def forget_nodes(self) -> None:
-        """Makes ready for the nodes of another region; equal statements are still written once."""
+        """Prepares for the nodes of another region; equal statements are still written once."""
         self._value_of.clear()
 
     def constant_of(self, index: Affine) -> int:
-        """Returns the position, which must be the same in every lane and iteration."""
+        """Returns the value of `index`, which must be the same in every lane and iteration."""
         if index.terms or any(index.coefficients):
             raise NotSunkError("a position depends on the lane or on a value")
         return index.offset
@@ -170,7 +170,7 @@ class LoopBuilder(KernelBuilder):
 
 def _parameter(k: LoopBuilder, node: hlo.Parameter, index: Index) -> Steps:
     return k.carried_scalar(node, index)
-    yield  # as all rules
+    yield  # makes it a generator
 
 
 def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Steps:
@@ -194,10 +194,10 @@ def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Steps:
 
 
 def _balanced_sum(k: LoopBuilder, terms: list[int], dtype: np.dtype) -> int:
-    """Returns the sum of the terms, of neighbours first; it is never -0.
+    """Returns the sum of the terms as a balanced tree of neighbours; it is never -0.
 
-    Each term goes through as few additions as can be: the one that an iteration waits for may be any,
-    such as the newest stage of a Runge-Kutta step.
+    A tree minimizes the additions on the path of each term: any of them may be the one that an
+    iteration waits for, such as the newest stage of a Runge-Kutta step.
     """
     *terms, last = terms
     terms.append(k.call("add", (last, k.number(0, dtype)), dtype) if dtype.kind == "f" else last)
@@ -256,7 +256,7 @@ def _update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, index: Index) -> Steps
 
 
 def _bitcast(k: LoopBuilder, node: hlo.Bitcast, index: Index) -> Steps:
-    """Words put together from parts, or parts taken out of words; the first part is the lowest."""
+    """Assembles words from parts, or extracts parts of words; the first part is the lowest."""
     old, new = node.x.dtype, node.dtype
     if old.kind not in "iu" or new.kind not in "iu":
         raise NotSunkError("bits of numbers that are not whole")
@@ -298,7 +298,7 @@ LoopBuilder.rules = {
 # --- from While to loop kernels -----------------------------------------------------------------
 
 
-# In place of a node, the buffer of a carry: as it is read, at first, at last, or as it is stored to.
+# The buffer of a carry, in place of a node: loop-invariant, initial, final, or updated in place.
 Slot: TypeAlias = tuple[Literal["loaded", "start", "finish", "stored"], int]
 
 
@@ -308,8 +308,8 @@ class BuiltLoop:
 
     Attributes:
       kernel: the kernel.
-      params: for each of its params ("loaded", node), ("start", i), ("finish", i) or ("stored", i),
-        with i the number of a carry.
+      params: for each of its parameters ("loaded", node), ("start", i), ("finish", i) or ("stored",
+        i), with i the number of a carry.
     """
 
     kernel: LoopKernel
@@ -322,13 +322,13 @@ def build_loop(
     is_native: Callable[[hlo.Node], bool],
     finish: Callable[[LoopKernel], LoopKernel | None],
 ) -> BuiltLoop | None:
-    """Returns the loop kernel of `node`, or None if it has none.
+    """Returns the loop kernel of `node`, or None if it cannot be one.
 
     Args:
       node: a loop.
       in_place: carries that an iteration updates in part.
       is_native: whether kernels can compute an elementwise node, view or reduction.
-      finish: a kernel as it is to be compiled; None if it is too large for LLVM.
+      finish: returns a kernel as it is to be compiled; None if it is too large for LLVM.
     """
     for region in (node.cond, node.body):
         for inner in traversal.topological_order(region.results):
@@ -362,7 +362,7 @@ def _changing(node: hlo.While, in_place: set[int]) -> list[int]:
 
 
 def _lane_choices(node: hlo.While, in_place: set[int]) -> list[tuple[int, ...]]:
-    """Boxes to try: no lanes where the carry is small, else the common leading size."""
+    """Returns the domains to try: no lanes if the carry is small, then the common leading size."""
     shapes = [node.body.parameters[i].shape for i in _changing(node, in_place)]
     choices: list[tuple[int, ...]] = []
     if sum(math.prod(s) for s in shapes) <= COSTS.max_carried:
@@ -379,7 +379,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
     changing = _changing(node, in_place)
     k = _builder_of(node, in_place, changing, extents)
     condition = _condition(k, node.cond.results[0])
-    k.forget_nodes()  # the body's nodes are numbered anew
+    k.forget_nodes()  # the body's nodes may have the ids of the condition's
     next_values: list[int] = []
     places: list[CarrySlot] = []
     for i in changing:
@@ -409,7 +409,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
 def _builder_of(
     node: hlo.While, in_place: set[int], changing: Sequence[int], extents: tuple[int, ...]
 ) -> LoopBuilder:
-    """A builder that knows which nodes of the condition and the body are carried, and which loaded."""
+    """Returns a builder for the condition and the body, given which carries are in registers."""
     first: dict[int, int] = {}
     count = 0
     for i in changing:
@@ -432,8 +432,8 @@ def _builder_of(
         return isinstance(n, hlo.Constant) and n.tensor_type.size != 1
 
     k = LoopBuilder(extents, loaded, carried)
-    # Buffers of both regions' parameters are those of the carries; the same array that is carried
-    # along for the condition and for the body is one.
+    # Parameters of both regions share the buffers of the carries; equal initial arrays share one
+    # buffer.
     same: dict[hlo.Node, int] = {}
     original = k.param
 
@@ -452,7 +452,7 @@ def _builder_of(
 def _carry_slots(
     k: LoopBuilder, i: int, parameter: hlo.Node, result: hlo.Node
 ) -> Iterator[tuple[CarrySlot, int]]:
-    """For each element of carry i in a lane: its place in memory, the statement of its next value."""
+    """Yields for each element of carry i in a lane its slot and the statement of its next value."""
     laned = k.is_laned(parameter.shape)
     inner = parameter.shape[1:] if laned else parameter.shape
     for at in itertools.product(*[range(n) for n in inner]):
@@ -476,12 +476,12 @@ def _dtype_of(param: hlo.Node | Slot, node: hlo.While) -> np.dtype:
 
 def _condition(k: LoopBuilder, flag: hlo.Node) -> int:
     if k.rank and isinstance(flag, hlo.Reduce) and flag.fn == "or" and flag.x.shape == k.extents:
-        return k.value(flag.x, (k.axis(0),))  # "any": of the block of lanes
+        return k.value(flag.x, (k.axis(0),))  # "any" over the block of lanes
     return k.value(flag, ())
 
 
 def _store_update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> None:
-    """Stores of the elements of an update that is made in place."""
+    """Adds stores of the elements of an in-place update."""
     shape = node.update.shape
     lane_axes = [j for j, n in enumerate(shape) if k.rank and n == k.extents[0]]
     axis = lane_axes[0] if lane_axes else None
@@ -503,7 +503,7 @@ def _store_update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> 
 
 
 def varying(kernel: LoopKernel) -> list[bool]:
-    """For each statement, whether it differs from lane to lane."""
+    """Returns for each statement whether it differs between lanes."""
     out: list[bool] = []
     for s in kernel.body:
         match s:
@@ -519,7 +519,7 @@ def varying(kernel: LoopKernel) -> list[bool]:
 
 
 def changing_statements(kernel: LoopKernel) -> list[bool]:
-    """For each statement, whether it differs from iteration to iteration."""
+    """Returns for each statement whether it differs between iterations."""
     written = {o.param for o in kernel.outputs}
     out: list[bool] = []
     for s in kernel.body:
@@ -538,10 +538,10 @@ def changing_statements(kernel: LoopKernel) -> list[bool]:
 
 
 def counted_by(kernel: LoopKernel) -> tuple[int, int] | None:
-    """(carried scalar, statement of its bound) of a loop that counts up to a bound; None for others.
+    """Returns (carried scalar, statement of its bound) of a counted loop; None for others.
 
-    The scalar is the same in all lanes, it grows by a positive constant in each iteration, and the loop
-    goes on while it is less than the bound, which does not change.
+    The scalar is the same in all lanes and grows by a positive constant in each iteration, and the
+    loop continues while it is less than the bound, which is loop-invariant.
     """
     body = kernel.body
     condition = body[kernel.condition]
@@ -579,7 +579,10 @@ def check_uniform(kernel: LoopKernel) -> None:
 
 
 def _check_frozen(kernel: LoopKernel) -> None:
-    """A lane whose condition is false must keep its carry: other lanes may need more iterations."""
+    """Raises NotSunkError unless a lane whose condition is false keeps its carry.
+
+    Other lanes may need more iterations.
+    """
     if kernel.outputs:
         raise NotSunkError("lanes write in turns that are not theirs")
     for i, statement in enumerate(kernel.next_values):

@@ -1,8 +1,8 @@
-"""How a kernel's loops are run: which axes are joined, which is the vector axis, in what order.
+"""Loop schedules of kernels: which axes are coalesced, which is vectorized, and the loop order.
 
-Loop coalescing (Polychronopoulos 1987), interchange, and outer-loop vectorization (Nuzman and Zaks
-2008), chosen by estimates over all axes that may be the vector axis. These are decisions about speed
-alone; what a kernel computes does not change.
+The methods are loop coalescing (Polychronopoulos 1987), interchange, and outer-loop vectorization
+(Nuzman and Zaks 2008), chosen by a cost estimate for each axis that may be the vector axis. They
+affect speed alone; what a kernel computes does not change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jitney.core.record import record, replace
 
 
 def map_indices(kernel: Kernel, change: Callable[[Affine], Affine]) -> Kernel:
-    """`kernel` with every index changed."""
+    """Returns `kernel` with `change` applied to every index."""
     body = tuple(
         [
             replace(s, index=change(s.index)) if isinstance(s, ir.Load | ir.IndexValue) else s
@@ -33,13 +33,16 @@ def map_indices(kernel: Kernel, change: Callable[[Affine], Affine]) -> Kernel:
 
 
 def indices(kernel: Kernel) -> list[Affine]:
-    """All indices of a kernel."""
+    """Returns all indices of a kernel."""
     accesses = [s.index for s in kernel.body if isinstance(s, ir.Load | ir.IndexValue)]
     return accesses + [o.index for o in kernel.outputs]
 
 
 def collapse(kernel: Kernel) -> Kernel:
-    """Coalesce adjacent axes that every index traverses as one; drop axes of size 1."""
+    """Returns `kernel` with adjacent axes coalesced where every index permits it.
+
+    Axes of size 1 are dropped.
+    """
     if 0 in kernel.extents:
         return kernel
     first_reduced = len(kernel.extents) - kernel.reduced
@@ -73,15 +76,15 @@ def collapse(kernel: Kernel) -> Kernel:
 
 @record(frozen=True)
 class Schedule:
-    """Order of loops.
+    """A loop order.
 
     Attributes:
-      outer: axes of scalar loops around everything, outermost first (parallel axes).
-      vector: the axis whose indices are lanes; None for a domain without axes.
-      inner: reduced axes of scalar loops within the lanes, outermost first.
+      outer: axes of the scalar loops around everything, outermost first (parallel axes).
+      vector: the axis of the lanes; None for a domain without axes.
+      inner: reduced axes of the scalar loops within the lanes, outermost first.
       reduces_lanes: whether the lanes are reduced.
-      strip: how far along the reduced axis all lanes go before any goes further; 0 if each vector of
-        lanes goes to its end at once.
+      strip: size of the strips of the reduced axis that all lanes finish before the next one
+        begins; 0 if each vector of lanes reduces the complete axis at once.
       turn: loads that are made from transposed blocks; their axis is the last of `outer`.
     """
 
@@ -93,7 +96,7 @@ class Schedule:
     turn: Turn | None = None
 
 
-@caches.memoized("schedules of kernels", "the kernel", 64)  # each is needed several times
+@caches.memoized("schedules of kernels", "the kernel", 64)  # each one is requested several times
 def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     """Returns the loop order for `kernel` (collapsed)."""
     axes = range(len(kernel.extents))
@@ -117,7 +120,7 @@ def schedule(kernel: Kernel | LoopKernel) -> Schedule:
 
 
 def _turned(kernel: Kernel | LoopKernel, vector: int, free: Sequence[int]) -> Schedule | None:
-    """The order of least cost with transposed blocks, if it costs less than lanes along `vector`."""
+    """Returns the cheapest schedule with transposed blocks, if it beats lanes along `vector`."""
     if isinstance(kernel, LoopKernel) or kernel.reduced or len(kernel.extents) < 2:
         return None
     accesses = [s.index for s in kernel.body if isinstance(s, ir.Load)]
@@ -138,10 +141,11 @@ def _turned(kernel: Kernel | LoopKernel, vector: int, free: Sequence[int]) -> Sc
 
 
 def _reduces_columns(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
-    """Returns whether lanes reduce columns of large matrices, a few numbers of each long row.
+    """Returns whether lanes reduce columns of large matrices, using few elements of each long row.
 
-    They had better go down some rows together: memory is then read along rows. What was reduced so far
-    is in the outputs meanwhile, so it has to have their dtypes. The order of each sum stays.
+    It is faster if all lanes reduce a strip of rows together, so that memory is read along rows.
+    Partial results are in the outputs between strips, so these must have the accumulator's dtype.
+    The order of each sum stays the same.
     """
     vector = plan.vector
     if (
@@ -177,22 +181,22 @@ def loop_order(plan: Schedule) -> tuple[int, ...]:
 
 
 def outermost(plan: Schedule) -> int | None:
-    """Returns the axis that begin and end bound."""
+    """Returns the axis of the outermost loop, which begin and end bound."""
     if plan.outer:
         return plan.outer[0]
     return plan.vector if not plan.reduces_lanes else None
 
 
 def outer_extent(kernel: Kernel | LoopKernel) -> int:
-    """Size of the axis that begin and end bound; 1 if there is none."""
+    """Returns the size of the axis that begin and end bound; 1 if there is none."""
     axis = outermost(schedule(kernel))
     return 1 if axis is None else kernel.extents[axis]
 
 
 def ordered_axes(kernel: Kernel | LoopKernel) -> set[int]:
-    """Axes along which points may write to one place: they are worked on one after the other.
+    """Returns the axes along which points may write to the same element, and so run in order.
 
-    These are the axes along which places depend on values, or do not change.
+    These are the axes along which addresses depend on values, or do not change.
     """
     if isinstance(kernel, LoopKernel):
         return set()
@@ -223,10 +227,11 @@ def ordered_axes(kernel: Kernel | LoopKernel) -> set[int]:
 
 
 def is_independent(kernel: Kernel | LoopKernel, axis: int) -> bool:
-    """Whether points that differ along `axis` touch different places of outputs, whatever the values.
+    """Returns whether points that differ along `axis` access different output elements.
 
-    So it is for axes that are not ordered, and for an ordered one if all that is added to its multiple
-    in a place is less than that. Batches of scatters are of this kind: positions are clamped.
+    This holds for axes that are not ordered, and for an ordered axis if the other contributions to
+    an address are less than one step along it. Batches of scatters are of this kind, as positions
+    are clamped.
     """
     if not isinstance(kernel, Kernel) or axis not in ordered_axes(kernel):
         return True
@@ -241,7 +246,7 @@ def is_independent(kernel: Kernel | LoopKernel, axis: int) -> bool:
 
 
 def _is_separated(kernel: Kernel, index: Affine, axis: int) -> bool:
-    """Returns whether what is added to the multiple of `axis` in a place stays below one step of it."""
+    """Returns whether other contributions to an address stay below one step along `axis`."""
     most = 0
     for k, (coefficient, extent) in enumerate(zip(index.coefficients, kernel.extents, strict=True)):
         most += abs(coefficient) * (extent - 1) if k != axis else 0
@@ -254,7 +259,7 @@ def _is_separated(kernel: Kernel, index: Affine, axis: int) -> bool:
 
 
 def _greatest(kernel: Kernel, statement: int) -> int | None:
-    """Returns the bound of a position that is clamped to [0, bound]; None of other statements."""
+    """Returns the bound of a position that is clamped to [0, bound]; None for other statements."""
     s = kernel.body[statement]
     if not isinstance(s, ir.Call):
         return None
@@ -274,7 +279,7 @@ def _is_zero(s: ir.Statement) -> bool:
 
 
 def _is_spread(kernel: Kernel | LoopKernel, axis: int, ordered: set[int]) -> bool:
-    """Returns whether neighbours along `axis` write to different places, known without values."""
+    """Returns whether neighbours along `axis` write to different elements, whatever the values."""
     return axis not in ordered and all(o.index.coefficients[axis] for o in kernel.outputs)
 
 
@@ -289,17 +294,17 @@ def _order(kernel: Kernel | LoopKernel, vector: int) -> Schedule:
 
 
 def least_estimate(kernel: Kernel) -> float:
-    """Cost of all loops of a kernel, in additions of vectors; infinite without lanes."""
+    """Returns the estimated cost of a kernel in vector additions; infinite without lanes."""
     vector = schedule(kernel).vector
     return float("inf") if vector is None else estimate(kernel, vector)
 
 
 def estimate(kernel: Kernel | LoopKernel, vector: int, turn: Turn | None = None) -> float:
-    """Cost of all loops with lanes along axis `vector`, in additions of vectors.
+    """Returns the estimated cost of all loops with lanes along axis `vector`, in vector additions.
 
-    Each statement runs once for each iteration of the loops that it depends on. Lanes that are
-    neighbours in memory are loaded at once, those a few places apart are picked out of vectors, those
-    of `turn` are loaded from transposed blocks, others one by one.
+    Each statement runs once per iteration of the loops that it depends on. Contiguous lanes are
+    loaded at once, lanes at a small stride are picked from vectors, those of `turn` are loaded from
+    transposed blocks, others one by one.
     """
     plan = _order(kernel, vector)
     order = (
@@ -324,7 +329,8 @@ def estimate(kernel: Kernel | LoopKernel, vector: int, turn: Turn | None = None)
             return 1.0
         if stride > COSTS.picked_stride:
             return each * lanes
-        # A vector, and a shuffle for each; or all vectors that the elements are in, or go to.
+        # A vector and a shuffle each, if loads share all vectors; else all vectors that the
+        # elements span.
         near = sum(abs(offset - s.index.offset) < stride for offset in rows[_row_of(s)])
         return 2.0 if near == stride else float(stride + 1)
 
@@ -351,7 +357,7 @@ def estimate(kernel: Kernel | LoopKernel, vector: int, turn: Turn | None = None)
 
 
 def _lanes_used(extent: int) -> int:
-    """Return how many lanes work on an axis: those of the longest vectors it fills more than half."""
+    """Returns how many lanes an axis uses: those of the longest vector it fills more than half."""
     lanes = COSTS.lanes
     while lanes > 1 and lanes >= 2 * extent:
         lanes //= 2
@@ -359,7 +365,7 @@ def _lanes_used(extent: int) -> int:
 
 
 def _depths(kernel: Kernel | LoopKernel, order: Sequence[int]) -> list[int]:
-    """Return for each statement of the body how many of the loops, from outside, it stands in.
+    """Returns for each statement of the body the number of loops that contain it.
 
     Args:
       kernel: the statements.
@@ -376,14 +382,14 @@ def _depths(kernel: Kernel | LoopKernel, order: Sequence[int]) -> list[int]:
                 depth = max([depths[a] for a in s.args], default=0)
             case ir.Const():
                 depth = 0
-            case _:  # carried from iteration to iteration of a loop in the lanes
+            case _:  # loop-carried
                 depth = len(order)
         depths.append(depth)
     return depths
 
 
 def _offsets_by_row(kernel: Kernel | LoopKernel) -> dict[tuple[object, ...], list[int]]:
-    """Group the offsets of loads, and of stores, whose places differ by a constant."""
+    """Groups the offsets of loads, and of stores, whose addresses differ by a constant."""
     rows: dict[tuple[object, ...], list[int]] = {}
     for s in (*kernel.body, *kernel.outputs):
         if isinstance(s, ir.Load | ir.Store | ir.Reduce):
@@ -392,5 +398,5 @@ def _offsets_by_row(kernel: Kernel | LoopKernel) -> dict[tuple[object, ...], lis
 
 
 def _row_of(s: ir.Load | ir.Store | ir.Reduce) -> tuple[object, ...]:
-    """Equal for loads, and for stores, whose places differ by a constant."""
+    """Returns a key, equal for loads, and for stores, whose addresses differ by a constant."""
     return (isinstance(s, ir.Load), s.param, s.index.coefficients, s.index.terms)

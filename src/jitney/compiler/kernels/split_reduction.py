@@ -1,8 +1,8 @@
-"""Parallel reduction in two stages: parts that threads share, then one reduction of their results.
+"""Parallel reduction in two stages: partial results that threads share, then their reduction.
 
-For large reductions to few numbers (`split_fold`), and for sums over the rows of arrays that are made
-strip by strip (`split`, for `plan/row_strips.py`). The parts are the same however many threads there
-are, so the bits of the result are, too.
+It is used for large reductions to few elements (`split_fold`), and for sums over the rows of arrays
+that are computed strip by strip (`split`, for `plan/row_strips.py`). The partition does not depend
+on the number of threads, so neither do the bits of the result.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from jitney.core.record import record, replace
 
 @record(eq=False)
 class Split:
-    """A reduction in two steps.
+    """A reduction in two stages.
 
     Attributes:
-      inputs: the params that it loads from: the first ones of `parts`.
-      parts: kernels that write partial results, in the dtype in which they are reduced: those of each
+      inputs: the parameters that it loads from, which are the first ones of `parts`.
+      parts: kernels that write partial results, in the dtype of the accumulator: those of each
         output to a buffer of its own, after the inputs.
-      count: how many partial results each output has.
-      last: for each output, the kernel that reduces these: from its first buffer to its second.
+      count: the number of partial results of each output.
+      last: for each output, the kernel that reduces these from its first buffer to its second.
     """
 
     inputs: list[int]
@@ -37,7 +37,7 @@ class Split:
 
 
 def split_fold(kernel: Kernel) -> Split | None:
-    """`kernel` (collapsed), divided along its first reduced axis; None if that does not pay off."""
+    """Returns `kernel` (collapsed) split along its first reduced axis, if that pays off."""
     axis = len(kernel.extents) - kernel.reduced
     if not kernel.reduced or kernel.in_order or kernel.points < COSTS.split_above:
         return None
@@ -50,7 +50,7 @@ def split_fold(kernel: Kernel) -> Split | None:
 
 
 def split(kernel: Kernel, length: int) -> Split:
-    """`kernel` in parts of `length` along its first reduced axis, and one for the remainder."""
+    """Returns `kernel` in parts of `length` along its first reduced axis, and a remainder."""
     axis = len(kernel.extents) - kernel.reduced
     kept = math.prod(kernel.parallel)
     parts, remainder = divmod(kernel.extents[axis], length)
@@ -95,7 +95,7 @@ def split(kernel: Kernel, length: int) -> Split:
 
 
 def _last(kernel: Kernel, o: Reduce, count: int) -> Kernel:
-    """Reduces `count` partial results of output `o` of `kernel`."""
+    """Returns the kernel that reduces `count` partial results of output `o` of `kernel`."""
     dtype = kernel.body[o.value].dtype
     kept = len(kernel.parallel)
     at = Affine(0, (*row_major(kernel.parallel), math.prod(kernel.parallel)))

@@ -1,4 +1,4 @@
-"""Kernels as text: what `as_text("kernels")` shows.
+"""The text of kernels, as in `as_text("kernels")`.
 
     kernel k0(p0: float32, p1: float32) for i < 1000 {
       %0 = load p0[i] : float32
@@ -24,7 +24,7 @@ def axis_name(k: int) -> str:
 
 
 def index_text(index: ir.Affine) -> str:
-    """`i*4 + j + 7`."""
+    """Returns the text of an index, like `i*4 + j + 7`."""
     parts = [
         axis_name(k) if c == 1 else f"{axis_name(k)}*{c}"
         for k, c in enumerate(index.coefficients)
@@ -37,7 +37,7 @@ def index_text(index: ir.Affine) -> str:
 
 
 def statement_text(s: ir.Statement) -> str:
-    """One statement, without its number."""
+    """Returns the text of a statement, without its number."""
     match s:
         case ir.Const():
             return f"{s.dtype.name} {number_text(s.value)}"
@@ -50,7 +50,7 @@ def statement_text(s: ir.Statement) -> str:
 
 
 def output_text(o: ir.Store | ir.Reduce) -> str:
-    """One output."""
+    """Returns the text of an output."""
     if isinstance(o, ir.Store):
         verb, end = "store", "" if o.where is None else f" where %{o.where}"
     else:
@@ -59,7 +59,7 @@ def output_text(o: ir.Store | ir.Reduce) -> str:
 
 
 def print_kernel(kernel: ir.Kernel, name: str = "kernel") -> str:
-    """Returns the whole kernel."""
+    """Returns the text of a kernel."""
     params = ", ".join(f"p{i}: {d.name}" for i, d in enumerate(kernel.params))
     kept = len(kernel.parallel)
     axes = [
@@ -74,7 +74,7 @@ def print_kernel(kernel: ir.Kernel, name: str = "kernel") -> str:
 
 
 def print_loop(kernel: LoopKernel, name: str = "loop") -> str:
-    """Returns a whole loop kernel."""
+    """Returns the text of a loop kernel."""
     params = ", ".join(f"p{i}: {d.name}" for i, d in enumerate(kernel.params))
     axes = "".join(f" for {axis_name(k)} < {n}" for k, n in enumerate(kernel.extents))
     lines = [

@@ -1,4 +1,4 @@
-"""Register tiles: contractions whose sums stay in registers, some rows by some vectors at a time.
+"""Register tiles: contractions whose sums stay in registers, a few rows by a few vectors.
 
     for i < 64, for j < 64, reduce k < 64              for i < 16, for j < 64, reduce k < 64
       %0 = load p0[i*64 + k]                             %0 = load p0[i*256 + k]
@@ -8,14 +8,14 @@
                                                          reduce add p2[i*256 + j + 64] <- %2 * %1
                                                          ... two more rows
 
-Lanes are columns of the second operand. Rows of the first are written out (`unroll`), so that a vector
-of the second is loaded once for all of them; how many vectors lie side by side is the code's to say
-(`codegen/kernel_key.lanes_hint`). Goto and van de Geijn, "Anatomy of high-performance matrix
-multiplication", 2008, from its innermost loops: there is no packing, so the second operand has to be
-one that the caches hold as it lies. Each sum keeps its order: tiles change no bits.
+Lanes are columns of the second operand. Rows of the first are unrolled (`unroll`), so that a vector
+of the second is loaded once for all of them; code generation chooses the number of vectors
+(`codegen/kernel_key.lanes_hint`). These are the innermost loops of Goto and van de Geijn, "Anatomy
+of high-performance matrix multiplication", 2008: there is no packing, so the second operand has to
+fit in the caches as it is. Each sum keeps its order, so tiles change no bits.
 
 A batch of products and their rows become one outermost axis, of which the batch is the quotient: so
-threads, and what goes over rows strip by strip (`plan/row_strips.py`), see rows alone.
+threads, and row strips (`plan/row_strips.py`), see only rows.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _INT64 = np.dtype(np.int64)
 
 @record(frozen=True)
 class _Contraction:
-    """Axes of a contraction whose lanes are columns.
+    """The axes of a contraction whose lanes are columns.
 
     Attributes:
-      rows: the axis of which tiles take several indices.
+      rows: the axis that is tiled.
       batch: the axis before it that counts products, if these and their rows can be one axis.
     """
 
@@ -46,12 +46,13 @@ class _Contraction:
 
 
 def tiled(kernel: Kernel) -> list[Kernel]:
-    """Tile `kernel`: full tiles, then one of the remaining rows.
+    """Returns `kernel` as tiles: full tiles, then one of the remaining rows.
 
     Args:
-      kernel: collapsed.
+      kernel: a collapsed kernel.
 
-    Returns: the kernels that take its place; none if it is not a contraction that is worth tiling.
+    Returns: the kernels that replace it; none if it is not a contraction, or if tiling does not pay
+    off.
     """
     if kernel.points < COSTS.jam_above:
         return []
@@ -72,7 +73,7 @@ def tiled(kernel: Kernel) -> list[Kernel]:
 
 
 def _contraction(kernel: Kernel) -> _Contraction | None:
-    """The axes that `tiled` needs; None if `kernel` is not a contraction with columns as lanes."""
+    """Returns the axes for `tiled`; None if the lanes are not columns of a contraction."""
     plan = schedule(kernel)
     (out, *others) = kernel.outputs
     if others or not isinstance(out, Reduce) or out.factor is None:
@@ -92,7 +93,7 @@ def _contraction(kernel: Kernel) -> _Contraction | None:
 
 
 def _axes_of(kernel: Kernel, statement: int) -> set[int]:
-    """Axes that a statement depends on."""
+    """Returns the axes that a statement depends on."""
     s = kernel.body[statement]
     match s:
         case Load() | ir.IndexValue():
@@ -105,7 +106,7 @@ def _axes_of(kernel: Kernel, statement: int) -> set[int]:
 
 
 def _are_one(kernel: Kernel, y: set[int]) -> bool:
-    """Returns whether all indices but those of the second operand walk axes 0 and 1 as one."""
+    """Returns whether all indices, except the second operand's, traverse axes 0 and 1 as one."""
     for s in kernel.body:
         if isinstance(s, Load | ir.IndexValue):
             first, second = s.index.coefficients[:2]
@@ -123,7 +124,7 @@ def _are_one(kernel: Kernel, y: set[int]) -> bool:
 def _rows_written_out(
     kernel: Kernel, contraction: _Contraction, first: int, count: int, height: int
 ) -> Kernel:
-    """`kernel` for `count` tiles of `height` rows, from row `first` on."""
+    """Returns `kernel` for `count` unrolled tiles of `height` rows, from row `first` on."""
     axis = contraction.rows
 
     def change(index: Affine) -> Affine:
@@ -137,7 +138,7 @@ def _rows_written_out(
 
 
 def _joined(kernel: Kernel) -> Kernel:
-    """`kernel` with its axes 0 and 1 as one; indices along axis 0 alone use the quotient."""
+    """Returns `kernel` with axes 0 and 1 merged; indices along axis 0 alone use the quotient."""
     first, second, *inner_extents = kernel.extents
     if first == 1 or second == 1:
         return kernel

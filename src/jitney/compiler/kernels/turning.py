@@ -1,7 +1,7 @@
-"""Loads that lie side by side along another axis than the lanes, as those of a transposed array do.
+"""Loads that are contiguous along an axis other than the lanes', as in a transposed array.
 
-They are read block by block: a square block is transposed to the stack, and the lanes are loaded from
-there. Memory is then read along its rows and written along rows, and no lane is loaded alone.
+They are read block by block: a square block is transposed to the stack, and the lanes are loaded
+from there. Memory is then read and written along its rows, and no lane is loaded by itself.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Place = tuple[int, Affine]
 
 @record(frozen=True)
 class Block:
-    """What is transposed of one buffer.
+    """The transposed block of one buffer.
 
     Attributes:
       param: the buffer.
-      index: of the first element, or of the first of two.
-      count: elements that stay together: 2 for the parts of complex numbers.
+      index: the index of the first element, or of the first of two.
+      count: adjacent elements that stay together: 2 for the components of complex numbers.
     """
 
     param: int
@@ -31,12 +31,12 @@ class Block:
 
 @record(frozen=True)
 class Turn:
-    """Loads of a kernel that are made so.
+    """The loads of a kernel that are made from transposed blocks.
 
     Attributes:
-      axis: along which they lie side by side.
-      side: elements of a block along this axis and along the lanes.
-      blocks: what is transposed.
+      axis: the axis along which they are contiguous.
+      side: size of a block along this axis and along the lanes.
+      blocks: the blocks.
     """
 
     axis: int
@@ -44,7 +44,7 @@ class Turn:
     blocks: tuple[Block, ...]
 
     def places(self) -> dict[Place, tuple[int, int]]:
-        """Each place that is loaded from a block: the block's number, and which of its elements."""
+        """Returns for each position loaded from a block its number, and the element in it."""
         return {
             (block.param, replace(block.index, offset=block.index.offset + which)): (number, which)
             for number, block in enumerate(self.blocks)
@@ -53,7 +53,7 @@ class Turn:
 
 
 def find_turn(kernel: Kernel, vector: int, axis: int) -> Turn | None:
-    """Returns the loads of `kernel` that lie side by side along `axis` and far apart along `vector`."""
+    """Returns the loads of `kernel` contiguous along `axis` and far apart along `vector`."""
     enough = min(kernel.extents[vector], kernel.extents[axis]) >= COSTS.turned_extent
     if not enough or kernel.points < COSTS.turned_points:
         return None
@@ -65,7 +65,7 @@ def find_turn(kernel: Kernel, vector: int, axis: int) -> Turn | None:
         if abs(s.index.coefficients[vector]) > COSTS.picked_stride:
             places.add((s.param, s.index))
     blocks: list[Block] = []
-    seconds: set[Place] = set()  # of blocks of two: a place is in one block
+    seconds: set[Place] = set()  # second elements: a position is in one block
     for param, index in sorted(places, key=_offset):
         stride = abs(index.coefficients[axis])
         second = param, replace(index, offset=index.offset + 1)

@@ -1,4 +1,4 @@
-"""Unroll-and-jam: one iteration of the remaining domain does what several along a short axis did.
+"""Unroll-and-jam: an iteration of the remaining domain handles several points along a short axis.
 
     for i < n, for j < 2, reduce k < m                  for i < n, reduce k < m
       %0 = load p0[i*m + k]                             %0 = load p0[i*m + k]
@@ -7,9 +7,10 @@
                                                         reduce add p2[i*2] <- %0 * %1
                                                         reduce add p2[i*2 + 1] <- %0 * %2
 
-Also register tiling (Callahan, Cocke and Kennedy, "Estimating interlock and improving balance for
-pipelined architectures", 1988). What does not depend on the axis is computed once, and several sums
-grow at the same time. Linear in the statements that are written.
+It is also known as register tiling (Callahan, Cocke and Kennedy, "Estimating interlock and
+improving balance for pipelined architectures", 1988). Statements that do not depend on the axis are
+computed once, and several sums accumulate at the same time. The time is linear in the statements
+that are written.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from jitney.core.record import replace
 
 
 def write_out_short_axes(kernel: Kernel) -> Kernel:
-    """`kernel` with those parallel axes written out for which that is less work.
+    """Returns `kernel` with those parallel axes unrolled for which that is less work.
 
-    Sums keep their order. Kernels that reduce nothing walk their axes as one where they can, and are
-    left alone.
+    Sums keep their order. Kernels without reductions are unchanged, as they traverse their axes as
+    one where they can.
     """
     if not kernel.reduced:
         return kernel
@@ -43,10 +44,9 @@ def write_out_short_axes(kernel: Kernel) -> Kernel:
 
 
 def unroll_and_jam(kernel: Kernel) -> Kernel:
-    """`kernel`, a large reduction, with four neighbours along a parallel axis at once, if that is less
-    work.
+    """Returns `kernel`, a large reduction, jammed by four along a parallel axis if cheaper.
 
-    What they share is loaded once for all: the product of two matrices is such a reduction.
+    Shared operands are loaded once for all four, as in a matrix product.
     """
     if not kernel.reduced or kernel.points < COSTS.jam_above:
         return kernel
@@ -64,7 +64,7 @@ def unroll_and_jam(kernel: Kernel) -> Kernel:
 
 
 def divided(kernel: Kernel, axis: int, n: int) -> Kernel:
-    """`kernel` with parallel `axis` as two, the second of size `n`."""
+    """Returns `kernel` with the parallel axis `axis` split in two, the second of size `n`."""
 
     def change(index: Affine) -> Affine:
         c = index.coefficients
@@ -79,14 +79,14 @@ def divided(kernel: Kernel, axis: int, n: int) -> Kernel:
 
 
 def _computed(kernel: Kernel) -> int:
-    """Statements that are not constants."""
+    """Returns the number of statements that are not constants."""
     return sum([not isinstance(s, ir.Const) for s in kernel.body])
 
 
 def unroll(kernel: Kernel, axis: int) -> Kernel:
-    """`kernel` without its parallel axis `axis`: a point writes what all along the axis did.
+    """Returns `kernel` without its parallel axis `axis`: a point writes all elements along it.
 
-    Points along it write different places, and read none of these.
+    Points along it must write different elements, and read none of these.
     """
     body: list[ir.Statement] = []
     known: dict[object, int] = {}

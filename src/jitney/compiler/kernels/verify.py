@@ -1,9 +1,9 @@
 """Checks that kernels are well formed; constraints K1 - K7 are listed in `kernels.ir`.
 
-Of loop kernels besides:
-    L1  the condition is a predicate, and every carried scalar becomes a statement of its dtype
-    L2  where the condition differs by lane, so may only what stays as it is once it is false
-    L3  a carried scalar that is the same in all lanes becomes one that is
+For loop kernels also:
+    L1  the condition is a predicate, and every carried scalar's next value has its dtype
+    L2  if the condition differs between lanes, all carries that change are frozen once it is false
+    L3  the next value of a carried scalar that is uniform across lanes is uniform, too
 """
 
 from __future__ import annotations

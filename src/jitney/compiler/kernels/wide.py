@@ -1,9 +1,10 @@
-"""Loops over 16-bit floats, held as float32 while they run.
+"""Loops over 16-bit floats, with float32 in registers.
 
-No processor that we know computes with them throughout: each function of theirs is a function of
-float32 with conversions around it, most of them of what has just been rounded. In a loop kernel,
-whose values stay in registers, a number is widened when it is loaded, rounded after each function
-whose result may need it, and narrowed when it is stored. All bits are those of the kernel as it was.
+No known processor has all operations for them: each scalar function is a float32 function with
+conversions around it, most of them of values that have just been rounded. In a loop kernel, whose
+values stay in registers, a value is widened when it is loaded, rounded after each function whose
+result may need it, and narrowed when it is stored. The results have the same bits as those of the
+original kernel.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ class _Widener:
 
     Attributes:
       body: the new statements.
-      wide: for each old statement, the new one with its value; float32 in place of 16 bits.
-      narrow: new statements with the 16 bits of old ones, where there are some.
+      wide: for each old statement, the new one with its value, as float32 if it had 16 bits.
+      narrow: for some old statements, the new one with the original 16 bits.
     """
 
     def __init__(self) -> None:
@@ -77,7 +78,7 @@ class _Widener:
         return self.widened(number, self.add(replace(s, fn="convert", args=(value,))))
 
     def widened(self, number: int, value: int) -> int:
-        """New statement `value`, that of old statement `number`, as float32 if it has 16 bits."""
+        """Returns new statement `value`, the replacement of `number`, widened to float32."""
         if not is_half(self.body[value].dtype):
             return value
         self.narrow[number] = value
@@ -92,15 +93,15 @@ class _Widener:
         return self.narrow[number]
 
     def moved(self, index: ir.Affine) -> ir.Affine:
-        """`index` by the numbers of new statements."""
+        """Returns `index` with terms renumbered for the new statements."""
         return replace(index, terms=tuple([(self.wide[t], factor) for t, factor in index.terms]))
 
 
 def _is_worth_it(kernel: LoopKernel) -> bool:
-    """Returns whether 16-bit floats are computed with, and no bits of theirs are looked at.
+    """Returns whether the kernel computes with 16-bit floats, and does not inspect their bits.
 
-    A conversion may change the bits of a NaN: numbers that are but moved or seen as bits stay as
-    they are.
+    A conversion may change the bits of a NaN: values that are only moved or bitcast stay as they
+    are.
     """
     functions = {
         s.fn
@@ -112,7 +113,7 @@ def _is_worth_it(kernel: LoopKernel) -> bool:
 
 
 def in_wide_registers(kernel: LoopKernel) -> LoopKernel:
-    """`kernel` with float32 in place of 16-bit floats, everywhere but in memory."""
+    """Returns `kernel` with float32 in place of 16-bit floats, except in memory."""
     if not _is_worth_it(kernel):
         return kernel
     w = _Widener()

@@ -1,10 +1,10 @@
-"""Writing LLVM instructions: an `Emitter` appends to one function body and names the results.
+"""Emission of LLVM instructions: an `Emitter` appends to one function body and names the results.
 
 Operands of an operation have one kind and one lane count; the same calls emit scalar and vector
 code. Floating point is plain IEEE: no fast-math flags, so what is written is what is computed.
-Declarations and helper functions gather in the emitter (or in the ones it shares with its siblings)
-and go once into the module. Functions that are called, not inlined, are modules of their own, which all
-modules of the process share: LLVM's time for them is spent once.
+Declarations and helper functions are collected in the emitter (or in those it shares them with) and
+written once into the module. Functions that are called, not inlined, are modules of their own,
+which all modules of the process share: LLVM compiles them once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LIKELY = '!0 = !{!"branch_weights", i32 2000, i32 1}'
 
 
 class Emitter:
-    """Appends instructions to the body of one LLVM function.
+    """An emitter of the body of one LLVM function.
 
     Attributes:
       target: the processor that code is for.
@@ -40,7 +40,7 @@ class Emitter:
       functions: name -> text of helper functions that the module needs.
       outlined: name -> functions of other modules that it calls.
       globals: name -> text of constants that the module needs.
-      block: label of the block that is being written, for phi nodes.
+      block: label of the current block, for phi nodes.
     """
 
     __slots__ = (
@@ -58,7 +58,7 @@ class Emitter:
         self.outlined: dict[str, Outlined] = shared.outlined if shared else {}
 
     def module_text(self) -> str:
-        """What the module needs besides the function itself, in an order that is always the same."""
+        """Returns what the module needs besides the function itself, in a deterministic order."""
         return "\n".join(
             [*self.globals.values(), *self.functions.values(), *sorted(self.declarations), ""]
         )
@@ -81,15 +81,16 @@ class Emitter:
         self.lines.append(f"  {text}")
 
     def const(self, value: float | bool, like: Value) -> Value:
-        """`value` in every lane, with the kind and lanes of `like`."""
+        """Returns `value` in every lane, with the kind and lanes of `like`."""
         return constant(value, like.kind, like.lanes)
 
     def splat(self, value: Value, lanes: int) -> Value:
-        """Returns a scalar in every lane."""
+        """Returns a vector with a scalar in every lane."""
         if lanes == 1:
             return value
         if is_constant(value):
-            # As a constant vector: LLVM folds what is computed with it, and finds instructions for it.
+            # A constant vector, so that LLVM folds operations on it and selects instructions for
+            # it.
             return spread(value, lanes)
         vector = type_text(value.kind, lanes)
         first = self.emit(f"insertelement {vector} poison, {value!r}, i32 0", value.kind, lanes)
@@ -100,13 +101,13 @@ class Emitter:
         )
 
     def extract(self, value: Value, lane: int) -> Value:
-        """One lane of a vector, as a scalar."""
+        """Returns one lane of a vector, as a scalar."""
         if value.lanes == 1:
             return value
         return self.emit(f"extractelement {value!r}, i32 {lane}", value.kind)
 
     def insert(self, vector: Value, value: Value, lane: int) -> Value:
-        """`vector` with one lane replaced."""
+        """Returns `vector` with one lane replaced."""
         if vector.lanes == 1:
             return value
         return self.emit(
@@ -133,7 +134,7 @@ class Emitter:
     ) -> Value:
         """Calls intrinsic `name`; kind and lanes of the result are the first operand's by default.
 
-        The name is completed by the types of `overload`: by default the result's type; none if
+        The name is completed by the types of `overload`: by default the result's type; by none if
         `overload` is empty.
         """
         kind = kind or args[0].kind
@@ -147,14 +148,14 @@ class Emitter:
         return self.call(name, args, kind, lanes)
 
     def helper(self, name: str, args: Sequence[Value], kind: str, body: Body) -> Value:
-        """Calls a function of the module's own with body `body`, written at the first call.
+        """Calls a function of this module with body `body`, written at the first call.
 
         This is how branches get into straight-line code: LLVM inlines the helper and splits the
         caller's block. `name` and the operand types identify the function.
         """
         name = _with_types(name, args)
         if name not in self.functions:
-            self.functions[name] = ""  # keeps its place: helpers of helpers come after
+            self.functions[name] = ""  # reserves its place: helpers of helpers come after
             inner = Emitter(self.target, self)
             attributes = f"alwaysinline {self.target.function_attributes}"
             text = _function(inner, "internal ", name, args, kind, body, attributes)
@@ -164,7 +165,7 @@ class Emitter:
     def outline(
         self, name: str, args: Sequence[Value], kind: str, body: Body, is_rare: bool = False
     ) -> Value:
-        """Calls a function with body `body` in a module of its own, written once in the process.
+        """Calls a function with body `body` in a module of its own, compiled once per process.
 
         `name`, the operand types and the processor identify the function.
         """
@@ -187,9 +188,10 @@ class Emitter:
     def where_rare(
         self, name: str, mask: Value, usual: Value, args: Sequence[Value], body: Body
     ) -> Value:
-        """`usual`, but where `mask` holds the result of the scalar function `body` of `args`.
+        """Returns `usual`, but in lanes of `mask` the result of the scalar function `body`.
 
-        `body` is emitted once for scalars, out of line; lanes that need it call it one by one.
+        `body` is emitted once for scalars, out of line; lanes that need it call it one by one, on
+        `args`.
         """
 
         def lane(e: Emitter, xs: list[Value]) -> Value:
@@ -198,7 +200,7 @@ class Emitter:
         def all_lanes(e: Emitter, xs: list[Value]) -> Value:
             if xs[0].lanes == 1:
                 return lane(e, xs[2:])
-            # A loop over the lanes in memory: short code for what hardly ever runs.
+            # A loop over the lanes in memory: short code for what rarely runs.
             slots = [e.spilled(x if x.kind != "i1" else e.zext(x, "i8")) for x in xs]
             start = e.block
             e.jump("head")
@@ -237,9 +239,9 @@ class Emitter:
     def where_any(
         self, name: str, mask: Value, usual: Value, args: Sequence[Value], body: Body
     ) -> Value:
-        """`usual`, but where `mask` holds the result of `body` of `args`, which is out of line.
+        """Returns `usual`, but in lanes of `mask` the result of `body` on `args`, out of line.
 
-        It computes all lanes at once, if the mask holds in one of them.
+        It computes all lanes at once, if the mask holds in any of them.
         """
 
         def choose(e: Emitter, xs: list[Value]) -> Value:
@@ -258,14 +260,14 @@ class Emitter:
     def repeat(
         self, start: Sequence[Value], step: Callable[[list[Value]], tuple[list[Value], Value]]
     ) -> list[Value]:
-        """Apply `step` to the state, first `start`, while the predicate that it returns holds."""
+        """Applies `step` to the state, initially `start`, while the predicate it returns holds."""
         n = self.fresh()[1:]
         before = self.block
         self.jump(f"head.{n}")
         self.label(f"head.{n}")
         state = [Value(self.fresh(), v.kind, v.lanes) for v in start]
         place = len(self.lines)
-        self.lines += [""] * len(state)  # phi nodes, whose second edges are known after the body
+        self.lines += [""] * len(state)  # phi nodes; their second edges follow after the body
         following, again = step(state)
         end = self.block
         self.branch(again, f"head.{n}", f"done.{n}")
@@ -292,7 +294,7 @@ class Emitter:
         self.block = name
 
     def branch(self, condition: Value, yes: str, no: str, is_likely: bool = False) -> None:
-        """Goes to block `yes` where the scalar `condition` holds, which may be likely, else to `no`."""
+        """Branches to block `yes` if the scalar `condition` holds, else to `no`."""
         weights = ""
         if is_likely:
             self.declarations.add(_LIKELY)
@@ -300,17 +302,17 @@ class Emitter:
         self.line(f"br i1 {condition.text}, label %{yes}, label %{no}{weights}")
 
     def jump(self, label: str) -> None:
-        """Goes to block `label`."""
+        """Branches to block `label`."""
         self.line(f"br label %{label}")
 
     def phi(self, incoming: Sequence[tuple[Value, str]]) -> Value:
-        """Returns the value that belongs to the block control came from."""
+        """Returns the value of the predecessor block that control came from."""
         first = incoming[0][0]
         pairs = ", ".join(f"[{v.text}, %{label}]" for v, label in incoming)
         return self.emit(f"phi {first.type} {pairs}", first.kind, first.lanes)
 
     def any(self, mask: Value) -> Value:
-        """Returns whether a lane of `mask` is true."""
+        """Returns whether any lane of `mask` is true."""
         if mask.lanes == 1:
             return mask
         return self.intrinsic("llvm.vector.reduce.or", [mask], "i1", 1, [mask])
@@ -318,37 +320,37 @@ class Emitter:
     # --- floats ---------------------------------------------------------------------------------
 
     def fadd(self, a: Value, b: Value) -> Value:
-        """a + b"""
+        """Returns a + b."""
         return self._binary("fadd", a, b)
 
     def fsub(self, a: Value, b: Value) -> Value:
-        """a - b"""
+        """Returns a - b."""
         return self._binary("fsub", a, b)
 
     def fmul(self, a: Value, b: Value) -> Value:
-        """a * b"""
+        """Returns a * b."""
         return self._binary("fmul", a, b)
 
     def fdiv(self, a: Value, b: Value) -> Value:
-        """a / b"""
+        """Returns a / b."""
         return self._binary("fdiv", a, b)
 
     def fneg(self, a: Value) -> Value:
-        """-a, the sign bit flipped"""
+        """Returns -a, with the sign bit flipped."""
         return self.emit(f"fneg {a!r}", a.kind, a.lanes)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        """a * b + c, rounded once where the target can, else twice."""
+        """Returns a * b + c, rounded once if the target has an instruction for it, else twice."""
         if self.target.has_fma:
             return self.intrinsic("llvm.fma", [a, b, c])
         return self.fadd(self.fmul(a, b), c)
 
     def fnma(self, a: Value, b: Value, c: Value) -> Value:
-        """c - a * b, rounded as `fma`."""
+        """Returns c - a * b, rounded like `fma`."""
         return self.fma(self.fneg(a), b, c)
 
     def fabs(self, a: Value) -> Value:
-        """|a|"""
+        """Returns |a|."""
         return self.intrinsic("llvm.fabs", [a])
 
     def sqrt(self, a: Value) -> Value:
@@ -364,15 +366,15 @@ class Emitter:
         return self.intrinsic("llvm.ceil", [a])
 
     def trunc_float(self, a: Value) -> Value:
-        """a without its fraction."""
+        """Returns a rounded towards 0."""
         return self.intrinsic("llvm.trunc", [a])
 
     def roundeven(self, a: Value) -> Value:
-        """Returns the nearest integer, the even one of two."""
+        """Returns the nearest integer; ties go to even."""
         return self.intrinsic("llvm.roundeven", [a])
 
     def copysign(self, a: Value, b: Value) -> Value:
-        """|a| with the sign of b."""
+        """Returns |a| with the sign of b."""
         return self.intrinsic("llvm.copysign", [a, b])
 
     def maximum(self, a: Value, b: Value) -> Value:
@@ -392,7 +394,10 @@ class Emitter:
         return self.intrinsic("llvm.minnum", [a, b])
 
     def fcmp(self, predicate: str, a: Value, b: Value) -> Value:
-        """Comparison of floats: oeq one olt ole ogt oge ord, ueq une ult ule ugt uge uno."""
+        """Returns a comparison of floats.
+
+        The predicates are oeq one olt ole ogt oge ord, ueq une ult ule ugt uge uno.
+        """
         return self.emit(f"fcmp {predicate} {a!r}, {b.text}", "i1", a.lanes)
 
     def is_nan(self, a: Value) -> Value:
@@ -400,105 +405,108 @@ class Emitter:
         return self.fcmp("uno", a, a)
 
     def at_most(self, a: Value, high: float) -> Value:
-        """min(a, high) in one instruction; NaN stays NaN."""
+        """Returns min(a, high) in one instruction; NaN stays NaN."""
         bound = self.const(high, a)
         return self.select(self.fcmp("olt", bound, a), bound, a)
 
     def at_least(self, a: Value, low: float) -> Value:
-        """max(a, low) in one instruction; NaN stays NaN."""
+        """Returns max(a, low) in one instruction; NaN stays NaN."""
         bound = self.const(low, a)
         return self.select(self.fcmp("ogt", bound, a), bound, a)
 
     # --- integers -------------------------------------------------------------------------------
 
     def add(self, a: Value, b: Value) -> Value:
-        """a + b, wrapping"""
+        """Returns a + b, wrapping."""
         return self._binary("add", a, b)
 
     def sub(self, a: Value, b: Value) -> Value:
-        """a - b, wrapping"""
+        """Returns a - b, wrapping."""
         return self._binary("sub", a, b)
 
     def mul(self, a: Value, b: Value) -> Value:
-        """a * b, wrapping"""
+        """Returns a * b, wrapping."""
         return self._binary("mul", a, b)
 
     def sdiv(self, a: Value, b: Value) -> Value:
-        """a / b of signed integers, towards 0; undefined for b = 0 and for overflow"""
+        """Returns a / b of signed integers, towards 0; undefined for b = 0 and for overflow."""
         return self._binary("sdiv", a, b)
 
     def udiv(self, a: Value, b: Value) -> Value:
-        """a / b of unsigned integers; undefined for b = 0"""
+        """Returns a / b of unsigned integers; undefined for b = 0."""
         return self._binary("udiv", a, b)
 
     def srem(self, a: Value, b: Value) -> Value:
-        """a - b * (a sdiv b); undefined where sdiv is"""
+        """Returns a - b * (a sdiv b); undefined where sdiv is."""
         return self._binary("srem", a, b)
 
     def urem(self, a: Value, b: Value) -> Value:
-        """a - b * (a udiv b); undefined for b = 0"""
+        """Returns a - b * (a udiv b); undefined for b = 0."""
         return self._binary("urem", a, b)
 
     def and_(self, a: Value, b: Value) -> Value:
-        """a & b"""
+        """Returns a & b."""
         return self._binary("and", a, b)
 
     def or_(self, a: Value, b: Value) -> Value:
-        """a | b"""
+        """Returns a | b."""
         return self._binary("or", a, b)
 
     def xor(self, a: Value, b: Value) -> Value:
-        """a ^ b"""
+        """Returns a ^ b."""
         return self._binary("xor", a, b)
 
     def not_(self, a: Value) -> Value:
-        """Every bit flipped"""
+        """Returns a with every bit flipped."""
         return self._binary("xor", a, self.const(1 if a.kind == "i1" else -1, a))
 
     def shl(self, a: Value, b: Value) -> Value:
-        """a << b; undefined for b past the width"""
+        """Returns a << b; undefined unless b is less than the width."""
         return self._binary("shl", a, b)
 
     def lshr(self, a: Value, b: Value) -> Value:
-        """a >> b with zeros; undefined for b past the width"""
+        """Returns a >> b, shifting in zeros; undefined unless b is less than the width."""
         return self._binary("lshr", a, b)
 
     def ashr(self, a: Value, b: Value) -> Value:
-        """a >> b with the sign; undefined for b past the width"""
+        """Returns a >> b, shifting in the sign; undefined unless b is less than the width."""
         return self._binary("ashr", a, b)
 
     def icmp(self, predicate: str, a: Value, b: Value) -> Value:
-        """Comparison of integers: eq ne, slt sle sgt sge, ult ule ugt uge."""
+        """Returns a comparison of integers: eq ne, slt sle sgt sge, ult ule ugt uge."""
         return self.emit(f"icmp {predicate} {a!r}, {b.text}", "i1", a.lanes)
 
     def select(self, condition: Value, yes: Value, no: Value) -> Value:
-        """`yes` where `condition` (i1) holds, else `no`; a scalar condition chooses whole vectors."""
+        """Returns `yes` where `condition` (i1) holds, else `no`.
+
+        A scalar condition selects whole vectors.
+        """
         return self.emit(f"select {condition!r}, {yes!r}, {no!r}", yes.kind, yes.lanes)
 
     # --- conversions ----------------------------------------------------------------------------
 
     def cast(self, op: str, a: Value, kind: str) -> Value:
-        """LLVM conversion `op` of every lane to `kind`."""
+        """Returns LLVM's conversion `op` of every lane to `kind`."""
         return self.emit(f"{op} {a!r} to {type_text(kind, a.lanes)}", kind, a.lanes)
 
     def sitofp(self, a: Value, kind: str) -> Value:
-        """Signed integers to floats, rounded to nearest."""
+        """Returns signed integers as floats, rounded to nearest."""
         return self.cast("sitofp", a, kind)
 
     def uitofp(self, a: Value, kind: str) -> Value:
-        """Unsigned integers to floats, rounded to nearest."""
+        """Returns unsigned integers as floats, rounded to nearest."""
         return self.cast("uitofp", a, kind)
 
     def fptosi(self, a: Value, kind: str) -> Value:
-        """Floats to signed integers, truncated; poison out of range."""
+        """Returns floats as signed integers, truncated; poison out of range."""
         return self.cast("fptosi", a, kind)
 
     def fptoui(self, a: Value, kind: str) -> Value:
-        """Floats to unsigned integers, truncated; poison out of range."""
+        """Returns floats as unsigned integers, truncated; poison out of range."""
         return self.cast("fptoui", a, kind)
 
     def fptosi_sat(self, a: Value, kind: str) -> Value:
-        """Floats to signed integers, truncated, clamped into range; NaN gives 0.
+        """Returns floats as signed integers, truncated and saturated; NaN becomes 0.
 
         LLVM's own intrinsic goes lane by lane on x86; this stays in vector registers.
         """
@@ -506,7 +514,7 @@ class Emitter:
         return self._saturated(a, kind, "fptosi", low, high, -int(low) - 1)
 
     def fptoui_sat(self, a: Value, kind: str) -> Value:
-        """Floats to unsigned integers, truncated, clamped into range; NaN gives 0."""
+        """Returns floats as unsigned integers, truncated and saturated; NaN becomes 0."""
         return self._saturated(a, kind, "fptoui", 0.0, 2.0 ** BITS[kind], 2 ** BITS[kind] - 1)
 
     def _saturated(self, a: Value, kind: str, op: str, low: float, high: float, most: int) -> Value:
@@ -518,7 +526,7 @@ class Emitter:
         return self.select(over, constant(most, kind, a.lanes), self.cast(op, inside, kind))
 
     def fpext(self, a: Value, kind: str) -> Value:
-        """Floats to a wider format."""
+        """Returns floats in a wider format."""
         if a.kind != "f16":
             return self.cast("fpext", a, kind)
         half = self.half_type(a.lanes)
@@ -526,7 +534,7 @@ class Emitter:
         return self.emit(f"fpext {half} {bits.text} to {type_text(kind, a.lanes)}", kind, a.lanes)
 
     def fptrunc(self, a: Value, kind: str) -> Value:
-        """Floats to a narrower format, rounded to nearest even."""
+        """Returns floats in a narrower format, rounded to nearest even."""
         if kind != "f16":
             return self.cast("fptrunc", a, kind)
         half = self.half_type(a.lanes)
@@ -536,15 +544,15 @@ class Emitter:
         )
 
     def half_type(self, lanes: int) -> str:
-        """LLVM's own float16, for the instructions that convert it."""
+        """Returns LLVM's own float16 type, for the instructions that convert it."""
         return "half" if lanes == 1 else f"<{lanes} x half>"
 
     def zext(self, a: Value, kind: str) -> Value:
-        """Integers to a wider kind, with zeros."""
+        """Returns integers in a wider kind, zero-extended."""
         return a if a.kind == kind else self.cast("zext", a, kind)
 
     def sext(self, a: Value, kind: str) -> Value:
-        """Integers to a wider kind, with the sign."""
+        """Returns integers in a wider kind, sign-extended."""
         return a if a.kind == kind else self.cast("sext", a, kind)
 
     def trunc(self, a: Value, kind: str) -> Value:

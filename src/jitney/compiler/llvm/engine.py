@@ -1,18 +1,18 @@
-"""LLVM: from module text to addresses. The only place that loads llvmlite.
+"""LLVM: from module text to addresses. This is the only module that loads llvmlite.
 
-Modules come with vector code as it is to be; of LLVM's middle end only the passes run that finish what
-the writers left to it: helpers are inlined, stack slots become registers.
+Modules come with explicit vector code; of LLVM's middle end only those passes run that complete
+what the writers leave to it: helpers are inlined, and stack slots become registers.
 
-LLVM writes an object file, which the runtime's loader puts into memory (`set_loader`): it takes a few
-pages, where an engine of LLVM's takes most of a megabyte, and the file can be kept. Where there is no
-loader, an engine does it.
+LLVM writes an object file, which the runtime's loader maps into memory (`set_loader`): it takes a
+few pages, while an engine of LLVM's takes most of a megabyte, and the file can be stored. Without a
+loader, an engine is used.
 
-Modules can be compiled by several threads at once. Each has a context of LLVM's, and a machine, of its
-own; llvmlite lets one thread at a time call LLVM, so the function that nearly all time is spent in is
-called beside it.
+Several threads can compile modules at once. Each has an LLVM context and a target machine of its
+own. llvmlite lets one thread at a time call LLVM, so the function that takes nearly all of the time
+is called without its lock.
 
-LLVM's objects are used and closed by threads that signals do not interrupt (`core.shielded`), a module
-before the context that it is in, and none is left to the garbage collector, which has no order.
+LLVM's objects are used and closed by threads that signals do not interrupt (`core.shielded`), a
+module before its context, and none is left to the garbage collector, which has no order.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Image(Protocol):
     def size(self) -> int: ...
 
 
-# How hard LLVM selects and schedules instructions and assigns registers, 0 to 3. From 1 on it takes
-# equally long; 0 takes a third of that, and its code keeps values in memory.
+# Optimization level of LLVM's instruction selection, scheduling and register allocation, 0 to 3.
+# From 1 on it takes equally long; 0 takes a third of that, and its code keeps values in memory.
 DEFAULT_LEVEL = 2
 
 Loader = Callable[[bytes, Mapping[str, int]], Image]
@@ -50,13 +50,13 @@ _loader: Loader | None = None
 
 
 def set_loader(loader: Loader) -> None:
-    """Sets the loader of object files, which takes the addresses of the symbols that they need."""
+    """Sets the loader of object files, which is passed the addresses of the symbols they need."""
     global _loader
     _loader = loader
 
 
 class _Library:
-    """LLVM, set up once, and its machine for this target."""
+    """LLVM, initialized once, and its target machine."""
 
     def __init__(self, target: Target) -> None:
         # Imported here: loading LLVM takes tens of milliseconds, and importing jitney must not.
@@ -69,7 +69,7 @@ class _Library:
         self.triple = llvm.Target.from_triple(target.triple)
         machine = self._new_machine("pic", "small")
         self.layout = str(machine.target_data)
-        # Idle ones, by their level.
+        # Idle machines, by level.
         self._machines: defaultdict[int, list[llvm.TargetMachine]] = defaultdict(list)
         self._machines[DEFAULT_LEVEL].append(machine)
         self._emit = _unlocked_emit()
@@ -86,7 +86,7 @@ class _Library:
         )
 
     def object(self, text: str, level: int = DEFAULT_LEVEL) -> bytes:
-        """Returns the object file of a module; several threads may call this at once."""
+        """Returns the object file of a module; threads may call this concurrently."""
         machines = self._machines[level]
         try:
             machine = machines.pop()
@@ -102,7 +102,7 @@ class _Library:
             machines.append(machine)
 
     def assembly(self, text: str, level: int) -> str:
-        """Returns the machine instructions of a module, as text."""
+        """Returns the assembly of a module."""
         with (
             self._new_machine("pic", "small", level) as machine,
             self.llvm.create_context() as context,
@@ -113,15 +113,15 @@ class _Library:
     def module(
         self, text: str, machine: llvm.TargetMachine, context: llvm.ContextRef | None
     ) -> llvm.ModuleRef:
-        """The module that `text` is, with helpers inlined and stack slots turned into registers.
+        """Returns the parsed module, with helpers inlined and stack slots promoted to registers.
 
-        It is closed where this raises, so that nothing is left in `context`.
+        It is closed if this raises, so that nothing is left in `context`.
         """
         module = self.llvm.parse_assembly(text, context)
         try:
             module.triple = self.target.triple
             module.data_layout = self.layout
-            # A builder keeps what it learnt of a module: each module has its own.
+            # A pass builder caches analyses of a module, so each module has its own.
             options = self.llvm.create_pipeline_tuning_options(speed_level=1)
             with (
                 options,
@@ -137,10 +137,10 @@ class _Library:
         return module
 
     def engine(self, text: str, known: Mapping[str, int]) -> _EngineImage:
-        """Returns a module in memory by an engine of LLVM's, which takes over a machine of its own."""
+        """Returns a module in memory, loaded by an LLVM engine, which owns a machine of its own."""
         while _abandoned:
             _abandoned.pop().close()
-        with contextlib.ExitStack() as owned:  # until the engine has taken them over
+        with contextlib.ExitStack() as owned:  # until the engine owns them
             machine = owned.enter_context(self._new_machine("default", "jitdefault"))
             module = owned.enter_context(
                 self.module(text, machine, None)
@@ -159,10 +159,13 @@ class _Library:
 
 
 def _unlocked_emit() -> Callable[[llvm.TargetMachine, llvm.ModuleRef], bytes]:
-    """`TargetMachine.emit_object` without llvmlite's lock, for modules of contexts of their own."""
+    """Returns `TargetMachine.emit_object` without llvmlite's lock.
+
+    Its modules must have contexts of their own.
+    """
     from llvmlite.binding import ffi
 
-    library = ctypes.CDLL(ffi.lib._name, handle=ffi.lib._handle)  # releases Python's lock
+    library = ctypes.CDLL(ffi.lib._name, handle=ffi.lib._handle)  # releases the GIL
     emit = library.LLVMPY_TargetMachineEmitToMemory
     emit.argtypes = [
         ffi.LLVMTargetMachineRef, ffi.LLVMModuleRef, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p),
@@ -183,12 +186,12 @@ def _unlocked_emit() -> Callable[[llvm.TargetMachine, llvm.ModuleRef], bytes]:
     return emit_object
 
 
-# Engines whose code is not used any more: closed by the next thread that LLVM works in.
+# Engines whose code is unused: closed by the next thread that works with LLVM.
 _abandoned: list[llvm.ExecutionEngine] = []
 
 
 class _EngineImage:
-    """Code that an engine of LLVM's keeps."""
+    """Code owned by an LLVM engine."""
 
     def __init__(self, engine: llvm.ExecutionEngine, functions: dict[str, int], size: int) -> None:
         self._engine = engine
@@ -201,7 +204,7 @@ class _EngineImage:
 
 @lru_cache(maxsize=1)
 def library() -> _Library:
-    """LLVM for the host."""
+    """Returns LLVM for the host."""
     return _Library(host())
 
 
@@ -209,7 +212,7 @@ class Code:
     """Machine code of one module; alive as long as this object.
 
     Attributes:
-      data: the object file; None if it cannot be kept.
+      data: the object file; None if it cannot be stored.
       calls: functions of other modules that it calls, by name, with their code.
       size: bytes in memory.
     """
@@ -223,22 +226,23 @@ class Code:
         self.size = image.size
 
     def address(self, function: str) -> int:
-        """Returns where `function` is in memory."""
+        """Returns the address of `function`."""
         return self._image.functions[function]
 
 
 def emit(
     texts: Sequence[str], threads: int = 1, level: int = DEFAULT_LEVEL
 ) -> Sequence[str | bytes]:
-    """What `load` puts into memory for modules of LLVM assembly: object files, if there is a loader.
+    """Returns what `load` loads for modules of LLVM assembly: object files, if there is a loader.
 
     Args:
-      texts: of the modules.
-      threads: how many compile them at once, at most.
-      level: how hard LLVM's code generation tries, 0 to 3; an engine always takes the default.
+      texts: the texts of the modules.
+      threads: the maximum number of threads that compile them.
+      level: the optimization level of LLVM's code generation, 0 to 3; engines always use the
+        default.
 
     Raises:
-      RuntimeError: if a text is not valid; a defect of code generation.
+      RuntimeError: if a text is invalid, which is a defect of code generation.
     """
     if _loader is None:
         return texts
@@ -252,7 +256,7 @@ def _objects(texts: Sequence[str], threads: int, level: int) -> list[bytes]:
     compile_progress.enters("machine code")
     has_done = compile_progress.counter(sum(map(len, texts)))
 
-    def work() -> None:  # the longest first
+    def work() -> None:  # longest first
         try:
             while True:
                 try:
@@ -262,14 +266,14 @@ def _objects(texts: Sequence[str], threads: int, level: int) -> list[bytes]:
                 objects[k] = _object(texts[k], level)
                 has_done(len(texts[k]))
         finally:
-            waiting.clear()  # an error ends the others, too
+            waiting.clear()  # an error stops the other threads, too
 
     shielded.call_all([work] * max(threads, 1), cancel=waiting.clear)
     return objects
 
 
-# A function that is jitted anew, and programs of the same kernels in the same order, have modules of
-# equal text. Most are short; long ones would fill the memory.
+# Functions that are jitted anew, and programs of the same kernels in the same order, have modules
+# of equal text. Most are short; long ones would use too much memory.
 _SHORT_TEXT = 1 << 16
 
 
@@ -290,12 +294,12 @@ def load(emitted: str | bytes, known: Mapping[str, int], calls: Mapping[str, Cod
     """Returns the machine code of a module in memory.
 
     Args:
-      emitted: one of the results of `emit`, or the object file that one was.
-      known: the addresses of what it needs.
+      emitted: a result of `emit`, or the same object file read from disk.
+      known: the addresses of the symbols that it needs.
       calls: the code of other modules whose functions it calls, by the functions' names.
 
     Raises:
-      ValueError: if it is damaged, is for another machine, or needs a symbol that is not known.
+      ValueError: if it is damaged, is for another machine, or needs an unknown symbol.
     """
     if isinstance(emitted, str):
         with forking.llvm:
@@ -305,11 +309,11 @@ def load(emitted: str | bytes, known: Mapping[str, int], calls: Mapping[str, Cod
 
 
 def addresses(functions: Mapping[str, Code]) -> dict[str, int]:
-    """Returns where functions are, of which there is the code by their names."""
+    """Returns the addresses of functions, given their code by name."""
     return {name: code.address(name) for name, code in functions.items()}
 
 
 def assembly(text: str, level: int = DEFAULT_LEVEL) -> str:
-    """Returns the machine instructions for a module, as text."""
+    """Returns the assembly of a module."""
     with forking.llvm:
         return shielded.call(lambda: library().assembly(text, level))

@@ -12,8 +12,8 @@ class Outlined:
     """A function in a module of its own.
 
     Attributes:
-      name: by which it is called; it says all that the function depends on.
-      text: the module.
+      name: its symbol, which encodes all that the function depends on.
+      text: the text of the module.
       calls: the functions of other modules that it calls.
     """
 

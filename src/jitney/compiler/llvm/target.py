@@ -1,7 +1,7 @@
-"""What the machine that code is emitted for can do: vector widths, register count, extensions.
+"""Capabilities of the machine that code is emitted for: vector widths, register count, extensions.
 
-A `Target` is plain data. Only `host()` needs llvmlite; a described target (`X86_AVX512`, `NEON`
-and their kin) serves tests and printing on any machine.
+A `Target` is plain data. Only `host()` needs llvmlite; predefined targets (`X86_AVX512`, `NEON`
+and others) serve tests and printing on any machine.
 """
 
 from __future__ import annotations
@@ -39,46 +39,46 @@ class Target:
 
     @property
     def vector_registers(self) -> int:
-        """Architectural vector registers: what unrolling and fusion may count on."""
+        """The number of architectural vector registers available to unrolling and fusion."""
         return 32 if self.is_arm64 or "avx512f" in self.features else 16
 
     @property
     def has_fma(self) -> bool:
-        """Fused multiply-add is one instruction."""
+        """Whether fused multiply-add is one instruction."""
         return self.is_arm64 or "fma" in self.features
 
     @property
     def has_rounding(self) -> bool:
-        """floor, ceil, trunc and round-to-even are instructions."""
+        """Whether floor, ceil, trunc and round-to-even are instructions."""
         return self.is_arm64 or "sse4.1" in self.features
 
     @property
     def has_half_conversion(self) -> bool:
-        """float16 <-> float32 is one instruction."""
+        """Whether float16 <-> float32 is one instruction."""
         return self.is_arm64 or "f16c" in self.features
 
     @property
     def has_half_arithmetic(self) -> bool:
-        """float64 -> float16 rounds once, in one instruction."""
+        """Whether float64 -> float16 rounds once, in one instruction."""
         return self.is_arm64 or "avx512fp16" in self.features
 
     @property
     def has_nan_minmax(self) -> bool:
-        """llvm.maximum and llvm.minimum (NaN propagates, -0 < 0) are one instruction."""
+        """Whether llvm.maximum and llvm.minimum (NaN propagates, -0 < 0) are one instruction."""
         return self.is_arm64
 
     @property
     def has_masks(self) -> bool:
-        """Masked loads and stores of every lane width are one instruction."""
+        """Whether masked loads and stores of every lane width are one instruction."""
         return "avx512bw" in self.features and "avx512vl" in self.features
 
     @property
     def has_gather(self) -> bool:
-        """Vector loads from per-lane addresses are instructions worth using."""
+        """Whether vector loads from per-lane addresses are instructions worth using."""
         return "avx512f" in self.features or "avx2" in self.features
 
     def lanes(self, kind: str) -> int:
-        """Lanes of one full vector register of elements of `kind`.
+        """Returns the lanes of one full vector register of elements of `kind`.
 
         Predicates (`i1`) count as bytes, the form they have in memory.
         """
@@ -86,12 +86,12 @@ class Target:
 
     @property
     def feature_text(self) -> str:
-        """Features as llvmlite's `create_target_machine(features=...)` takes them."""
+        """The features in the format of llvmlite's `create_target_machine(features=...)`."""
         return ",".join(f"+{name}" for name in sorted(self.features))
 
     @property
     def function_attributes(self) -> str:
-        """Attributes that make LLVM keep vectors at this target's width."""
+        """The attributes that make LLVM keep vectors at this target's width."""
         attributes = "nounwind"
         if self.is_x86 and self.vector_bits >= 256:
             bits = self.vector_bits
@@ -115,7 +115,7 @@ def _vector_bits(triple: str, features: frozenset[str]) -> int:
 
 @lru_cache(maxsize=1)
 def host() -> Target:
-    """The processor this process runs on."""
+    """Returns the processor that this process runs on."""
     return shielded.call(_host)
 
 

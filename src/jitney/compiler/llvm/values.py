@@ -1,8 +1,8 @@
-"""Typed names of LLVM values: what `emit` hands out and takes back.
+"""Typed names of LLVM values, which `emit` returns and accepts.
 
 A `Value` is an operand text with its element kind and lane count. Kinds are machine kinds, so they
-carry no sign: whether an `i32` is signed is known to the operation that uses it, through its dtype.
-Kind `i1` is a predicate in registers and one byte (0 or 1) in memory.
+have no signedness: whether an `i32` is signed is known to the operation that uses it, through its
+dtype. Kind `i1` is a predicate in registers and one byte (0 or 1) in memory.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ BITS: dict[str, int] = {
     "ptr": 64,
 }
 
-# LLVM's spelling of each kind. 16-bit floats are held as their bits: where a processor lacks them, LLVM
-# would call functions that no library provides to move them.
+# LLVM's spelling of each kind. 16-bit floats are held as their bits: on processors without them,
+# LLVM would call functions that no library provides to move them.
 _ELEMENT: dict[str, str] = {
     "i1": "i1",
     "i8": "i8",
@@ -66,7 +66,7 @@ _KIND_OF_NAME: dict[str, Kind] = {
     "float32": "f32",
     "float64": "f64",
 }
-# By dtype, since asking NumPy for a dtype's name takes a microsecond.
+# By dtype, since NumPy takes a microsecond to return a dtype's name.
 _KIND_OF_DTYPE: dict[np.dtype, Kind] = {
     np.dtype(name): kind for name, kind in _KIND_OF_NAME.items()
 }
@@ -95,45 +95,45 @@ def is_constant(value: Value) -> bool:
 
 @cache
 def type_text(kind: str, lanes: int = 1) -> str:
-    """LLVM's spelling of a type: `float`, `<16 x float>`."""
+    """Returns LLVM's spelling of a type: `float`, `<16 x float>`."""
     element = _ELEMENT[kind]
     return element if lanes == 1 else f"<{lanes} x {element}>"
 
 
 @cache
 def mangled(kind: str, lanes: int = 1) -> str:
-    """Returns the suffix that overloaded intrinsics carry for a type: `f32`, `v16f32`, `p0`."""
+    """Returns the suffix that overloaded intrinsics have for a type: `f32`, `v16f32`, `p0`."""
     element = "p0" if kind == "ptr" else "i16" if kind in ("f16", "bf16") else kind
     return element if lanes == 1 else f"v{lanes}{element}"
 
 
 def kind_of(dtype: np.dtype) -> Kind | None:
-    """Returns the kind that holds one element of `dtype`; None where native code does not know it.
+    """Returns the kind that holds one element of `dtype`; None if native code does not support it.
 
-    Complex numbers are pairs of values: ask for the kind of their parts.
+    Complex numbers are pairs of values: request the kind of their components.
     """
     return _KIND_OF_DTYPE.get(dtype)
 
 
 def register_kind(dtype: np.dtype) -> Kind:
-    """Returns the kind that holds one element of `dtype`, one that native code knows."""
+    """Returns the kind that holds one element of `dtype`, which native code must support."""
     kind = kind_of(dtype)
     assert kind is not None, dtype
     return kind
 
 
 def is_signed(dtype: np.dtype) -> bool:
-    """Returns whether an integer dtype has a sign (booleans and unsigned integers have none)."""
+    """Returns whether an integer dtype is signed (booleans and unsigned integers are not)."""
     return dtype.kind == "i"
 
 
 def memory_bytes(kind: str) -> int:
-    """Bytes of one element in memory: booleans take one."""
+    """Returns the bytes of one element in memory; a boolean takes one."""
     return max(BITS[kind] // 8, 1)
 
 
 def constant(value: float | int | bool, kind: str, lanes: int = 1) -> Value:
-    """`value` in every lane. Integers wrap to the kind's width; floats round to its precision."""
+    """Returns `value` in every lane; integers wrap to the kind's width, floats are rounded."""
     if kind in FLOAT_KINDS:
         # By bits: 0.0 and -0.0 are equal keys, NaN equals nothing.
         return _float_constant(struct.pack("<d", value), kind, lanes)
@@ -141,12 +141,12 @@ def constant(value: float | int | bool, kind: str, lanes: int = 1) -> Value:
 
 
 def spread(value: Value, lanes: int) -> Value:
-    """Returns a scalar constant in every lane."""
+    """Returns a vector with a scalar constant in every lane."""
     return _spread(value.text, value.kind, lanes)
 
 
 def constant_vector(values: tuple[float | int | bool, ...], kind: str) -> Value:
-    """One constant per lane."""
+    """Returns a vector of constants, one per lane."""
     element = _ELEMENT[kind]
     parts = ", ".join(f"{element} {constant(v, kind).text}" for v in values)
     return Value(f"<{parts}>", kind, len(values))
@@ -159,7 +159,7 @@ def _float_constant(bits: bytes, kind: str, lanes: int) -> Value:
 
 
 def _float_text(value: float, kind: str) -> str:
-    """LLVM writes floats as the bits of the double they equal; 16-bit kinds are their own bits."""
+    """Returns LLVM's text of a float: the bits of the equal double, or of the 16-bit kind."""
     with float_errors.ignored():
         if kind == "f64":
             return f"0x{np.float64(value).view(np.uint64):016X}"

@@ -1,9 +1,10 @@
-"""Reference implementations, by NumPy, of every tensor operation and scalar function, stated once.
+"""Reference implementations, in NumPy, of all tensor operations and scalar functions.
 
 The eager rules of primitives, the interpreter of the tensor IR and constant folding call these same
-functions; compiled code is tested against them. They take and return ndarrays, never warn about
-floating-point events if called under `np.errstate(all="ignore")`, and follow JAX where NumPy differs
-(integer division by zero, shifts past the width, conversions out of range, NaN in max and min).
+functions; compiled code is tested against them. They accept and return ndarrays, never warn about
+floating-point events if called under `np.errstate(all="ignore")`, and follow JAX where NumPy
+differs (integer division by zero, shifts past the width, conversions out of range, NaN in max and
+min).
 """
 
 from __future__ import annotations

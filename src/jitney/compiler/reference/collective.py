@@ -1,7 +1,7 @@
-"""Collective operations: what each participant of a group gets from the operands of all.
+"""Collective operations: the result of each participant of a group, from the operands of all.
 
-Names are those of MPI and of XLA. A single participant gets its own operand back, but from a
-permutation that sends it nothing. `hlo.ir.Collective` says what each kind means.
+Names are those of MPI and of XLA. A single participant gets its own operand back, except from a
+permutation that sends it nothing. `hlo.ir.Collective` specifies each kind.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def collective(kind: str, operands: Sequence[Array], **params: Any) -> list[Arra
 
     Args:
       kind: one of KINDS.
-      operands: of each participant, in the order of the group; for "axis_index" anything, as many as
-        there are participants.
-      params: of the kind.
+      operands: one per participant, in the order of the group; for "axis_index" any values, one per
+        participant.
+      params: the parameters of the kind.
     """
     return _KINDS[kind](operands, **params)
 

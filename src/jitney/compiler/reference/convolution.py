@@ -1,4 +1,4 @@
-"""Convolutions: a product of matrices for each element of the window, or of the result."""
+"""Convolutions: one matrix product per element of the window, or of the result."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from jitney.core import float_errors
 
 
 def convolution(x: np.ndarray, w: np.ndarray, dims: ConvolutionDims) -> np.ndarray:
-    """Sums of products of windows of `x` with `w`, which have one dtype; the result has it, too.
+    """Returns the convolution of `x` with the kernel `w`, in their common dtype.
 
-    Floats of 8 and 16 bits are summed in float32, integers wrap.
+    Floats of 8 and 16 bits are accumulated in float32; integers wrap.
     """
     dtype, rank = x.dtype, dims.rank
     wide = reduction.carrier(dtype)
@@ -30,7 +30,7 @@ def convolution(x: np.ndarray, w: np.ndarray, dims: ConvolutionDims) -> np.ndarr
     window = np.moveaxis(window, -2, rank)
     space = [shape[axis] for axis in dims.out_axes[2:]]
     total = _sum_of_products(grouped, window, space, dims)
-    # Axes now: group, batch, space, feature of the group.
+    # Axes: group, batch, space, feature of the group.
     total = np.moveaxis(total, 0, -2)
     total = total.reshape((*total.shape[:-2], total.shape[-2] * total.shape[-1]))
     order = (dims.out_axes[0], *dims.out_axes[2:], dims.out_axes[1])
@@ -39,12 +39,15 @@ def convolution(x: np.ndarray, w: np.ndarray, dims: ConvolutionDims) -> np.ndarr
 
 
 def _space_first(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """`x` with the axes space, batch, feature."""
+    """Returns `x` with the axes space, batch, feature."""
     return x.transpose(*axes[2:], *axes[:2])
 
 
 def _groups_last(x: np.ndarray, dims: ConvolutionDims) -> np.ndarray:
-    """Axes: space, group, batch, feature of a group; groups are of the batch or of features."""
+    """Returns `x` with the axes space, group, batch, feature.
+
+    Groups split the batch or the features.
+    """
     *space, batch, features = x.shape
     if dims.batch_groups > 1:
         return x.reshape((*space, dims.batch_groups, batch // dims.batch_groups, features))
@@ -64,9 +67,9 @@ def _padded(x: np.ndarray, dims: ConvolutionDims) -> np.ndarray:
 def _sum_of_products(
     x: np.ndarray, w: np.ndarray, space: list[int], dims: ConvolutionDims
 ) -> np.ndarray:
-    """Axes of x: space, group, batch, feature; of w: space, group, feature, feature of the result.
+    """Returns the convolution as an array [group, batch, *space, feature].
 
-    Returns: an array [group, batch, *space, feature].
+    Axes of x: space, group, batch, feature; of w: space, group, feature, feature of the result.
     """
     rank = dims.rank
     groups, batch, features = x.shape[rank], x.shape[rank + 1], w.shape[-1]
@@ -93,7 +96,7 @@ def _sum_of_products(
 
 
 def _spans(starts: list[int], counts: Sequence[int], steps: tuple[int, ...]) -> tuple[slice, ...]:
-    """Slices of `counts` elements each."""
+    """Returns slices of `counts` elements each."""
     return tuple(
         [slice(a, a + dilated(n, s), s) for a, n, s in zip(starts, counts, steps, strict=True)]
     )

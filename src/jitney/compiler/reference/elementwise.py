@@ -1,4 +1,4 @@
-"""Elementwise operations with parameters: powers, clamping, casts of bits, rounding to a format."""
+"""Elementwise operations with parameters: powers, clamping, bitcasts, reduced precision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def integer_pow(x: np.ndarray, y: int) -> np.ndarray:
-    """x to the power of the integer `y`, by squarings: the chain that compiled code uses."""
+    """Returns x to the integer power `y`, by the same chain of squarings as compiled code."""
     n, base, result = abs(y), x, None
     while n:
         if n & 1:
@@ -30,7 +30,7 @@ def integer_pow(x: np.ndarray, y: int) -> np.ndarray:
 
 
 def select_n(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
-    """cases[which] elementwise; `which` out of range counts as the nearest case."""
+    """Returns cases[which] elementwise; `which` is clamped into range."""
     if which.dtype == np.bool_:
         return np.where(which, cases[-1], cases[0])
     result = cases[0]
@@ -40,18 +40,22 @@ def select_n(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
 
 
 def clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """min(max(x, low), high); NaN in any operand gives NaN. Complex numbers: by their real parts."""
+    """Returns min(max(x, low), high); NaN in any operand propagates.
+
+    Complex numbers are compared by their real parts.
+    """
     if x.dtype.kind == "c":
         x = np.where(np.real(x) <= np.real(low), low, x)
         return np.where(np.real(x) <= np.real(high), x, high)
-    # Of arrays without axes NumPy makes scalars, those of 4 bits without a dtype of their own.
+    # For arrays without axes NumPy makes scalars, which lose 4-bit dtypes.
     return np.asarray(scalar.function("clamp")(low, x, high), x.dtype)
 
 
 def bitcast_bits(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """Returns the bits of `x` read as `dtype`, the least significant part of a wider element first.
+    """Returns the bits of `x` as `dtype`, with the least significant part of a wider element first.
 
-    Elements narrower than a byte count as what they mean, not as the byte that each has in memory.
+    Elements narrower than a byte count with their logical width, not as the byte they occupy in
+    memory.
     """
     dtype = np.dtype(dtype)
     old, new = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(dtype)
@@ -72,7 +76,7 @@ def bitcast_bits(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:
 
 
 def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
-    """x rounded to nearest even in a float format of the given widths.
+    """Returns x rounded to nearest even in a float format of the given widths.
 
     Overflow gives infinity, underflow of the narrower exponent a signed zero.
     """

@@ -15,8 +15,8 @@ Kind: TypeAlias = str  # "FFT", "IFFT", "RFFT", "IRFFT"
 def fft(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
     """Returns the transform of the last `len(lengths)` axes of `x`.
 
-    `lengths` are those of the axes; of the last one, for the transforms of real numbers, that of the
-    real side. Inverse transforms divide by their product.
+    `lengths` are the sizes of these axes; for real transforms, the last one is that of the real
+    side. Inverse transforms divide by their product.
     """
     from scipy import fft as pocketfft
 
@@ -35,12 +35,12 @@ def fft(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
 
 
 def spectrum_extent(n: int) -> int:
-    """Returns how many elements the half spectrum of `n` real numbers has."""
+    """Returns the size of the half spectrum of `n` real elements."""
     return n // 2 + 1 if n else 0
 
 
 def _of_nothing(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
-    """Returns the transform where no axis is transformed, or none has elements."""
+    """Returns the transform if no axis is transformed, or if one is empty."""
     if not lengths:
         return x.copy()
     shape = list(x.shape)
@@ -69,7 +69,7 @@ def dft(
 
 
 def dft_of_real(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
-    """Parts of the first n // 2 + 1 elements of the transform of real numbers along axis `dim`."""
+    """Returns the components of the half spectrum, n // 2 + 1 elements, of real `x` along `dim`."""
     from scipy import fft as pocketfft
 
     out = pocketfft.rfftn(x, axes=(dim,))
@@ -77,7 +77,7 @@ def dft_of_real(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def dft_to_real(re: np.ndarray, im: np.ndarray, dim: int, n: int) -> np.ndarray:
-    """Returns the `n` real numbers whose transform along axis `dim` begins with re + i im."""
+    """Returns the `n` real elements whose half spectrum along axis `dim` is re + i im."""
     from scipy import fft as pocketfft
 
     z: ComplexArray = np.empty(re.shape, np.result_type(re.dtype, np.complex64))
@@ -86,20 +86,20 @@ def dft_to_real(re: np.ndarray, im: np.ndarray, dim: int, n: int) -> np.ndarray:
 
 
 def unit_roots(n: int, powers: np.ndarray) -> ComplexArray:
-    """exp(-2 pi i powers / n) in complex128, each part to within a unit in the last place.
+    """Returns exp(-2 pi i powers / n) in complex128, each component within one ulp.
 
     The angle is reduced in integers to at most an eighth of a turn.
     """
     k = powers % n
     if n % 8 == 0 and k.size > n // 8:
         return _all_roots(n)[k]
-    eighth = 8 * k // n  # of a turn, in which the angle lies
-    remainder = 8 * k - eighth * n  # what is left of it, in 8 n-ths of a turn
-    flipped = eighth % 2 == 1  # measure from the octant's other end
+    eighth = 8 * k // n  # the octant of the angle
+    remainder = 8 * k - eighth * n  # the rest of the angle, in 8 n-ths of a turn
+    flipped = eighth % 2 == 1  # measured from the octant's other end
     remainder = np.where(flipped, n - remainder, remainder)
     angle = remainder * (np.pi / (4 * n))
     c, s = np.cos(angle), np.sin(angle)
-    quarter = (eighth + 1) // 2 % 4  # axis that the angle is measured from
+    quarter = (eighth + 1) // 2 % 4  # the axis from which the angle is measured
     s = np.where(flipped, -s, s)
     re = np.choose(quarter, [c, -s, -c, s])
     im = np.choose(quarter, [s, c, -s, -c])
@@ -107,7 +107,10 @@ def unit_roots(n: int, powers: np.ndarray) -> ComplexArray:
 
 
 def _all_roots(n: int) -> ComplexArray:
-    """exp(-2 pi i k / n) for all k < n, a multiple of 8: others are those of an eighth of a turn."""
+    """Returns exp(-2 pi i k / n) for all k < n, where n is a multiple of 8.
+
+    All but the first octant follow by symmetry.
+    """
     angle = np.arange(0, n + 1, 8) * (np.pi / (4 * n))
     c, s = np.cos(angle), np.sin(angle)
     eighth, quarter = n // 8, n // 4
@@ -115,6 +118,6 @@ def _all_roots(n: int) -> ComplexArray:
     re, im = roots[0].real, roots[0].imag
     re[:eighth], im[:eighth] = c[:-1], -s[:-1]
     re[eighth:], im[eighth:] = s[:0:-1], -c[:0:-1]
-    for turned, root in zip(roots[1:], roots[:-1], strict=True):  # by -i
+    for turned, root in zip(roots[1:], roots[:-1], strict=True):  # times -i
         turned.real, turned.imag = root.imag, -root.real
     return roots.reshape(n)

@@ -1,4 +1,4 @@
-"""Indexed reads and writes of ndarrays, and of padding. Nothing is read out of bounds."""
+"""Indexed reads and writes of ndarrays, and padding. Nothing is read out of bounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pad(
     high: Sequence[int],
     interior: Sequence[int],
 ) -> np.ndarray:
-    """`value` around and between the elements of `x`; negative low and high take elements away."""
+    """Returns `x` with `value` around and between its elements; negative low and high crop."""
     spread = [max(n + max(n - 1, 0) * k, 0) for n, k in zip(x.shape, interior, strict=True)]
     shape = [n + lo + hi for n, lo, hi in zip(spread, low, high, strict=True)]
     out = np.full([n + max(lo, 0) + max(hi, 0) for n, lo, hi in zip(spread, low, high, strict=True)],
@@ -53,15 +53,15 @@ def dynamic_slice(x: np.ndarray, starts: Sequence[Any], sizes: Sequence[int]) ->
 
 
 def dynamic_update_slice(x: np.ndarray, update: np.ndarray, starts: Sequence[Any]) -> np.ndarray:
-    """`x` with the block at `starts`, clamped into bounds, replaced by `update`."""
+    """Returns `x` with the block at `starts`, clamped into bounds, replaced by `update`."""
     out = np.array(x, order="C")
     out[_window(x.shape, starts, update.shape)] = update
     return out
 
 
 def _starts(column: np.ndarray, most: int, mode: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """(start positions limited to [0, most], which of them were within): None where that is moot."""
-    if column.dtype.kind == "u":  # limited before the conversion, so that none turns negative
+    """Returns start positions clamped to [0, most], and which were in bounds (None for "clip")."""
+    if column.dtype.kind == "u":  # clamped before the conversion, so that none becomes negative
         top = min(most + 1, int(np.iinfo(column.dtype).max))
         column = np.minimum(column, np.asarray(top, column.dtype))
     start = column.astype(np.int64)
@@ -78,7 +78,7 @@ def _positions(
     sizes: Sequence[int],
     mode: str,
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
-    """Returns (position along each operand axis, whether the window is inside).
+    """Returns (position along each operand axis, whether the window is in bounds).
 
     Arrays have the axes of `indices` without its last, then one for each of `window`, the operand
     axes that windows extend over; they broadcast. `batching` pairs axes of operand and `indices`.
@@ -103,7 +103,7 @@ def _positions(
 
 
 def _whole_axes(shape: Sequence[int], sizes: Sequence[int], window: Sequence[int]) -> list[int]:
-    """Returns the axes of `window` along which a window inside can only be the whole axis."""
+    """Returns the axes of `window` along which the window is as large as the operand."""
     return [k for k in window if sizes[k] == shape[k]]
 
 
@@ -115,7 +115,10 @@ def gather(
     mode: str,
     fill: Value | None = None,
 ) -> np.ndarray:
-    """Windows of `x` at the start vectors along the last axis of `indices`; see `hlo.ir.Gather`."""
+    """Returns windows of `x` at the start indices along the last axis of `indices`.
+
+    See `hlo.ir.Gather`.
+    """
     dropped = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
     window = [k for k in range(x.ndim) if k not in dropped]
     batch = indices.shape[:-1]
@@ -127,7 +130,7 @@ def gather(
         starts, fits = _starts(indices[..., 0], x.shape[axis] - 1, mode)
         out = np.take(x, starts, axis)
         inside = None if fits is None else fits.reshape(fits.shape + (1,) * (x.ndim - 1))
-        # The axes of the indices came where `axis` was; they are to come first.
+        # The axes of the indices are in place of `axis`; move them to the front.
         out = np.moveaxis(out, range(axis, axis + len(batch)), range(len(batch)))
         out = _filled(out, inside, mode, fill)
     else:
@@ -149,7 +152,7 @@ def gather(
 def _is_take(
     shape: Sequence[int], dims: GatherDims, sizes: Sequence[int], window: Sequence[int]
 ) -> bool:
-    """Returns whether a gather takes whole slices across one axis, as `x[:, indices]` does."""
+    """Returns whether a gather selects complete slices along one axis, like `x[:, indices]`."""
     return (
         len(dims.start_index_map) == 1
         and dims.collapsed_slice_dims == dims.start_index_map
@@ -174,7 +177,7 @@ def scatter(
     combine: Combine,
     mode: str,
 ) -> np.ndarray:
-    """`x` with windows of `updates` combined in, in order; see `hlo.ir.Scatter`.
+    """Returns `x` with windows of `updates` combined into it, in order; see `hlo.ir.Scatter`.
 
     `combine` may be a function (old, update) -> new, elementwise on vectors.
     """
@@ -212,19 +215,19 @@ _AT = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum,
 
 
 def _combine_at(flat: np.ndarray, at: np.ndarray, values: np.ndarray, combine: Combine) -> None:
-    """flat[at[i]] = combine(flat[at[i]], values[i]) for i = 0, 1, ..., in place."""
+    """Sets flat[at[i]] = combine(flat[at[i]], values[i]) for i = 0, 1, ..., in place."""
     if combine is None:
-        flat[at] = values  # of equal positions the last one wins
+        flat[at] = values  # the last of equal positions wins
         return
     ufunc = _AT.get(combine) if isinstance(combine, str) else None
     if combine in ("min", "max") and flat.dtype.kind == "c":
-        ufunc = None  # NumPy's keep NaN; the order of complex numbers knows none
+        ufunc = None  # NumPy propagates NaN; the comparison of complex numbers ignores it
     if ufunc is not None:
         with float_errors.ignored():
             ufunc.at(flat, at, values)
         return
     function: Any = scalar.function(combine) if isinstance(combine, str) else combine
-    # Round k takes the k-th update of each position, so that no position comes twice in a round.
+    # Round k has the k-th update of each position, so that positions in a round are distinct.
     order = np.argsort(at, kind="stable")
     places = at[order]
     first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))[: len(at)]

@@ -1,8 +1,8 @@
-"""Factorisations and solutions of systems, by NumPy and SciPy.
+"""Factorisations and solutions of linear systems, by NumPy and SciPy.
 
 Matrices are the last two axes; leading axes are batch axes. float16 and bfloat16 are computed in
-float32. A factorisation that does not exist (a matrix that is not positive definite, iterations that
-do not converge, operands that are not finite) is NaN throughout.
+float32. A factorisation that does not exist (a matrix that is not positive definite, iterations
+that do not converge, operands that are not finite) is NaN throughout.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _COMPLEX = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
 
 
 def real_dtype(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype of singular values of matrices of `dtype`."""
+    """Returns the dtype of the singular values of matrices of `dtype`."""
     return _REAL.get(dtype.char, dtype)
 
 
 def complex_dtype(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype of eigenvalues of matrices of `dtype`."""
+    """Returns the dtype of the eigenvalues of matrices of `dtype`."""
     return _COMPLEX.get(dtype.char, np.dtype(np.complex64) if dtype.itemsize < 4 else dtype)
 
 
 def wide_dtype(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype that matrices of `dtype` are computed in; that of pivots stays."""
+    """Returns the dtype for computing with matrices of `dtype`; that of pivots is unchanged."""
     return dtype if dtype.char in "fdFD" or dtype.kind in "iu" else np.dtype(np.float32)
 
 
 def wide(x: Array) -> Array:
-    """`x` in the dtype that it is computed in."""
+    """Returns `x` in the dtype for computing with it."""
     return x.astype(wide_dtype(x.dtype), copy=False)
 
 
@@ -53,12 +53,12 @@ def _lapack(name: str, x: Array) -> Callable[..., Any]:
 def _mapped(
     fn: Callable[..., Found], outs: Sequence[Spec], ranks: Sequence[int], *xs: Array
 ) -> list[Array]:
-    """`fn` on each element of the batch.
+    """Returns the results of `fn` on each element of the batch.
 
     Args:
       fn: returns a sequence of arrays; None, or a LinAlgError, stands for NaN.
       outs: (shape, dtype) of each result of one call.
-      ranks: how many of the last axes of each operand one call gets.
+      ranks: the number of trailing axes of each operand that one call gets.
       xs: operands with equal batch axes.
     """
     batch = xs[0].shape[: xs[0].ndim - ranks[0]]
@@ -77,13 +77,13 @@ def _mapped(
 
 
 def _work(*xs: Array) -> int:
-    """Returns how many operations a factorisation of a matrix, or a solution with it, takes, about."""
+    """Returns the approximate number of operations of a factorisation, or of a solution with it."""
     sizes = [n for x in xs for n in x.shape[-2:]]
     return math.prod(sorted(sizes)[-3:])
 
 
 def _guarded(fn: Callable[[Array], Sequence[Array]], outs: Sequence[Spec], x: Array) -> list[Array]:
-    """Returns a batched function of NumPy on matrices; one by one where it fails as a whole."""
+    """Returns a batched NumPy function of matrices, one by one if the batched call fails."""
     batch, matrices = x.shape[:-2], wide(x)
     try:
         with float_errors.ignored(), blas.for_work(_work(matrices)):
@@ -100,12 +100,15 @@ def _guarded(fn: Callable[[Array], Sequence[Array]], outs: Sequence[Spec], x: Ar
 
 
 def cholesky(x: Array) -> Array:
-    """Lower triangular L with x = L @ L^H; only the lower triangle of `x` is read."""
+    """Returns the lower triangular L with x = L @ L^H; only the lower triangle of `x` is read."""
     return _guarded(lambda a: (np.linalg.cholesky(a),), [(x.shape[-2:], x.dtype)], x)[0]
 
 
 def lu(x: Array) -> list[Array]:
-    """[L below the diagonal and U, int32 pivots, int32 permutation] with x[permutation] = L @ U."""
+    """Returns [L below the diagonal and U, int32 pivots, int32 permutation].
+
+    They satisfy x[permutation] = L @ U.
+    """
     m, n = x.shape[-2:]
     k = min(m, n)
     getrf = _lapack("getrf", wide(x[..., :0, :0]))
@@ -122,7 +125,7 @@ def lu(x: Array) -> list[Array]:
 
 
 def pivots_to_permutation(pivots: Array, size: int) -> Array:
-    """The permutation of `size` rows that exchanges row i with row pivots[i], for i ascending."""
+    """Returns the permutation that exchanges rows i and pivots[i], for i ascending."""
     batch = pivots.shape[:-1]
     out = np.empty((*batch, size), np.int32)
     for index in np.ndindex(*batch):
@@ -135,7 +138,7 @@ def pivots_to_permutation(pivots: Array, size: int) -> Array:
 
 
 def eigh(x: Array, lower: bool = True) -> list[Array]:
-    """[eigenvectors in columns, ascending real eigenvalues] of a Hermitian matrix."""
+    """Returns [eigenvectors in columns, ascending real eigenvalues] of a Hermitian matrix."""
     n = x.shape[-1]
     uplo = "L" if lower else "U"
 
@@ -147,12 +150,12 @@ def eigh(x: Array, lower: bool = True) -> list[Array]:
 
 
 def _is_finite(x: Array) -> bool:
-    """Returns whether all elements of a matrix are."""
+    """Returns whether all elements of a matrix are finite."""
     return bool(np.isfinite(wide(x)).all())
 
 
 def eig(x: Array, left: bool, right: bool) -> list[Array]:
-    """[eigenvalues, left eigenvectors if `left`, right eigenvectors if `right`], complex."""
+    """Returns [eigenvalues, left eigenvectors if `left`, right ones if `right`], all complex."""
     n, dtype = x.shape[-1], complex_dtype(x.dtype)
     outs = [((n,), dtype)] + [((n, n), dtype)] * (left + right)
 
@@ -172,9 +175,10 @@ def eig(x: Array, left: bool, right: bool) -> list[Array]:
 
 
 def _brought_near_one(a: Array) -> tuple[Array, int]:
-    """Returns a matrix divided by a power of two if its largest part is far from 1, and the exponent.
+    """Returns (matrix, exponent): it is scaled by 2^-exponent if its largest element is extreme.
 
-    LAPACK's `geev` scales, too, but in some versions its eigenvalues are those of the scaled matrix.
+    LAPACK's `geev` scales, too, but in some versions its eigenvalues are those of the scaled
+    matrix.
     """
     parts = np.ascontiguousarray(a).view(real_dtype(a.dtype))
     exponent = int(np.frexp(np.abs(parts).max())[1])
@@ -184,13 +188,16 @@ def _brought_near_one(a: Array) -> tuple[Array, int]:
 
 
 def _times_power(x: Array, exponent: int) -> Array:
-    """`x`, real or complex, times a power of two."""
+    """Returns `x`, real or complex, times a power of two."""
     parts = np.ascontiguousarray(x).view(real_dtype(x.dtype))
     return np.ldexp(parts, exponent).view(x.dtype)
 
 
 def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Array]:
-    """[Q, R], with `pivoting` also the int32 permutation of columns; Q is square if `full_matrices`."""
+    """Returns [Q, R], and with `pivoting` also the int32 permutation of columns.
+
+    Q is square if `full_matrices`.
+    """
     m, n = x.shape[-2:]
     k = m if full_matrices else min(m, n)
     outs: list[Spec] = [((m, k), x.dtype), ((k, n), x.dtype)]
@@ -210,7 +217,7 @@ def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Arr
 
 
 def geqrf(x: Array) -> list[Array]:
-    """[R, and the Householder vectors below it; their factors]."""
+    """Returns [R, with the Householder vectors below it; their factors]."""
     m, n = x.shape[-2:]
     k = min(m, n)
 
@@ -224,7 +231,10 @@ def geqrf(x: Array) -> list[Array]:
 
 
 def householder_product(x: Array, taus: Array) -> Array:
-    """The first columns of the product of the reflections I - taus[i] v v^H, v in column i of `x`."""
+    """Returns the first columns of the product of reflections I - taus[i] v v^H.
+
+    The vector v is in column i of `x`, below the diagonal.
+    """
     m, n = x.shape[-2:]
     k = taus.shape[-1]
 
@@ -239,7 +249,10 @@ def householder_product(x: Array, taus: Array) -> Array:
 
 
 def ormqr(x: Array, taus: Array, c: Array, left: bool, transpose: bool) -> Array:
-    """Q @ c if `left`, else c @ Q, Q the whole product of reflections; its adjoint if `transpose`."""
+    """Returns Q @ c if `left`, else c @ Q; or with the adjoint of Q if `transpose`.
+
+    Q is the complete product of the reflections.
+    """
     m, k = x.shape[-2], min(x.shape[-2:])
     full = np.zeros((*x.shape[:-1], m), x.dtype)
     full[..., :k] = x[..., :k]
@@ -250,7 +263,7 @@ def ormqr(x: Array, taus: Array, c: Array, left: bool, transpose: bool) -> Array
 
 
 def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> list[Array]:
-    """[descending singular values] and, if `compute_uv`, [U, V^H]."""
+    """Returns [descending singular values] and, if `compute_uv`, [U, V^H]."""
     m, n = x.shape[-2:]
     k = min(m, n)
     outs: list[Spec] = [((k,), real_dtype(x.dtype))]
@@ -267,7 +280,7 @@ def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> list[A
 
 
 def schur(x: Array, vectors: bool = True) -> list[Array]:
-    """[T] and, if `vectors`, [Z], with x = Z @ T @ Z^H; T is quasi-triangular if real."""
+    """Returns [T] and, if `vectors`, [Z], with x = Z @ T @ Z^H; T is quasi-triangular if real."""
     n = x.shape[-1]
 
     def one(a: Array) -> Found:
@@ -284,7 +297,7 @@ def schur(x: Array, vectors: bool = True) -> list[Array]:
 
 
 def hessenberg(x: Array) -> list[Array]:
-    """[H, and the Householder vectors below its subdiagonal; their factors]."""
+    """Returns [H, with the Householder vectors below its subdiagonal; their factors]."""
     n = x.shape[-1]
     k = max(n - 1, 0)
 
@@ -298,7 +311,10 @@ def hessenberg(x: Array) -> list[Array]:
 
 
 def tridiagonal(x: Array, lower: bool = True) -> list[Array]:
-    """[factored matrix, diagonal, off-diagonal, factors] of the tridiagonal form of a Hermitian one."""
+    """Returns the tridiagonal form of a Hermitian matrix.
+
+    The results are [factored matrix, diagonal, off-diagonal, factors].
+    """
     n, real = x.shape[-1], real_dtype(x.dtype)
 
     def one(a: Array) -> Found:
@@ -317,7 +333,7 @@ def triangular_solve(
     a: Array, b: Array, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
     conjugate_a: bool = False, unit_diagonal: bool = False,
 ) -> Array:  # fmt: skip
-    """X with op(a) @ X = b if `left_side`, else X @ op(a) = b; `a` is triangular."""
+    """Returns X with op(a) @ X = b if `left_side`, else X @ op(a) = b; `a` is triangular."""
     if not b.size:
         return b.copy()
     from scipy.linalg.blas import get_blas_funcs
@@ -330,7 +346,7 @@ def triangular_solve(
     trans = (2 if conjugate_a else 1) if transpose_a else 0
     trsm = get_blas_funcs("trsm", (wide(b[..., :0, :0]),))
 
-    # Row by row in memory is the transpose, column by column: X^T op(a)^T = b^T.
+    # A row-major matrix is its transpose in column-major order: X^T op(a)^T = b^T.
     def one(m: Array, rhs: Array) -> Found:
         with float_errors.ignored():
             return (
@@ -346,9 +362,10 @@ def triangular_solve(
 def tridiagonal_solve(
     dl: Array, d: Array, du: Array, b: Array, perturb_singular: bool = False
 ) -> Array:
-    """X with T @ X = b, T of diagonals dl[1:], d, du[:-1].
+    """Returns X with T @ X = b, where T has the diagonals dl[1:], d, du[:-1].
 
-    With `perturb_singular`, pivots that are nearly 0 become a rounding error of T's greatest element.
+    With `perturb_singular`, pivots that are nearly 0 become a rounding error of T's largest
+    element.
     """
     n = d.shape[-1]
 
@@ -367,7 +384,10 @@ def tridiagonal_solve(
 
 
 def _perturbed_solution(low: Array, mid: Array, up: Array, rhs: Array) -> Array:
-    """Elimination with exchanges of neighbouring rows; each row of U has three elements."""
+    """Returns the solution by elimination with exchanges of adjacent rows.
+
+    Each row of U has three elements.
+    """
     n = len(mid)
     greatest = max(np.abs(x).max() if x.size else 0 for x in (low, mid, up))
     least = mid.dtype.type(np.finfo(mid.dtype).eps * (greatest or 1))
@@ -401,7 +421,7 @@ def _perturbed_solution(low: Array, mid: Array, up: Array, rhs: Array) -> Array:
 
 
 def cholesky_update(r: Array, w: Array) -> Array:
-    """Upper triangular S with S^T @ S = r^T @ r + w w^T."""
+    """Returns the upper triangular S with S^T @ S = r^T @ r + w w^T."""
     n = r.shape[-1]
 
     def one(factor: Array, vector: Array) -> Found:

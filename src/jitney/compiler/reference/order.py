@@ -1,7 +1,8 @@
-"""Sorting: several operands together, total orders, stability.
+"""Sorting of several operands together, with total orders and stability.
 
-Sorting keys of at most 32 bits is sorting 64-bit integers that hold the key above and the position
-below: stable by construction, and NumPy's sort of integers is much faster than its stable argsort.
+Keys of at most 32 bits are sorted as 64-bit integers with the key in the upper half and the
+position in the lower: this is stable by construction, and NumPy's sort of integers is much faster
+than its stable argsort.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from jitney.core.thresholds import threshold
 
 _POSITION_BITS = 32
 _POSITION = np.int64(0xFFFFFFFF)
-_BLOCK = threshold(1024, small=4)  # elements of which the largest is looked at first
+_BLOCK = threshold(1024, small=4)  # elements per block, whose maximum is found first
 
 
 def sort(xs: Sequence[np.ndarray], dim: int, num_keys: int, stable: bool) -> list[np.ndarray]:
-    """`xs` sorted together along `dim`, ascending, by the first `num_keys`, the first foremost.
+    """Returns `xs` sorted together along `dim`, ascending, by the first `num_keys` operands.
 
-    -0.0 equals 0.0, all NaN are equal and last, complex numbers go by (real, imaginary). Equal
-    elements keep their order, whether `stable` or not.
+    -0.0 equals 0.0, all NaN are equal and last, complex numbers are ordered by (real, imaginary).
+    Equal elements keep their order, whether `stable` or not.
     """
     if xs[0].ndim == 0:
         return list(xs)
@@ -33,7 +34,7 @@ def sort(xs: Sequence[np.ndarray], dim: int, num_keys: int, stable: bool) -> lis
 
 
 def _sorts_by_value(x: np.ndarray) -> bool:
-    """True if elements of `x` that are equal in the order are the same."""
+    """Returns whether elements of `x` that compare equal have the same bits."""
     if x.dtype.kind in "iub":
         return True
     if x.dtype.kind != "f" or x.dtype.itemsize < 4:
@@ -42,7 +43,7 @@ def _sorts_by_value(x: np.ndarray) -> bool:
 
 
 def order_of(keys: Sequence[np.ndarray], dim: int) -> np.ndarray:
-    """Indices along `dim` that sort by `keys`, the first foremost; stable."""
+    """Returns the indices along `dim` that sort by `keys`, the first being the primary; stable."""
     parts = [part for x in keys for part in _comparable(x)]
     if len(parts) > 1:
         return np.lexsort(tuple(reversed(parts)), axis=dim)
@@ -54,20 +55,20 @@ def order_of(keys: Sequence[np.ndarray], dim: int) -> np.ndarray:
 
 
 def _comparable(x: np.ndarray) -> list[np.ndarray]:
-    """Arrays that NumPy orders as `x` is to be ordered, the foremost first."""
+    """Returns arrays, the primary key first, that NumPy orders as `x` is to be ordered."""
     if x.dtype.kind == "c":
         return [*_comparable(np.real(x)), *_comparable(np.imag(x))]
     if dtypes.issubdtype(x.dtype, np.floating):
         wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
-        # One zero, one NaN, which NumPy puts last.
+        # One zero, and one NaN, which NumPy sorts last.
         return [np.where(np.isnan(wide), np.asarray(np.nan, wide.dtype), wide + 0.0)]
     return [x.astype(np.int8) if x.dtype.kind == "V" else x]
 
 
 def _ranks(x: np.ndarray) -> np.ndarray | None:
-    """Integers of 32 bits, as int64, in the total order of `x`; None if `x` is wider.
+    """Returns 32-bit integers, as int64, in the total order of `x`; None if `x` is wider.
 
-    Floats go by their bits: negative NaN, -inf ... -0.0, 0.0 ... inf, NaN.
+    Floats are ordered by their bits: negative NaN, -inf ... -0.0, 0.0 ... inf, NaN.
     """
     if x.dtype.kind == "V" or x.dtype == np.float16:
         x = x.astype(np.float32 if dtypes.issubdtype(x.dtype, np.floating) else np.int32)
@@ -82,7 +83,7 @@ def _ranks(x: np.ndarray) -> np.ndarray | None:
 
 
 def _with_position(ranks: np.ndarray, dim: int) -> np.ndarray:
-    """`ranks` of 32 bits above, positions along `dim` below."""
+    """Returns words with `ranks` in the upper 32 bits, and positions along `dim` in the lower."""
     shape = [1] * ranks.ndim
     shape[dim] = ranks.shape[dim]
     position = np.arange(ranks.shape[dim], dtype=np.int64).reshape(shape)
@@ -90,10 +91,10 @@ def _with_position(ranks: np.ndarray, dim: int) -> np.ndarray:
 
 
 def top_k(x: np.ndarray, k: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k largest along `dim`, descending, and their int32 indices; equal ones by lower index.
+    """Returns the k largest elements along `dim`, descending, and their int32 indices.
 
-    Floats are in the total order of their bits: NaN is largest, negative NaN smallest, -0.0 is less
-    than 0.0.
+    Of equal elements the lower index is first. Floats are in the total order of their bits: NaN is
+    largest, negative NaN smallest, -0.0 is less than 0.0.
     """
     n = x.shape[dim]
     if x.ndim == 1 and 0 < 4 * k <= n // _BLOCK:
@@ -112,7 +113,10 @@ def top_k(x: np.ndarray, k: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _few_largest(x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """`top_k` of a long vector: of the elements that are as large as the k-th largest of blocks."""
+    """Returns `top_k` of a long vector, computed from the elements above a lower bound.
+
+    The bound is the k-th largest of the maxima of blocks.
+    """
     words = _ordered_words(x)
     whole = words.size // _BLOCK * _BLOCK
     peaks = words[:whole].reshape(-1, _BLOCK).max(axis=1)
@@ -123,7 +127,7 @@ def _few_largest(x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ordered_words(x: np.ndarray) -> np.ndarray:
-    """Integers as wide as `x`, in its total order."""
+    """Returns integers as wide as `x`, in its total order."""
     if x.dtype.kind not in "fV":
         return x
     signed = np.dtype(f"int{8 * x.dtype.itemsize}")
@@ -132,7 +136,7 @@ def _ordered_words(x: np.ndarray) -> np.ndarray:
 
 
 def _descending(x: np.ndarray, dim: int) -> np.ndarray:
-    """Indices along `dim` that sort 64-bit `x` in descending order; stable."""
+    """Returns the indices along `dim` that sort 64-bit `x` in descending order; stable."""
     if x.dtype.kind == "f":
         bits = np.ascontiguousarray(x).view(np.int64).reshape(x.shape)
         x = bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))

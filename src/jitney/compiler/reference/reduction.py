@@ -1,7 +1,7 @@
 """Reductions and cumulative reductions of ndarrays.
 
-Sums and products of float16, bfloat16 and smaller floats are carried in float32 and rounded once;
-those of integers wrap. NaN wins in max and min. A fold over nothing gives the neutral element.
+Sums and products of float16, bfloat16 and smaller floats are accumulated in float32 and rounded
+once; those of integers wrap. max and min propagate NaN. An empty reduction is the neutral element.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _UFUNCS: dict[str, np.ufunc] = {
     "xor": np.bitwise_xor,
     "logaddexp": np.logaddexp,
 }
-_SHORT = threshold(1024, small=16)  # as many numbers are added in order
+_SHORT = threshold(1024, small=16)  # up to this many elements are added sequentially
 _BLOCK = threshold(64, small=4)
-# Terms that are added in order, a power of two, of running sums of more than `LONG_RUN`.
+# Terms added sequentially, a power of two, in running sums of more than `LONG_RUN`.
 RUN = threshold(1024, small=8)
 LONG_RUN = threshold(4096, small=32)
-ROUNDED = ("add", "mul", "logaddexp")  # folds each of whose steps is rounded
-_ROW = threshold(512, small=8)  # elements that a loop of NumPy should add at once, at least
+ROUNDED = ("add", "mul", "logaddexp")  # reductions that round at each step
+_ROW = threshold(512, small=8)  # minimal number of elements of one NumPy loop
 _FLOAT32, _INT8 = np.dtype(np.float32), np.dtype(np.int8)
 
 
@@ -60,16 +60,16 @@ def neutral(fn: str, dtype: np.dtype) -> np.ndarray:
 
 
 def carrier(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype in which values of `dtype` are folded."""
+    """Returns the accumulator dtype for values of `dtype`."""
     if dtype.itemsize < 4 and dtypes.issubdtype(dtype, np.floating):
         return _FLOAT32
-    if dtype.kind == "V":  # 4-bit and 2-bit integers: wrapping 8 bits wraps fewer, too
+    if dtype.kind == "V":  # 4- and 2-bit integers: wrapping at 8 bits preserves the lower bits
         return _INT8
     return dtype
 
 
 def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
-    """`x` folded over the axes `dims` by the monoid `fn`."""
+    """Returns `x` reduced over the axes `dims` by the monoid `fn`."""
     dims = tuple(dims)
     dtype = x.dtype
     if not dims:
@@ -94,27 +94,27 @@ def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
         zero = out == 0
         if fn not in ("max", "min") or dtype.kind != "f" or not zero.any():
             return out
-        # 0.0 counts as more than -0.0; to NumPy they are equal.
+        # 0.0 is greater than -0.0; NumPy treats them as equal.
         first, other = _first_zero(fn)
         won = np.any((x == 0) & (np.signbit(x) == np.signbit(first)), axis=dims)
         return np.where(zero, np.where(won, first, other).astype(dtype), out)
 
 
 def _is_long(x: np.ndarray, dims: Sequence[int]) -> bool:
-    """Returns whether NumPy would add many numbers in order."""
+    """Returns whether NumPy would add many elements sequentially."""
     if math.prod([x.shape[k] for k in dims]) <= _SHORT:
         return False
     kept = x.ndim - len(dims)
-    return not (x.flags.c_contiguous and min(dims) >= kept)  # adds the last axes in pairs
+    return not (x.flags.c_contiguous and min(dims) >= kept)  # trailing axes are added pairwise
 
 
 def _sum(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
-    """Sum of floats whose error grows with the logarithm of the number of terms, along any axes.
+    """Returns a sum of floats with logarithmic error growth, whatever the axes.
 
-    NumPy adds in pairs along the axis whose elements lie next to each other, and in order along others.
-    Those are divided into blocks, which are added in order, and then the sums of blocks.
+    NumPy adds pairwise along the contiguous axis, and sequentially along others. Those are split
+    into blocks, which are added sequentially, and then the sums of blocks are added.
     """
-    # Axes from the farthest apart to the nearest, so that what lies together can be joined.
+    # Axes by decreasing stride, so that contiguous ones can be merged.
     order = sorted(range(x.ndim), key=lambda k: -abs(x.strides[k]))
     turned = x.transpose(order)
     joins = turned.flags.c_contiguous
@@ -136,11 +136,11 @@ def _sum(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
 
 
 def _sum_of_blocks(x: np.ndarray, axis: int) -> np.ndarray:
-    """Sum along one axis, for axes in the order of their strides."""
+    """Returns the sum along one axis, for axes in the order of their strides."""
     outer, length, inner = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
     if length <= _SHORT or not inner or not x.size:
         return np.asarray(np.add.reduce(x, axis=axis))
-    # Neighbouring rows are one where they lie together: NumPy's loops are short otherwise.
+    # Contiguous adjacent rows are merged, as NumPy's loops would be short otherwise.
     joined = 1
     if x.flags.c_contiguous:
         joined = min(max(1, _ROW // math.prod(inner)), length // (2 * _BLOCK))
@@ -157,7 +157,7 @@ def _sum_of_blocks(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def reduce_in_order(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
-    """`reduce`, element after element: where the result depends on the order."""
+    """Returns `reduce` computed element by element, for results that depend on the order."""
     combine = scalar.function(fn)
     rows = _rows(x, dims)
     total = np.broadcast_to(neutral(fn, x.dtype), rows.shape[1:])
@@ -167,7 +167,7 @@ def reduce_in_order(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
 
 
 def _rows(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
-    """`x` with the axes `dims` joined into one, which comes first."""
+    """Returns `x` with the axes `dims` merged into one, which comes first."""
     dims = sorted(dims)
     kept = [k for k in range(x.ndim) if k not in dims]
     shape = [x.shape[k] for k in kept]
@@ -176,14 +176,17 @@ def _rows(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
 
 
 def arg_reduce(x: np.ndarray, kind: str, dim: int, index_dtype: DTypeLike) -> np.ndarray:
-    """Index along `dim` of the first largest or smallest element; NaN counts as such."""
+    """Returns the index along `dim` of the first largest or smallest element.
+
+    NaN counts as the largest, or the smallest.
+    """
     x = scalar.convert(x, carrier(x.dtype))
     find = np.argmax if kind == "max" else np.argmin
     return np.asarray(find(x, axis=dim)).astype(index_dtype)
 
 
 def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
-    """Running fold of `x` along `dim`, from the end if `reverse`."""
+    """Returns the running reduction of `x` along `dim`, from the end if `reverse`."""
     dtype = x.dtype
     wide = carrier(dtype)
     if wide != dtype:
@@ -196,7 +199,7 @@ def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
         if dtype.kind == "c" and (fn == "logaddexp" or np.isnan(x).any()):
             return _scan(x, fn, dim)
         if fn == "logaddexp":
-            x = x + np.zeros((), dtype)  # of a single -0.0, too, the logarithm is 0.0
+            x = x + np.zeros((), dtype)  # also a single -0.0 becomes 0.0
         if fn in ROUNDED and dtype.kind == "f" and x.shape[dim] > LONG_RUN:
             return _running_by_blocks(x, _UFUNCS[fn], dim)
         kept = None if dtype == np.bool_ else dtype
@@ -205,9 +208,9 @@ def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
 
 
 def _running_by_blocks(x: np.ndarray, ufunc: np.ufunc, dim: int) -> np.ndarray:
-    """Running fold: of float32 in float64; of float64 by blocks of `RUN`.
+    """Returns a running reduction of float32 in float64, or of float64 by blocks of `RUN`.
 
-    Within a block it is in order, and then the fold of those before it is added.
+    A block is reduced sequentially, and then the reduction of the preceding blocks is added.
     """
     wide = np.result_type(x.dtype, np.float64)
     if wide != x.dtype:
@@ -217,7 +220,7 @@ def _running_by_blocks(x: np.ndarray, ufunc: np.ufunc, dim: int) -> np.ndarray:
     axes = (slice(None),) * dim
     whole = (*axes, slice(count * RUN))
     split = (*x.shape[:dim], count, RUN, *x.shape[dim + 1 :])
-    blocks = out[whole].reshape(split)  # only an axis is divided, so this is a view
+    blocks = out[whole].reshape(split)  # only one axis is split, so this is a view
     ufunc.accumulate(x[whole].reshape(split), axis=dim + 1, out=blocks)
     ends = (*axes, slice(None), -1)
     before = ufunc.accumulate(blocks[ends], axis=dim)
@@ -231,12 +234,12 @@ def _running_by_blocks(x: np.ndarray, ufunc: np.ufunc, dim: int) -> np.ndarray:
 
 
 def _first_zero(fn: str) -> tuple[float, float]:
-    """Returns the zero that "max" or "min" takes if there are both, and the other one."""
+    """Returns the zero that wins in "max" or "min" if both occur, and the other one."""
     return (0.0, -0.0) if fn == "max" else (-0.0, 0.0)
 
 
 def _with_signs_of_zeros(out: np.ndarray, x: np.ndarray, fn: str, dim: int) -> np.ndarray:
-    """`out`, running extremes of `x`, with 0.0 counted as more than -0.0: to NumPy they are equal."""
+    """Returns `out`, running extrema of `x`, with 0.0 > -0.0; NumPy treats them as equal."""
     zero = out == 0
     if out.dtype.kind != "f" or not zero.any():
         return out
@@ -247,7 +250,7 @@ def _with_signs_of_zeros(out: np.ndarray, x: np.ndarray, fn: str, dim: int) -> n
 
 
 def _scan(x: np.ndarray, fn: str, dim: int) -> np.ndarray:
-    """`cumulative`, element after element, by the scalar function `fn`."""
+    """Returns `cumulative` computed element by element with the scalar function `fn`."""
     combine = scalar.function(fn)
     out = np.array(x)
     rows = np.moveaxis(out, dim, 0)
@@ -263,14 +266,14 @@ def reduce_region(
     body: Callable[..., Sequence[np.ndarray]],
     elementwise: bool = False,
 ) -> list[np.ndarray]:
-    """Several arrays folded together.
+    """Returns several arrays reduced together by a function.
 
     Args:
       xs: arrays of one shape.
-      inits: a scalar for each, to start from.
-      dims: axes to fold over, in row-major order.
+      inits: the initial scalar of each.
+      dims: axes to reduce, in row-major order.
       body: (*accumulators, *elements) -> accumulators, on scalars.
-      elementwise: whether `body` takes arrays as well, for many folds at once.
+      elementwise: whether `body` accepts arrays as well, for many reductions at once.
     """
     rows = [_rows(x, dims) for x in xs]
     shape = rows[0].shape[1:]
@@ -280,7 +283,7 @@ def reduce_region(
     if not math.prod(shape):
         return totals
     for row in zip(*rows, strict=True):
-        if elementwise:  # a result may be a constant, a scalar
+        if elementwise:  # a result may be a constant scalar
             totals = [np.broadcast_to(t, shape) for t in body(*totals, *row)]
             continue
         each = [body(*[t[at] for t in totals], *[r[at] for r in row]) for at in np.ndindex(shape)]

@@ -2,9 +2,9 @@
 
     function(name)(*arrays) -> array        convert(array, dtype) -> array
 
-They stand in the rows of `compiler.scalar_functions`. Names are those of JAX's primitives, but that
-`round` is `round_even` or `round_away`, and that `select` takes (predicate, on true, on false).
-float16 and bfloat16 are computed in float32 and rounded.
+They are declared in `compiler.scalar_functions`. Names are those of JAX's primitives, except that
+`round` is `round_even` or `round_away`, and that the operands of `select` are (predicate, on true,
+on false). float16 and bfloat16 are computed in float32 and rounded.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def function(name: str) -> Reference:
 
 
 def apply(name: str, xs: Sequence[np.ndarray]) -> np.ndarray:
-    """`function(name)(*xs)`, for integers of 4 and 2 bits, too."""
+    """Returns `function(name)(*xs)`, also for 4- and 2-bit integers."""
     dtype = xs[-1].dtype
     if dtype.kind == "V" and dtypes.issubdtype(dtype, np.integer):
         return _of_narrow_integers(name, xs, dtype)
@@ -43,7 +43,7 @@ _OF_BITS = {"shift_right_logical", "population_count", "clz"}
 
 
 def _of_narrow_integers(name: str, xs: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
-    """`name` computed in 8 bits, and wrapped."""
+    """Returns function `name` computed in 8 bits, and wrapped."""
     bits = dtypes.iinfo(dtype).bits
     is_signed = dtypes.issubdtype(dtype, np.signedinteger)
     wide = [x.astype(np.int8) if x.dtype == dtype else x for x in xs]
@@ -51,7 +51,7 @@ def _of_narrow_integers(name: str, xs: Sequence[np.ndarray], dtype: np.dtype) ->
         wide = [
             (x & np.int8(2**bits - 1)).view(np.uint8) if x.dtype == np.int8 else x for x in wide
         ]
-    elif not is_signed:  # the sign bit is that of 4 bits
+    elif not is_signed:  # sign-extended from the narrow width
         wide = [(x << np.int8(8 - bits)) >> np.int8(8 - bits) for x in wide]
     result = np.asarray(function(name)(*wide))
     if name == "clz":

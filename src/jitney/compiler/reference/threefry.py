@@ -22,7 +22,7 @@ Rounds = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
 def threefry2x32(
     k0: np.ndarray, k1: np.ndarray, x0: np.ndarray, x1: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the hash of the words (x0, x1) under the key (k0, k1), elementwise; all are broadcast."""
+    """Returns the hash of the words (x0, x1) under the key (k0, k1), elementwise; all broadcast."""
     words = [np.asarray(word, np.uint32) for word in (k0, k1, x0, x1)]
     shape = np.broadcast_shapes(*[word.shape for word in words])
     y0, y1 = (np.array(np.broadcast_to(word, shape), order="C") for word in words[2:])
@@ -34,14 +34,14 @@ def threefry2x32(
 
 
 def _key(word: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Returns a word of the key for each element of `shape`, flat; one where it is the same for all."""
+    """Returns a word of the key for each element of `shape`, flat; a single one if uniform."""
     if not any(word.strides) or word.size == 1:
         return word[(slice(0, 1),) * word.ndim].reshape(-1)
     return np.ascontiguousarray(np.broadcast_to(word, shape)).reshape(-1)
 
 
 def rounds(k0: np.ndarray, k1: np.ndarray, y0: np.ndarray, y1: np.ndarray) -> None:
-    """Hashes the words (y0, y1), flat arrays, in place; keys have their size, or one element."""
+    """Hashes the words (y0, y1), flat arrays, in place; keys have the same size, or one element."""
     for start in range(0, y0.size, _BLOCK):
         block = slice(start, start + _BLOCK)
         words = [k if k.size == 1 else k[block] for k in (k0, k1)]
@@ -52,13 +52,13 @@ _rounds: Rounds = rounds
 
 
 def use_rounds(function: Rounds) -> None:
-    """Has words hashed by `function`, which does what `rounds` does."""
+    """Registers `function` as a faster equivalent of `rounds`."""
     global _rounds
     _rounds = function
 
 
 def _rounds_of_block(keys: list[np.ndarray], y0: np.ndarray, y1: np.ndarray) -> None:
-    """Hashes (y0, y1) in place; keys are broadcast against them."""
+    """Hashes (y0, y1) in place; keys broadcast against them."""
     rotated = np.empty_like(y1)
     np.add(y0, keys[0], out=y0)
     np.add(y1, keys[1], out=y1)

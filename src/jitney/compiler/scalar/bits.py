@@ -1,4 +1,4 @@
-"""Functions of the bits of integers and predicates."""
+"""Bitwise functions of integers and predicates."""
 
 from __future__ import annotations
 

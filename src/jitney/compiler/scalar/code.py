@@ -1,8 +1,8 @@
-"""Code of scalar functions: what a row's `code` names.
+"""The code of scalar functions, which the `code` of a row names.
 
 Rules emit instructions for values of one kind, scalars or vectors alike: rule(e, *args) -> Value.
-A plain function serves f32 and f64; 16-bit floats go by way of f32. Functions of other kinds, too,
-are a `Code`, with a rule for each.
+A plain function serves f32 and f64; 16-bit floats are computed in f32. Functions that support other
+kinds, too, are a `Code`, with a rule for each.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ Cast: TypeAlias = Callable[[Emitter, Value, "np.dtype", "np.dtype"], Value | Non
 
 @record(frozen=True, eq=False)
 class Code:
-    """The rules of one scalar function; None for kinds that it has no code for.
+    """The rules of one scalar function; None for kinds without code.
 
     Attributes:
-      floats: of f32 and f64.
-      halves: of 16-bit floats, in their bits; if None they go by way of f32.
-      integers: of integers, whatever their sign.
-      by_sign: of integers: rule(e, *args, signed), instead of `integers`.
-      booleans: of predicates.
-      composed: made of other functions: rule(apply, *args), where apply(name, *args) emits those;
-        instead of all others.
-      cast: cast(e, x, from, to), instead of all others; None if native code lacks one of the dtypes.
+      floats: for f32 and f64.
+      halves: for 16-bit floats, as their bits; if None they are computed in f32.
+      integers: for integers of either signedness.
+      by_sign: for integers: rule(e, *args, signed), instead of `integers`.
+      booleans: for predicates.
+      composed: for functions made of others: rule(apply, *args), where apply(name, *args) emits
+        those; instead of all others.
+      cast: cast(e, x, from, to), instead of all others; None if native code lacks one of the
+        dtypes.
     """
 
     floats: Rule | None = None
@@ -48,6 +49,6 @@ class Code:
 
 @cache
 def named(path: str) -> Callable[..., Any] | Code:
-    """Returns what "module.name" names in `compiler.scalar`."""
+    """Returns the object "module.name" of `compiler.scalar`."""
     module, name = path.split(".")
     return getattr(import_module(f"jitney.compiler.scalar.{module}"), name)

@@ -1,4 +1,4 @@
-"""Comparisons: of numbers, where NaN is in no order with any, and in the total order of floats."""
+"""Comparisons of numbers, in which NaN is unordered, and in the total order of floats."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Inverse circular and hyperbolic functions of complex numbers, as pairs of values.
 
-By Kahan's formulas ("Branch cuts for complex elementary functions", 1987), in whose sums no terms
-cancel: roots of 1 - z and 1 + z, one on either side of a cut, then real functions. Beyond 2^54 they are
-logarithms and angles. Cuts, signs of zeros and infinities as in C99; either part is within a few ulp.
+They use Kahan's formulas ("Branch cuts for complex elementary functions", 1987), whose sums have no
+cancellation: square roots of 1 - z and 1 + z, one on either side of a cut, then real functions.
+Beyond 2^54 they are logarithms and angles. Branch cuts, signs of zeros and infinities are those of
+C99; each component is within a few ulp.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _FAR = 2.0**54
 
 
 def _sides(e: Emitter, x: Pair) -> tuple[Pair, Pair]:
-    """Roots of 1 - x and of 1 + x."""
+    """Returns the square roots of 1 - x and of 1 + x."""
     re, im = x
     one = e.const(1.0, re)
     return sqrt(e, (e.fsub(one, re), e.fneg(im))), sqrt(e, (e.fadd(one, re), im))
@@ -31,12 +32,12 @@ def _is_far(e: Emitter, x: Pair) -> Value:
 
 
 def _twice_log(e: Emitter, x: Pair) -> Value:
-    """log |2 x|."""
+    """Returns log |2 x|."""
     return e.fadd(log(e, x)[0], e.const(_LN2, x[0]))
 
 
 def asin(e: Emitter, x: Pair) -> Pair:
-    """Returns the inverse sine, cut along the real numbers beyond -1 and 1."""
+    """Returns the inverse sine, with branch cuts on the real axis beyond -1 and 1."""
     re, im = x
     (a, b), (c, d) = _sides(e, x)
     u = real.atan2(e, re, e.fsub(e.fmul(a, c), e.fmul(b, d)))
@@ -49,7 +50,7 @@ def asin(e: Emitter, x: Pair) -> Pair:
 
 
 def acos(e: Emitter, x: Pair) -> Pair:
-    """Returns the inverse cosine, cut along the real numbers beyond -1 and 1."""
+    """Returns the inverse cosine, with branch cuts on the real axis beyond -1 and 1."""
     re, im = x
     (a, b), (c, d) = _sides(e, x)
     angle = real.atan2(e, a, c)
@@ -62,7 +63,7 @@ def acos(e: Emitter, x: Pair) -> Pair:
 
 
 def acosh(e: Emitter, x: Pair) -> Pair:
-    """Returns the inverse hyperbolic cosine, cut along the real numbers below 1."""
+    """Returns the inverse hyperbolic cosine, with a branch cut on the real axis below 1."""
     re, im = x
     one = e.const(1.0, re)
     a, b = sqrt(e, (e.fsub(re, one), im))
@@ -78,7 +79,7 @@ def acosh(e: Emitter, x: Pair) -> Pair:
 
 
 def atanh(e: Emitter, x: Pair) -> Pair:
-    """Returns the inverse hyperbolic tangent, cut along the real numbers beyond -1 and 1."""
+    """Returns the inverse hyperbolic tangent, with branch cuts on the real axis beyond -1 and 1."""
     re, im = x
     one, zero = e.const(1.0, re), e.const(0.0, re)
     a, b = e.fabs(re), e.fabs(im)
@@ -86,7 +87,7 @@ def atanh(e: Emitter, x: Pair) -> Pair:
     square = e.fma(one_minus_a, one_minus_a, e.fmul(b, b))
     u = logarithm.log1p(e, e.fdiv(e.fmul(e.const(4.0, a), a), square))
     u = e.fmul(e.const(0.25, a), u)
-    # Above 1 the square of b may vanish, which is what counts there.
+    # Beyond 1 the square of b may underflow, though it is the term that matters there.
     height = e.sqrt(e.fma(b, b, e.const(4.0, b)))
     over_one = e.fmul(e.const(0.5, b), logarithm.log(e, e.fdiv(height, b)))
     u = e.select(e.fcmp("oeq", a, one), over_one, u)
@@ -97,8 +98,8 @@ def atanh(e: Emitter, x: Pair) -> Pair:
     small = e.select(e.fcmp("oeq", absolute(e, x), e.const(INF, re)), zero, small)
     u = e.select(far, small, u)
     v = e.select(far, e.const(_HALF_PI, v), v)
-    # On the imaginary axis the result is imaginary, with NaN as with numbers; on the real one between
-    # -1 and 1 it is real.
+    # On the imaginary axis the result is imaginary, also for NaN; on the real axis between -1 and 1
+    # it is real.
     u = e.select(e.fcmp("oeq", re, zero), a, u)
     unknown = e.and_(far, e.fcmp("uno", im, im))
     v = e.select(unknown, im, v)

@@ -1,7 +1,8 @@
 """Scalar functions of complex numbers, as pairs of values.
 
 complex64 is computed in f64, whose range and precision make the plain formulas safe; complex128
-takes care of overflow where the formula itself would cause it. Principal branches, cuts as in C99.
+avoids overflow that only the formula would cause. Principal branches and branch cuts are those of
+C99.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ def _scale(e: Emitter, x: Pair, factor: Value) -> Pair:
 
 
 def div(e: Emitter, x: Pair, y: Pair) -> Pair:
-    """x / y."""
+    """Returns x / y."""
     (a, b), (c, d) = x, y
-    # Smith: with the larger part of the divisor taken out, its square cannot overflow.
+    # Smith: the larger component of the divisor is factored out, so its square cannot overflow.
     steep = e.fcmp("olt", e.fabs(c), e.fabs(d))
     big, small = e.select(steep, d, c), e.select(steep, c, d)
     ratio = e.fdiv(small, big)
@@ -49,7 +50,10 @@ def div(e: Emitter, x: Pair, y: Pair) -> Pair:
 
 
 def narrow_div(e: Emitter, x: Pair, y: Pair) -> Pair:
-    """Quotient of numbers whose parts fit into f32: neither products nor squares can overflow."""
+    """Returns the quotient of numbers with components in f32's range.
+
+    Neither products nor squares can overflow.
+    """
     (a, b), (c, d) = x, y
     factor = e.fdiv(e.const(1.0, c), e.fma(c, c, e.fmul(d, d)))
     re = e.fmul(e.fma(a, c, e.fmul(b, d)), factor)
@@ -58,15 +62,15 @@ def narrow_div(e: Emitter, x: Pair, y: Pair) -> Pair:
 
 
 def _at_the_edges(e: Emitter, x: Pair, y: Pair, quotient: Pair) -> Pair:
-    """x / y where y is 0 or one of both is infinite; `quotient` elsewhere."""
+    """Returns x / y if y is 0 or one of both is infinite; `quotient` otherwise."""
     (a, b), (c, d) = x, y
     re, im = quotient
-    # Fission by zero: infinite in the direction of the dividend.
+    # Division by zero: infinite in the direction of the dividend.
     zero = e.fcmp("oeq", e.fadd(e.fabs(c), e.fabs(d)), e.const(0.0, c))
     infinite = e.copysign(e.const(INF, c), c)
     re = e.select(zero, e.fmul(infinite, a), re)
     im = e.select(zero, e.fmul(infinite, b), im)
-    # A finite number by an infinite one is zero, an infinite one by a finite one infinite.
+    # Finite / infinite is zero; infinite / finite is infinite.
     x_inf, y_inf = is_infinite(e, x), is_infinite(e, y)
     zeroed = e.and_(y_inf, _is_finite(e, x))
     a1, b1, c1, d1 = (_boxed(e, part, x_inf) for part in (a, b, c, d))
@@ -82,14 +86,17 @@ def _at_the_edges(e: Emitter, x: Pair, y: Pair, quotient: Pair) -> Pair:
 
 
 def _boxed(e: Emitter, part: Value, infinite: Value) -> Value:
-    """Returns the part of an infinite number: 1 where the part is infinite, else 0, with its sign."""
+    """Returns a component of a number that may be infinite, as a finite value with its sign.
+
+    For infinite numbers it is 1 if the component is infinite, else 0.
+    """
     one = e.fcmp("oeq", e.fabs(part), e.const(INF, part))
     size = e.select(one, e.const(1.0, part), e.const(0.0, part))
     return e.select(infinite, e.copysign(size, part), part)
 
 
 def is_infinite(e: Emitter, x: Pair) -> Value:
-    """Returns whether either part is infinite."""
+    """Returns whether either component is infinite."""
     inf = e.const(INF, x[0])
     return e.or_(*[e.fcmp("oeq", e.fabs(v), inf) for v in x])
 
@@ -100,7 +107,7 @@ def _is_finite(e: Emitter, x: Pair) -> Value:
 
 
 def absolute(e: Emitter, x: Pair) -> Value:
-    """|x|."""
+    """Returns |x|."""
     a, b = e.fabs(x[0]), e.fabs(x[1])
     less = e.fcmp("olt", a, b)
     big, small = e.select(less, b, a), e.select(less, a, b)
@@ -111,13 +118,13 @@ def absolute(e: Emitter, x: Pair) -> Value:
 
 
 def narrow_absolute(e: Emitter, x: Pair) -> Value:
-    """Size of a number whose parts fit into f32."""
+    """Returns |x| for components in f32's range."""
     size = e.sqrt(e.fma(x[0], x[0], e.fmul(x[1], x[1])))
     return e.select(is_infinite(e, x), e.const(INF, size), size)
 
 
 def sign(e: Emitter, x: Pair) -> Pair:
-    """x / |x|; 0 for 0."""
+    """Returns x / |x|; 0 for 0."""
     size = absolute(e, x)
     zero = e.const(0.0, size)
     none = e.fcmp("oeq", size, zero)
@@ -133,10 +140,11 @@ def _reciprocal(e: Emitter, x: Pair) -> Pair:
 
 
 def sqrt(e: Emitter, x: Pair) -> Pair:
-    """Returns the square root, cut along the negative numbers."""
+    """Returns the square root, with the branch cut on the negative real axis."""
     re, im = x
     zero, half = e.const(0.0, re), e.const(0.5, re)
-    # In the middle of the range: neither the modulus nor a subnormal part gets lost.
+    # Scaled to the middle of the range, so that neither the modulus nor a subnormal component is
+    # lost.
     size = e.fadd(e.fabs(re), e.fabs(im))
     large = e.fcmp("ogt", size, e.const(2.0**1000, re))
     small = e.fcmp("olt", size, e.const(2.0**-960, re))
@@ -151,7 +159,7 @@ def sqrt(e: Emitter, x: Pair) -> Pair:
     v = e.copysign(e.fmul(e.select(right, other, t), back), im)
     none = e.fcmp("oeq", size, zero)
     u, v = e.select(none, zero, u), e.select(none, im, v)
-    # Infinities, as C99 has them.
+    # Infinities as in C99.
     inf = e.const(INF, re)
     im_inf = e.fcmp("oeq", e.fabs(im), inf)
     re_inf = e.fcmp("oeq", e.fabs(re), inf)
@@ -164,14 +172,14 @@ def sqrt(e: Emitter, x: Pair) -> Pair:
 
 
 def exp(e: Emitter, x: Pair) -> Pair:
-    """e to the power of x."""
+    """Returns e^x."""
     re, im = x
     zero = e.const(0.0, re)
-    # By halves: the exponential itself may overflow where its product with the sine does not.
+    # In two halves: the exponential may overflow where its product with the sine does not.
     half = exponential.exp(e, e.fmul(re, e.const(0.5, re)))
     u = e.fmul(e.fmul(half, trigonometric.cos(e, im)), half)
     v = e.fmul(e.fmul(half, trigonometric.sin(e, im)), half)
-    # The zero of the smallest exponentials wins over any angle.
+    # An exponential that is 0 wins over any angle.
     gone = e.fcmp("oeq", re, e.const(-INF, re))
     real = e.fcmp("oeq", im, zero)
     u = e.select(gone, zero, e.select(real, e.fmul(half, half), u))
@@ -179,7 +187,7 @@ def exp(e: Emitter, x: Pair) -> Pair:
 
 
 def expm1(e: Emitter, x: Pair) -> Pair:
-    """e to the power of x, less 1."""
+    """Returns e^x - 1."""
     re, im = x
     sine = trigonometric.sin(e, e.fmul(im, e.const(0.5, im)))
     less = e.fmul(e.fmul(sine, sine), e.const(-2.0, im))
@@ -189,7 +197,7 @@ def expm1(e: Emitter, x: Pair) -> Pair:
 
 
 def log(e: Emitter, x: Pair) -> Pair:
-    """Returns the principal logarithm, cut along the negative numbers."""
+    """Returns the principal logarithm, with the branch cut on the negative real axis."""
     re, im = x
     a, b = e.fabs(re), e.fabs(im)
     less = e.fcmp("olt", a, b)
@@ -217,7 +225,7 @@ def log1p(e: Emitter, x: Pair) -> Pair:
     one = e.const(1.0, re)
     moved = e.fadd(re, one)
     size = e.fadd(e.fabs(re), e.fabs(im))
-    # Where 1 + x is exact its logarithm is as good, and excess is near -1.
+    # Where 1 + x is exact its logarithm is as good, and the excess may be near -1.
     is_near = e.and_(e.fcmp("olt", size, one), e.fcmp("ogt", re, e.const(-0.5, re)))
     # |1 + x|^2 - 1 = 2 re + re^2 + im^2, whose terms may cancel
     total, error = two_product(e, re, re)
@@ -231,7 +239,7 @@ def log1p(e: Emitter, x: Pair) -> Pair:
 
 
 def power(e: Emitter, x: Pair, y: Pair) -> Pair:
-    """x to the power of y: exp(y log x)."""
+    """Returns x^y = exp(y log x)."""
     u, v = exp(e, _mul(e, y, log(e, x)))
     zero, one = e.const(0.0, u), e.const(1.0, u)
     base = e.and_(e.fcmp("oeq", x[0], zero), e.fcmp("oeq", x[1], zero))
@@ -243,7 +251,7 @@ def power(e: Emitter, x: Pair, y: Pair) -> Pair:
 
 
 def logistic(e: Emitter, x: Pair) -> Pair:
-    """Computes 1 / (1 + exp(-x))."""
+    """Returns 1 / (1 + exp(-x))."""
     u, v = exp(e, (e.fneg(x[0]), e.fneg(x[1])))
     return _reciprocal(e, (e.fadd(u, e.const(1.0, u)), v))
 
@@ -268,7 +276,7 @@ def cosh(e: Emitter, x: Pair) -> Pair:
     v = e.fmul(exponential.sinh(e, re), trigonometric.sin(e, im))
     zero = e.const(0.0, re)
     axis = e.or_(e.fcmp("oeq", im, zero), e.fcmp("oeq", re, zero))
-    # On the axes a zero, with the sign of the product.
+    # Zero on the axes, with the sign of the product.
     return u, e.select(axis, e.fmul(e.copysign(zero, re), e.copysign(e.const(1.0, re), im)), v)
 
 
@@ -276,7 +284,7 @@ def tanh(e: Emitter, x: Pair) -> Pair:
     """Returns the hyperbolic tangent."""
     re, im = x
     one, zero = e.const(1.0, re), e.const(0.0, re)
-    # Kahan: by the tangent of the imaginary part.
+    # Kahan, using the tangent of the imaginary part.
     bounded = e.at_least(e.at_most(re, 300.0), -300.0)
     s = exponential.sinh(e, bounded)
     t = trigonometric.tan(e, im)
@@ -295,7 +303,7 @@ def tanh(e: Emitter, x: Pair) -> Pair:
 
 
 def turned(rule: Callable[[Emitter, Pair], Pair]) -> Callable[[Emitter, Pair], Pair]:
-    """f(x) = -i g(i x): the circular function of a hyperbolic one."""
+    """Returns f(x) = -i g(i x), the circular function of a hyperbolic function g."""
 
     def circle(e: Emitter, x: Pair) -> Pair:
         u, v = rule(e, (e.fneg(x[1]), x[0]))
@@ -313,12 +321,12 @@ sin, tan = turned(sinh), turned(tanh)
 
 
 def rsqrt(e: Emitter, x: Pair) -> Pair:
-    """1 / sqrt(x)."""
+    """Returns 1 / sqrt(x)."""
     return _reciprocal(e, sqrt(e, x))
 
 
 def exp2(e: Emitter, x: Pair) -> Pair:
-    """Computes 2 to the power of x."""
+    """Returns 2^x."""
     return exp(e, _scale(e, x, e.const(_LN2, x[0])))
 
 
@@ -326,7 +334,7 @@ def exp2(e: Emitter, x: Pair) -> Pair:
 
 
 def evaluate(e: Emitter, fn: ComplexFunction, args: Sequence[Value]) -> tuple[Value, ...]:
-    """Returns the parts of complex function `fn` of numbers given by their parts; one if it is real."""
+    """Returns the components of complex function `fn`, given those of its operands; one if real."""
     kind = args[0].kind
     if kind == "f64":
         wide, rule = args, named(fn.code)
@@ -339,7 +347,7 @@ def evaluate(e: Emitter, fn: ComplexFunction, args: Sequence[Value]) -> tuple[Va
 
 
 def rule_of(part: Part) -> Rule:
-    """Returns the rule of the row for `part`."""
+    """Returns the rule of the row that computes component `part`."""
 
     def rule(e: Emitter, *args: Value) -> Value:
         return evaluate(e, part.of, args)[part.which]

@@ -1,4 +1,4 @@
-"""Conversions between dtypes, and the 16-bit floats, which are stored so but computed in f32."""
+"""Conversions between dtypes, and of 16-bit floats, which are computed in f32."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ HALF_KINDS = ("f16", "bf16")
 
 
 def convert(e: Emitter, x: Value, old: np.dtype, new: np.dtype) -> Value | None:
-    """`x` of dtype `old` as `new`; None if native code lacks one of them.
+    """Returns `x` of dtype `old` as `new`; None if native code lacks one of them.
 
-    Floats are truncated to integers and clamped into range, NaN gives 0; integers wrap; everything
-    but 0 is True.
+    Floats are truncated to integers and clamped into range, NaN becomes 0; integers wrap;
+    everything but 0 is True.
     """
     kind = kind_of(new)
     if kind is None or kind_of(old) is None:
@@ -49,7 +49,7 @@ def convert(e: Emitter, x: Value, old: np.dtype, new: np.dtype) -> Value | None:
 
 
 def widen(e: Emitter, x: Value) -> Value:
-    """float16 and bfloat16 as f32, exactly; other values as they are."""
+    """Returns float16 and bfloat16 as f32, exactly; other values unchanged."""
     if x.kind == "bf16":
         word = e.zext(e.bits(x), "i32")
         return e.bitcast(e.shl(word, e.const(16, word)), "f32")
@@ -57,8 +57,8 @@ def widen(e: Emitter, x: Value) -> Value:
         return x
     if e.target.has_half_conversion:
         return e.fpext(x, "f32")
-    # Exponent and mantissa move into the place of f32's; a multiplication corrects the bias, and
-    # makes subnormal numbers normal. Infinity and NaN get the largest exponent.
+    # Exponent and mantissa move to their positions in f32; a multiplication corrects the bias, and
+    # normalizes subnormal numbers. Infinity and NaN get the largest exponent.
     word = e.zext(e.bits(x), "i32")
     size = e.and_(word, e.const(0x7FFF, word))
     sign = e.shl(e.and_(word, e.const(0x8000, word)), e.const(16, word))
@@ -71,7 +71,10 @@ def widen(e: Emitter, x: Value) -> Value:
 
 
 def narrow(e: Emitter, x: Value, kind: str) -> Value:
-    """f32 or f64 as float16 or bfloat16, to nearest even; f64 goes to bfloat16 by way of f32."""
+    """Returns f32 or f64 rounded to float16 or bfloat16, to nearest even.
+
+    Conversion of f64 to bfloat16 goes through f32.
+    """
     if kind == "bf16":
         return _narrow_bfloat(e, e.fptrunc(x, "f32") if x.kind == "f64" else x)
     if x.kind == "f64":
@@ -99,7 +102,7 @@ def narrow(e: Emitter, x: Value, kind: str) -> Value:
 
 
 def _narrow_bfloat(e: Emitter, x: Value) -> Value:
-    # In integers: the instruction for it takes subnormal numbers for 0.
+    # In integers: the instruction for it flushes subnormal numbers to 0.
     word = e.bits(x)
     last = e.and_(e.lshr(word, e.const(16, word)), e.const(1, word))
     rounded = e.add(e.add(word, e.const(0x7FFF, word)), last)
@@ -110,9 +113,9 @@ def _narrow_bfloat(e: Emitter, x: Value) -> Value:
 
 
 def narrow_result(e: Emitter, half: HalfRule, x: Value, kind: str) -> Value:
-    """`x`, the f32 result of a function of numbers of `kind` that were widened, as `kind`.
+    """Returns `x`, the f32 result of a function of widened values of `kind`, as `kind`.
 
-    `half` is what the function's row says of such results.
+    `half` is the class of such results in the function's row.
     """
     if kind != "bf16" or half not in ("closed", "basic"):
         return narrow(e, x, kind)
@@ -121,10 +124,10 @@ def narrow_result(e: Emitter, half: HalfRule, x: Value, kind: str) -> Value:
 
 
 def round_to_bfloat16(e: Emitter, x: Value) -> Value:
-    """The nearest bfloat16, as f32, of an f32 that is the result of a "basic" function of bfloat16s.
+    """Returns the nearest bfloat16, as f32, of the f32 result of a "basic" function of bfloat16s.
 
-    NaN of these functions is that of an operand or the processor's own: the lower half of its word is
-    0, so adding to it does not reach the upper half. Others' NaN would have to be looked for.
+    A NaN of these functions is an operand's or the processor's own. The lower half of its word is
+    0, so adding to it does not carry into the upper half. Other NaN would need a check.
     """
     word = e.bits(x)
     last = e.and_(e.lshr(word, e.const(16, word)), e.const(1, word))
@@ -138,7 +141,7 @@ def round_to_float16(e: Emitter, x: Value) -> Value:
 
 
 def _to_odd(e: Emitter, x: Value) -> Value:
-    """f64 to f32, to the neighbour with odd last bit where inexact: rounds well once more."""
+    """Returns f64 as f32, rounded to odd if inexact, so that a second rounding is correct."""
     near = e.fptrunc(x, "f32")
     back = e.fpext(near, "f64")
     word = e.bits(near)

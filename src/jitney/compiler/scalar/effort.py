@@ -1,10 +1,10 @@
-"""How much text a scalar function is, and how wide: what LLVM's time for it depends on.
+"""Compile-time estimates of scalar functions, from the number and width of their instructions.
 
-The unit is an instruction on values that fill a register at most. One on values of several registers
-counts once for each, as LLVM divides it before anything else. LLVM takes 30 to 60 us for a unit.
+The unit is an instruction on values that fill at most one register. An instruction on wider values
+counts once per register, as LLVM splits it before anything else. LLVM takes 30 to 60 us for a unit.
 
-Found out by writing the function once and looking, for a processor with registers of 256 bits: on
-others vectors have more or fewer lanes, but take as many registers.
+A function is emitted once and counted, for a processor with 256-bit registers: on others vectors
+have more or fewer lanes, but take as many registers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ELEMENT_BITS = {
 
 
 def function_effort(fn: str, operands: Sequence[np.dtype], result: np.dtype, lanes: int) -> int:
-    """Units of the scalar function `fn` for vectors of `lanes` lanes, or for scalars (1).
+    """Returns the units of the scalar function `fn` on vectors of `lanes` lanes; 1 for scalars.
 
     Functions without native code cost nothing: they are not part of a kernel.
     """
@@ -48,7 +48,7 @@ def _effort(fn: str, operands: tuple[np.dtype, ...], result: np.dtype, lanes: in
 
 
 def _units(e: Emitter, lines: Sequence[str]) -> int:
-    """Units of instructions; helpers that are written out at each call count there."""
+    """Returns the units of instructions; inlined helpers count at each call."""
     total = 0
     for line in lines:
         total += registers(line)
@@ -60,6 +60,6 @@ def _units(e: Emitter, lines: Sequence[str]) -> int:
 
 
 def registers(line: str) -> int:
-    """Registers that the widest operand or result of an instruction takes."""
+    """Returns the registers that the widest operand or result of an instruction takes."""
     widths = [int(lanes) * _ELEMENT_BITS[element] for lanes, element in _VECTOR.findall(line)]
     return max(1, -(-max(widths, default=0) // COSTS.register_bits))

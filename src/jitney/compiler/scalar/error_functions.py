@@ -36,7 +36,7 @@ _LOG_ERFC = {
     ),
 }  # fmt: skip
 
-# (1 + 2 x) exp(x^2) erfc(x) in (x - 4) / (x + 4), from 0 to where erfc is 0
+# (1 + 2 x) exp(x^2) erfc(x) in (x - 4) / (x + 4), from 0 to where erfc underflows to 0
 _ERFC_END = {"f32": 10.06, "f64": 27.3}
 _ERFC = {
     "f32": (
@@ -105,13 +105,13 @@ def erf(e: Emitter, x: Value) -> Value:
 
 
 def erfc(e: Emitter, x: Value) -> Value:
-    """1 - erf(x), within 5 ulp also where it is close to 0."""
+    """Returns 1 - erf(x), within 5 ulp, also where it is close to 0."""
     size = e.at_most(e.fabs(x), _ERFC_END[x.kind])
     one, four = e.const(1.0, x), e.const(4.0, x)
     t = e.fdiv(e.fsub(size, four), e.fadd(size, four))
     p = horner(e, t, _ERFC[x.kind])
     p = e.fdiv(p, e.fma(size, e.const(2.0, x), one))
-    # exp(-x^2) with what the square lost.
+    # exp(-x^2), including the rounding error of the square.
     square, lost = two_product(e, size, size)
     power = exp_inside(e, e.fneg(square))
     p = e.fma(e.fneg(lost), p, p)

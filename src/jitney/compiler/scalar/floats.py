@@ -1,4 +1,4 @@
-"""Float functions that are exact or nearly: signs, rounding, remainder, roots, total order."""
+"""Float functions that are exact or nearly so: signs, rounding, remainders, roots, total order."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import BITS, Value, constant, is_constant
 from jitney.compiler.scalar.polynomial import BIAS, INF, MANTISSA, int_kind
 
-# Exponent bits of the kinds that bit patterns are worked on.
+# Exponent bits of the kinds whose bit patterns are manipulated.
 _INF_BITS = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F800000, "f64": 0x7FF0000000000000}
 
 
 def sign(e: Emitter, x: Value) -> Value:
-    """-1 or 1 with the sign of x; x itself for zeros and NaN."""
+    """Returns -1 or 1 with the sign of x; x itself for zeros and NaN."""
     one = e.copysign(e.const(1.0, x), x)
     return e.select(e.fcmp("ueq", x, e.const(0.0, x)), x, one)
 
@@ -26,7 +26,8 @@ def maximum(e: Emitter, a: Value, b: Value) -> Value:
     bound = _number(b)
     if bound is None or e.target.has_nan_minmax:
         return e.maximum(a, b)
-    # A comparison with what is not NaN: where `a` is, it stays. Of equal zeros 0 is taken.
+    # A comparison with a constant other than NaN keeps a NaN in `a`. Of equal zeros, +0 is the
+    # maximum.
     is_zero = bound == 0 and math.copysign(1, bound) > 0
     return e.select(e.fcmp("oge" if is_zero else "ogt", b, a), b, a)
 
@@ -43,7 +44,7 @@ def minimum(e: Emitter, a: Value, b: Value) -> Value:
 
 
 def _number(x: Value) -> float | None:
-    """Returns what `x` is in every lane, if that is known and a number."""
+    """Returns the value of `x` in every lane, if it is a known constant and not NaN."""
     if not is_constant(x) or x.kind not in ("f32", "f64"):
         return None
     bits = x.text.removeprefix("splat (").removesuffix(")").split()[-1]
@@ -57,13 +58,13 @@ def is_finite(e: Emitter, x: Value) -> Value:
 
 
 def round_away(e: Emitter, x: Value) -> Value:
-    """Returns the nearest integer, of two the one farther from 0."""
+    """Returns the nearest integer; ties round away from 0."""
     below_half = {"f32": 0.49999997, "f64": 0.49999999999999994}[x.kind]
     return e.trunc_float(e.fadd(x, e.copysign(e.const(below_half, x), x)))
 
 
 def rsqrt(e: Emitter, x: Value) -> Value:
-    """1 / sqrt(x), within 1 ulp."""
+    """Returns 1 / sqrt(x), within 1 ulp."""
     return e.fdiv(e.const(1.0, x), e.sqrt(x))
 
 
@@ -71,17 +72,17 @@ def cbrt(e: Emitter, x: Value) -> Value:
     """Returns the cube root, within 1 ulp."""
     kind = x.kind
     size = e.fabs(x)
-    # The smallest numbers are raised by a cube.
+    # The smallest numbers are scaled up by a cube.
     cube = {"f32": 24, "f64": 54}[kind]
     tiny = e.fcmp("olt", size, e.const(2.0 ** (8 - BIAS[kind]), x))
     raised = e.select(tiny, e.fmul(size, e.const(2.0**cube, x)), size)
-    # A third of the bits is a third of the exponent, and the root of the mantissa within 4 %.
+    # Dividing the bits by three divides the exponent by three, and gives the root within 4 %.
     word = e.bits(raised)
     third = e.udiv(word, e.const(3, word)) if kind == "f32" else _third64(e, word)
     # Two thirds of the bias, less a constant that spreads the error evenly.
     offset = {"f32": 709958130, "f64": 0x2A9F7893782DA1CE}[kind]
     t = e.bitcast(e.add(third, e.const(offset, third)), kind)
-    # Halley's steps triple the number of right bits. All is an eighth: cubes may overflow.
+    # Halley steps triple the number of correct bits. All is scaled by 1/8, as cubes may overflow.
     eighth = e.fmul(raised, e.const(0.125, x))
 
     def step(t: Value) -> Value:
@@ -105,14 +106,14 @@ def cbrt(e: Emitter, x: Value) -> Value:
 
 
 def _third64(e: Emitter, word: Value) -> Value:
-    # The upper half carries the exponent; the lower only refines what is an estimate anyway.
+    # The upper half contains the exponent; the lower would only refine an estimate.
     high = e.trunc(e.lshr(word, e.const(32, word)), "i32")
     third = e.zext(e.udiv(high, e.const(3, high)), "i64")
     return e.shl(third, e.const(32, word))
 
 
 def rem(e: Emitter, x: Value, y: Value) -> Value:
-    """x - y trunc(x / y), exactly; NaN for y = 0 and for infinite x."""
+    """Returns x - y trunc(x / y), exactly; NaN for y = 0 and for infinite x."""
 
     def library(e: Emitter, xs: list[Value]) -> Value:
         return e.emit(f"frem {xs[0]!r}, {xs[1].text}", x.kind)
@@ -139,7 +140,7 @@ def rem(e: Emitter, x: Value, y: Value) -> Value:
 
 
 def nextafter(e: Emitter, x: Value, y: Value) -> Value:
-    """Returns the float after x towards y; y if they are equal; NaN if either is."""
+    """Returns the next float after x towards y; y if they are equal; NaN if either is NaN."""
     kind = x.kind
     a, b = e.bits(x), e.bits(y)
     infinite = e.const(_INF_BITS[kind], a)
@@ -147,7 +148,7 @@ def nextafter(e: Emitter, x: Value, y: Value) -> Value:
     size = e.const(top - 1, a)
     u, v = e.and_(a, size), e.and_(b, size)
     zero, one = e.const(0, a), e.const(1, a)
-    # Away from 0 if y has the same sign and is larger.
+    # Away from 0 if y has the same sign and a larger magnitude.
     same_sign = e.icmp("sge", e.xor(a, b), zero)
     outward = e.and_(same_sign, e.icmp("ult", u, v))
     step = e.select(outward, e.add(a, one), e.sub(a, one))
@@ -161,7 +162,7 @@ def nextafter(e: Emitter, x: Value, y: Value) -> Value:
 
 
 def ordered_bits(e: Emitter, x: Value) -> Value:
-    """Signed integers in the total order of floats: -NaN < -inf < -0 < 0 < inf < NaN."""
+    """Returns signed integers in the total order of floats: -NaN < -inf < -0 < 0 < inf < NaN."""
     word = e.bits(x)
     width = BITS[x.kind]
     negative = e.ashr(word, e.const(width - 1, word))
@@ -169,17 +170,17 @@ def ordered_bits(e: Emitter, x: Value) -> Value:
 
 
 def flip_sign(e: Emitter, x: Value) -> Value:
-    """-x for 16-bit kinds, in their bits."""
+    """Returns -x for 16-bit kinds, as their bits."""
     word = e.bits(x)
     return e.bitcast(e.xor(word, e.const(1 << (BITS[x.kind] - 1), word)), x.kind)
 
 
 def clear_sign(e: Emitter, x: Value) -> Value:
-    """|x| for 16-bit kinds, in their bits."""
+    """Returns |x| for 16-bit kinds, as their bits."""
     word = e.bits(x)
     return e.bitcast(e.and_(word, e.const((1 << (BITS[x.kind] - 1)) - 1, word)), x.kind)
 
 
 def zero_of(x: Value) -> Value:
-    """0 in the integer kind of `x`."""
+    """Returns 0 in the integer kind of `x`."""
     return constant(0, int_kind(x), x.lanes)

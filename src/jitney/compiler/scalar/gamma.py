@@ -1,4 +1,4 @@
-"""lgamma and digamma, and what functions made of them need. f32 is computed in f64.
+"""lgamma and digamma, and functions that others build on. f32 is computed in f64.
 
 Coefficients are minimax fits by `tools/minimax.py`.
 """
@@ -15,7 +15,7 @@ _PI = 3.141592653589793
 _LOG_PI = 1.1447298858494002
 _HALF_LOG_TWO_PI = 0.9189385332046728
 
-# lgamma(1 + u) / (u (u - 1)), u in [-1/4, 2]; positive coefficients lose nothing to cancellation
+# lgamma(1 + u) / (u (u - 1)), u in [-1/4, 2]; positive coefficients, so no cancellation
 _NEAR_TOP = (
     0.5772156649015329, 1.803436518452477, 2.1928268085008593, 1.3109880258271938,
     0.4009138030864728, 0.05918813116730755, 0.003535160766538804, 5.330258945214783e-05,
@@ -51,7 +51,10 @@ _DIGAMMA = (
 
 
 def lgamma(e: Emitter, x: Value) -> Value:
-    """log |gamma(x)|, within 4 ulp for x > 0, 1e-15 of its size and 1 below; infinite at poles."""
+    """Returns log |gamma(x)|; infinite at poles.
+
+    Accuracy: within 4 ulp for x > 0; below, within 1e-15 times the sum of 1 and its magnitude.
+    """
     if x.kind == "f32":
         return e.fptrunc(lgamma(e, e.fpext(x, "f64")), "f32")
     size = e.fabs(x)
@@ -74,7 +77,10 @@ def lgamma(e: Emitter, x: Value) -> Value:
 
 
 def _lgamma_of_size(e: Emitter, size: Value, x: Value) -> Value:
-    """log |gamma(x)| for x > -1/4, |x| = size. Choices come before the division, which is dear."""
+    """Returns log |gamma(x)| for x > -1/4, |x| = size.
+
+    Operands are selected before the division, which is expensive, so that there is one.
+    """
     one, log_size = e.const(1.0, x), log(e, size)
     is_small = e.fcmp("olt", size, e.const(0.75, x))  # lgamma(1 + x) - log |x|
     is_near = e.fcmp("olt", size, e.const(3.0, x))
@@ -92,25 +98,25 @@ def _lgamma_of_size(e: Emitter, size: Value, x: Value) -> Value:
 
 
 def log_gamma_near_1(e: Emitter, u: Value) -> Value:
-    """lgamma(1 + u) for u in [-1/4, 2]."""
+    """Returns lgamma(1 + u) for u in [-1/4, 2]."""
     ratio = e.fdiv(horner(e, u, _NEAR_TOP), horner(e, u, _NEAR_BOTTOM))
     return _with_roots(e, u, ratio)
 
 
 def _with_roots(e: Emitter, u: Value, ratio: Value) -> Value:
-    """u (u - 1) ratio. The root at 2 must be exactly there; the one at 1 is +0.0."""
+    """Returns u (u - 1) ratio. The root at u = 1 must be exact; the one at u = 0 is +0.0."""
     result = e.fmul(e.fmul(u, e.fsub(u, e.const(1.0, u))), ratio)
     return e.fadd(result, e.const(0.0, u))
 
 
 def stirling_rest(e: Emitter, x: Value) -> Value:
-    """lgamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2) for x >= 12."""
+    """Returns lgamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2) for x >= 12."""
     inverse = e.fdiv(e.const(1.0, x), x)
     return e.fmul(inverse, horner(e, e.fmul(inverse, inverse), _FAR))
 
 
 def log1p_less(e: Emitter, y: Value, mu: Value) -> Value:
-    """log(y) - mu, where mu = y - 1, whose digits may be more."""
+    """Returns log(y) - mu for mu = y - 1, which may have more correct digits than y."""
     s = e.fdiv(mu, e.fadd(mu, e.const(2.0, y)))
     square = e.fmul(s, s)
     series = horner(e, square, [2.0 / (2 * k + 3) for k in range(12)])
@@ -120,7 +126,10 @@ def log1p_less(e: Emitter, y: Value, mu: Value) -> Value:
 
 
 def digamma(e: Emitter, x: Value) -> Value:
-    """The derivative of lgamma, within 2e-15 of its size and 1; -inf at 0, NaN at other poles."""
+    """Returns the derivative of lgamma; -inf at 0, NaN at other poles.
+
+    Accuracy: within 2e-15 times the sum of 1 and its magnitude.
+    """
     if x.kind == "f32":
         return e.fptrunc(digamma(e, e.fpext(x, "f64")), "f32")
     zero, one = e.const(0.0, x), e.const(1.0, x)

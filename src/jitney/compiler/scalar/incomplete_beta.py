@@ -1,8 +1,9 @@
 """The regularized incomplete beta function. f32 is computed in f64, to fewer digits.
 
-By the continued fraction for x below the mean of the distribution, or for 1 - x (NIST Handbook of
-Mathematical Functions, 8.17.22); the power before it as DiDonato and Morris compute it ("Algorithm
-708", 1992): Stirling's series where a and b are large, so that nothing cancels.
+It is computed by the continued fraction for x below the mean of the distribution, or for 1 - x
+(NIST Handbook of Mathematical Functions, 8.17.22). Its prefactor is computed as by DiDonato and
+Morris ("Algorithm 708", 1992): with Stirling's series if a and b are large, so that nothing
+cancels.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from jitney.compiler.scalar.logarithm import log, log1p
 from jitney.compiler.scalar.polynomial import INF, NAN
 
 _TWO_PI = 6.283185307179586
-_STIRLING = 12.0  # the least number for Stirling's series
+_STIRLING = 12.0  # the smallest argument for Stirling's series
 _TOLERANCE = {"f32": 2.0**-28, "f64": 2.0**-51}
 _LARGE = 2.0**100
 _MOST_STEPS = 20_000.0
 
 
 def betainc(e: Emitter, a: Value, b: Value, x: Value) -> Value:
-    """I_x(a, b); NaN for a < 0, b < 0 or x outside of [0, 1]."""
+    """Returns I_x(a, b); NaN for a < 0, b < 0 or x outside of [0, 1]."""
     if a.kind == "f32":
         wide = [e.fpext(v, "f64") for v in (a, b, x)]
         return e.fptrunc(_regularized(e, wide[0], wide[1], wide[2], "f32"), "f32")
@@ -33,7 +34,7 @@ def _regularized(e: Emitter, a: Value, b: Value, x: Value, kind: str) -> Value:
     zero, one, inf = e.const(0.0, a), e.const(1.0, a), e.const(INF, a)
     defined = e.and_(e.fcmp("oge", a, zero), e.fcmp("oge", b, zero))
     defined = e.and_(defined, e.and_(e.fcmp("oge", x, zero), e.fcmp("ole", x, one)))
-    # All of the distribution is at 1 for a = inf or b = 0, at 0 for b = inf or a = 0.
+    # The distribution is concentrated at 1 for a = inf or b = 0, at 0 for b = inf or a = 0.
     at_one = e.or_(e.fcmp("oeq", a, inf), e.fcmp("oeq", b, zero))
     at_zero = e.or_(e.fcmp("oeq", b, inf), e.fcmp("oeq", a, zero))
     inside = e.and_(e.fcmp("ogt", x, zero), e.fcmp("olt", x, one))
@@ -50,12 +51,12 @@ def _regularized(e: Emitter, a: Value, b: Value, x: Value, kind: str) -> Value:
 
 
 def _inner(e: Emitter, a: Value, b: Value, x: Value, kind: str) -> Value:
-    """For a, b > 0, finite, and 0 < x < 1."""
+    """Returns I_x(a, b) for positive, finite a and b, and 0 < x < 1."""
     one = e.const(1.0, a)
     y = e.fsub(one, x)
     log_x, log_y = log(e, x), log1p(e, e.fneg(x))
     mean = e.fdiv(e.fadd(a, one), e.fadd(e.fadd(a, b), e.const(2.0, a)))
-    # For a small b, and x not near 1, the other one is so near 1 that digits would be lost.
+    # For small b, and x not near 1, the complement is so close to 1 that digits would be lost.
     keeps = e.and_(e.fcmp("olt", b, e.const(0.1, a)), e.fcmp("olt", x, e.const(0.99, a)))
     swaps = e.and_(e.fcmp("ogt", x, mean), e.not_(keeps))
     a, b = e.select(swaps, b, a), e.select(swaps, a, b)
@@ -77,17 +78,18 @@ def _inner(e: Emitter, a: Value, b: Value, x: Value, kind: str) -> Value:
     safe = [e.select(is_large, v, twelve) for v in (a, b)]
     exponent = e.where_any(f"betainc.large.{kind}", is_large, exponent, [*safe, x, y], of_large)
     result = e.fmul(exp(e, exponent), _fraction(e, a, b, x, kind))
-    # No result is below 0, though a term that is rounded up leaves less than nothing.
+    # No result is below 0, though a rounded-up term may leave a negative difference.
     other = e.maxnum(e.fsub(one, result), e.const(0.0, a))
     return e.select(swaps, other, result)
 
 
 def _log_power(e: Emitter, a: Value, b: Value, log_x: Value, log_y: Value) -> Value:
-    """log(x^a y^b / (a B(a, b))), where one of a, b at least is small."""
+    """Returns log(x^a y^b / (a B(a, b))) if at least one of a, b is small."""
     one, half = e.const(1.0, a), e.const(0.5, a)
     least, most = e.minnum(a, b), e.maxnum(a, b)
     total = e.fadd(a, b)
-    # log(gamma(most + least) / gamma(most)): where `most` is large, by the rests of Stirling's series
+    # log(gamma(most + least) / gamma(most)); for large `most`, by the remainders of Stirling's
+    # series
     is_large = e.fcmp("oge", most, e.const(_STIRLING, a))
     l = e.select(is_large, most, e.const(_STIRLING, a))  # noqa: E741
     ratio = e.fmul(e.fsub(l, half), log1p(e, e.fdiv(least, l)))
@@ -96,13 +98,13 @@ def _log_power(e: Emitter, a: Value, b: Value, log_x: Value, log_y: Value) -> Va
     plain = e.fsub(lgamma(e, total), lgamma(e, most))
     ratio = e.select(is_large, ratio, plain)
     power = e.fma(a, log_x, e.fmul(b, log_y))
-    # a gamma(a) = gamma(a + 1): of a small a nothing is lost
+    # a gamma(a) = gamma(a + 1), without cancellation for small a
     log_scaled_gamma = e.fadd(lgamma(e, least), log(e, a))
     return e.fadd(power, e.fsub(ratio, log_scaled_gamma))
 
 
 def _log_power_of_large(e: Emitter, a: Value, b: Value, x: Value, y: Value) -> Value:
-    """log(x^a y^b / (a B(a, b))) for large a and b."""
+    """Returns log(x^a y^b / (a B(a, b))) for large a and b."""
     total = e.fadd(a, b)
     off = e.fsub(e.fmul(b, x), e.fmul(a, y))  # (a + b) x - a
     exponent = e.fmul(a, log1p_less(e, e.fdiv(e.fmul(x, total), a), e.fdiv(off, a)))
@@ -115,7 +117,7 @@ def _log_power_of_large(e: Emitter, a: Value, b: Value, x: Value, y: Value) -> V
 
 
 def _fraction(e: Emitter, a: Value, b: Value, x: Value, kind: str) -> Value:
-    """1 / (1 + d1 / (1 + d2 / (1 + ...))), two steps at a time."""
+    """Returns 1 / (1 + d1 / (1 + d2 / (1 + ...))), two steps per iteration."""
     zero, one, tolerance = e.const(0.0, a), e.const(1.0, a), e.const(_TOLERANCE[kind], a)
 
     def step(state: list[Value]) -> tuple[list[Value], Value]:

@@ -2,13 +2,13 @@
 
     igamma  P(a, x) = 1/gamma(a) * the integral of t^(a-1) e^-t from 0 to x;    igammac  Q = 1 - P
 
-Each element has the method that fits it, and a vector takes those that one of its lanes needs (NIST
+Each element uses the method that fits it, and a vector runs those that any of its lanes needs (NIST
 Handbook of Mathematical Functions, 8.7.1, 8.9.2, 8.12; Temme, "The asymptotic expansion of the
-incomplete gamma functions", 1979; which one where: Moshier's Cephes):
+incomplete gamma functions", 1979; the regions follow Moshier's Cephes):
 
     x < a                      P by its power series
     x >= a, x > 1.1            Q by its continued fraction
-    x < 1.1, a small           Q by the series that has 1 taken from it already
+    x < 1.1, a small           Q by a series from which 1 is already subtracted
     a >= 20, |x - a| < 0.3 a   the smaller one by Temme's expansion, which is uniform in x / a
 """
 
@@ -26,8 +26,8 @@ from jitney.compiler.scalar.polynomial import INF, NAN, horner
 
 _TWO_PI = 6.283185307179586
 
-# Temme's coefficients d(k, n), of eta^n / a^k. With mu the series of x / a - 1 in eta, they are those
-# of c(0) = 1 / mu - 1 / eta and c(k) = c(k-1)' / eta - d(k-1, 1) / mu.
+# Temme's coefficients d(k, n) of eta^n / a^k. With mu the series of x / a - 1 in eta, they are the
+# coefficients of c(0) = 1 / mu - 1 / eta and c(k) = c(k-1)' / eta - d(k-1, 1) / mu.
 _TEMME = (
     (
         -0.3333333333333333, 0.08333333333333333, -0.014814814814814815, 0.0011574074074074073,
@@ -89,35 +89,35 @@ _TEMME = (
     ),
 )  # fmt: skip
 
-_FROM = 20.0  # the least a for Temme's expansion
-_STIRLING = 12.0  # the least a for Stirling's
+_FROM = 20.0  # the smallest a for Temme's expansion
+_STIRLING = 12.0  # the smallest a for Stirling's
 
-# Relative errors at which series and fractions end, and terms of the series for small x. Lanes that are
-# done wait for the others as they are: a result does not depend on its neighbours, and rounding errors
-# of fractions grow with every step.
+# Relative errors at which series and fractions end, and terms of the series for small x. Finished
+# lanes keep their values: results do not depend on neighbours, and rounding errors of fractions
+# grow with every step.
 _TOLERANCE = {"f32": 2.0**-28, "f64": 2.0**-51}
 _TERMS = {"f32": 11, "f64": 19}
-_LARGE = 2.0**100  # numerators and denominators of fractions are scaled down from there
-_MOST_STEPS = 20_000.0  # of series and fractions: enough for a up to some millions
+_LARGE = 2.0**100  # magnitude from which numerators and denominators of fractions are scaled down
+_MOST_STEPS = 20_000.0  # of series and fractions: enough for a up to a few million
 
 
 def igamma(e: Emitter, a: Value, x: Value) -> Value:
-    """P(a, x); NaN for a < 0 or x < 0."""
+    """Returns P(a, x); NaN for a < 0 or x < 0."""
     return _by_doubles(e, a, x, lambda e, a, x, kind: _regularized(e, a, x, kind, False))
 
 
 def igammac(e: Emitter, a: Value, x: Value) -> Value:
-    """Q(a, x); NaN for a < 0 or x < 0."""
+    """Returns Q(a, x); NaN for a < 0 or x < 0."""
     return _by_doubles(e, a, x, lambda e, a, x, kind: _regularized(e, a, x, kind, True))
 
 
 def igamma_grad_a(e: Emitter, a: Value, x: Value) -> Value:
-    """Returns the derivative of P by a."""
+    """Returns the derivative of P with respect to a."""
     return _by_doubles(e, a, x, lambda e, a, x, kind: _derivative(e, a, x, kind, False))
 
 
 def random_gamma_grad(e: Emitter, a: Value, x: Value) -> Value:
-    """Returns the derivative by a of the x for which P(a, x) is a constant."""
+    """Returns the derivative with respect to a of the x at which P(a, x) is constant."""
     return _by_doubles(e, a, x, lambda e, a, x, kind: _derivative(e, a, x, kind, True))
 
 
@@ -138,7 +138,7 @@ def _regularized(e: Emitter, a: Value, x: Value, kind: str, upper: bool) -> Valu
 
     name = f"{'igammac' if upper else 'igamma'}.{kind}"
     result = e.outline(name, [safe_a, safe_x], a.kind, inner)
-    # At the edges: P is 1 for x = inf or a = 0, else 0; both of them have no value.
+    # At the edges P is 1 for x = inf or a = 0, else 0; it is undefined at (inf, inf) and (0, 0).
     is_one = e.or_(e.fcmp("oeq", x, e.const(INF, a)), e.fcmp("oeq", a, zero))
     edge = e.select(is_one, zero if upper else one, one if upper else zero)
     inf = e.const(INF, a)
@@ -150,7 +150,10 @@ def _regularized(e: Emitter, a: Value, x: Value, kind: str, upper: bool) -> Valu
 
 
 def _inner(e: Emitter, a: Value, x: Value) -> tuple[Value, Value, Value]:
-    """Returns (a, x, mask): operands that are finite and positive, others replaced, and which were."""
+    """Returns (a, x, mask): the mask is true if both operands are finite and positive.
+
+    Other operands are replaced by 1.
+    """
     zero, one, inf = e.const(0.0, a), e.const(1.0, a), e.const(INF, a)
     mask = e.and_(e.fcmp("ogt", a, zero), e.fcmp("olt", a, inf))
     mask = e.and_(mask, e.and_(e.fcmp("ogt", x, zero), e.fcmp("olt", x, inf)))
@@ -158,11 +161,11 @@ def _inner(e: Emitter, a: Value, x: Value) -> tuple[Value, Value, Value]:
 
 
 def _one_of_both(e: Emitter, a: Value, x: Value, kind: str, upper: bool) -> Value:
-    """P or Q for finite positive operands."""
+    """Returns P, or Q if `upper`, for finite positive operands."""
     zero, one = e.const(0.0, a), e.const(1.0, a)
     mu = e.fdiv(e.fsub(x, a), a)
     near = e.and_(e.fcmp("oge", a, e.const(_FROM, a)), e.fcmp("olt", e.fabs(mu), e.const(0.3, a)))
-    # Small x: where P is near 1, so that Q had better not be 1 - P.
+    # Small x where P is near 1, so that Q should not be computed as 1 - P.
     bound = e.select(
         e.fcmp("ole", x, e.const(0.5, a)),
         e.fdiv(e.const(-0.4, a), log(e, x)),
@@ -225,7 +228,7 @@ def _power(e: Emitter, a: Value, x: Value, mu: Value) -> tuple[Value, Value]:
 
 
 def _log_gamma_above(e: Emitter, a: Value) -> Value:
-    """log gamma(a + 1) for a in [0, 12]."""
+    """Returns log gamma(a + 1) for a in [0, 12]."""
     # gamma(a + 1) = gamma(u + 1) (u + 1) ... a, with u in (0, 2]
     product, u = e.const(1.0, a), a
     for _ in range(10):
@@ -236,7 +239,7 @@ def _log_gamma_above(e: Emitter, a: Value) -> Value:
 
 
 def _temme(e: Emitter, a: Value, mu: Value, t: Value) -> Value:
-    """Returns the smaller one of P and Q for a >= 20 and |mu| < 0.3; t = -a eta^2 / 2."""
+    """Returns the smaller of P and Q for a >= 20 and |mu| < 0.3; t = -a eta^2 / 2."""
     one = e.const(1.0, a)
     inverse = e.fdiv(one, a)
     y = e.fneg(t)
@@ -251,7 +254,10 @@ def _temme(e: Emitter, a: Value, mu: Value, t: Value) -> Value:
 
 
 def _series(e: Emitter, a: Value, x: Value, kind: str) -> Value:
-    """P gamma(a + 1) / (x^a e^-x) = 1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ..."""
+    """Returns the power series P gamma(a + 1) / (x^a e^-x).
+
+    It is 1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ...
+    """
     one, tolerance = e.const(1.0, a), e.const(_TOLERANCE[kind], a)
 
     def step(state: list[Value]) -> tuple[list[Value], Value]:
@@ -267,7 +273,10 @@ def _series(e: Emitter, a: Value, x: Value, kind: str) -> Value:
 
 
 def _fraction(e: Emitter, a: Value, x: Value, kind: str) -> Value:
-    """Q gamma(a) / (x^a e^-x) = 1 / (x+1-a - 1 (1-a) / (x+3-a - 2 (2-a) / (x+5-a - ...)))."""
+    """Returns the continued fraction Q gamma(a) / (x^a e^-x).
+
+    It is 1 / (x+1-a - 1 (1-a) / (x+3-a - 2 (2-a) / (x+5-a - ...))).
+    """
     one, tolerance = e.const(1.0, a), e.const(_TOLERANCE[kind], a)
     y = e.fsub(one, a)
     z = e.fadd(e.fadd(x, y), one)
@@ -281,7 +290,7 @@ def _fraction(e: Emitter, a: Value, x: Value, kind: str) -> Value:
             top0, top = top, e.fsub(e.fmul(top, z), e.fmul(top0, product))
             bottom0, bottom = bottom, e.fsub(e.fmul(bottom, z), e.fmul(bottom0, product))
         value = e.select(active, e.fdiv(top, bottom), before)
-        # Differences change their sign: one that is small says little.
+        # The differences change sign: a single small one does not show convergence.
         change = e.fabs(e.fsub(value, before))
         change = e.fadd(change, e.fabs(e.fsub(value, before_that)))
         has_changed = e.fcmp("ogt", change, e.fabs(e.fmul(value, tolerance)))
@@ -298,7 +307,10 @@ def _fraction(e: Emitter, a: Value, x: Value, kind: str) -> Value:
 
 
 def _small(e: Emitter, a: Value, x: Value, kind: str) -> Value:
-    """Q for x <= 1.1 and small a: 1 - x^a / gamma(a + 1) (1 + a sum((-x)^n / (n! (a + n)))), n > 0."""
+    """Returns Q for x <= 1.1 and small a.
+
+    It is 1 - x^a / gamma(a + 1) (1 + a sum((-x)^n / (n! (a + n)))), n > 0.
+    """
     total, term = e.const(0.0, a), e.const(1.0, a)
     minus = e.fneg(x)
     for n in range(1, _TERMS[kind] + 1):
@@ -328,10 +340,11 @@ def _derivative(e: Emitter, a: Value, x: Value, kind: str, of_quantile: bool) ->
 
 
 def _inner_derivative(e: Emitter, a: Value, x: Value, kind: str, of_quantile: bool) -> Value:
-    """For finite positive operands: by derivatives of the power series, or of the fraction."""
+    """Returns the derivative for finite positive operands, by the power series or the fraction."""
     zero, one = e.const(0.0, a), e.const(1.0, a)
     low = e.or_(e.fcmp("ole", x, one), e.fcmp("ole", x, a))
-    # Of x^a / gamma(a + 1), and of x^a / gamma(a), which is by 1 / a more.
+    # Logarithmic derivatives of x^a / gamma(a + 1), and of x^a / gamma(a), which is larger by 1 /
+    # a.
     slope = e.fsub(log(e, x), digamma(e, e.fadd(a, one)))
     inverse = e.fdiv(one, a)
 
@@ -349,7 +362,7 @@ def _inner_derivative(e: Emitter, a: Value, x: Value, kind: str, of_quantile: bo
         f"igamma.fraction_slope.{kind}", e.not_(low), zero,
         [*safe, e.fadd(slope, inverse)], by_fraction,
     )  # fmt: skip
-    # Both are without the density d = x^a e^-x / gamma(a + 1): that of the distribution is d a / x.
+    # Both omit the factor d = x^a e^-x / gamma(a + 1); the density of the distribution is d a / x.
     if of_quantile:
         return e.select(low, e.fneg(e.fmul(e.fmul(x, inverse), series)), e.fmul(x, fraction))
     mu = e.fdiv(e.fsub(x, a), a)
@@ -361,7 +374,7 @@ def _inner_derivative(e: Emitter, a: Value, x: Value, kind: str, of_quantile: bo
 
 
 def _series_slope(e: Emitter, a: Value, x: Value, slope: Value, kind: str) -> Value:
-    """s' + slope s, of the power series s."""
+    """Returns s' + slope s, for the power series s."""
     zero, one, tolerance = e.const(0.0, a), e.const(1.0, a), e.const(_TOLERANCE[kind], a)
 
     def step(state: list[Value]) -> tuple[list[Value], Value]:
@@ -383,18 +396,18 @@ def _series_slope(e: Emitter, a: Value, x: Value, slope: Value, kind: str) -> Va
 
 
 def _fraction_slope(e: Emitter, a: Value, x: Value, slope: Value, kind: str) -> Value:
-    """f' + slope f, of the continued fraction f."""
+    """Returns f' + slope f, for the continued fraction f."""
     zero, one, tolerance = e.const(0.0, a), e.const(1.0, a), e.const(_TOLERANCE[kind], a)
     y = e.fsub(one, a)
     z = e.fadd(e.fadd(x, y), one)
     top, bottom = e.fadd(x, one), e.fmul(z, x)
     first = e.fdiv(top, bottom)
-    first_slope = e.fdiv(e.fmul(first, x), bottom)  # the bottom's slope is -x
+    first_slope = e.fdiv(e.fmul(first, x), bottom)  # the derivative of the bottom is -x
 
     def step(state: list[Value]) -> tuple[list[Value], Value]:
         active, c, y, z, *pairs, before, before_slope = state
         c, y, z = e.fadd(c, one), e.fadd(y, one), e.fadd(z, e.const(2.0, a))
-        product = e.fmul(y, c)  # its slope is -c, that of z is -1
+        product = e.fmul(y, c)  # its derivative is -c, that of z is -1
         following: list[Value] = []
         for old, old_slope, new, new_slope in (pairs[:4], pairs[4:]):
             value = e.fsub(e.fmul(new, z), e.fmul(old, product))

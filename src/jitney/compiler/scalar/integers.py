@@ -1,4 +1,4 @@
-"""Integer functions, total: what C leaves undefined is defined as in JAX."""
+"""Total integer functions: cases that C leaves undefined are defined as in JAX."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from jitney.compiler.llvm.values import BITS, Value, constant, is_constant
 
 
 def constant_of(value: Value) -> int:
-    """Returns the number in every lane of an integer constant."""
+    """Returns the value in every lane of an integer constant."""
     return int(value.text.removeprefix("splat (").removesuffix(")").split()[-1])
 
 
 def mul(e: Emitter, a: Value, b: Value) -> Value:
-    """a * b, wrapping."""
+    """Returns a * b, wrapping."""
     if a.lanes == 1 or a.kind != "i8":
         return e.mul(a, b)
-    # Processors multiply no vectors of bytes, and LLVM is slow to find out how else to do it.
+    # Processors cannot multiply vectors of bytes, and LLVM is slow to find a replacement.
     return e.trunc(e.mul(e.zext(a, "i16"), e.zext(b, "i16")), "i8")
 
 
 def div(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
-    """a / b towards 0; a / 0 is -1, all bits set; the least number by -1 is itself."""
+    """Returns a / b rounded towards 0; a / 0 is -1, all bits set; the minimum by -1 is itself."""
     if is_constant(b) and constant_of(b) not in (0, -1):
         return e.sdiv(a, b) if signed else e.udiv(a, b)
     zero, one = e.const(0, b), e.const(1, b)
@@ -38,7 +38,7 @@ def div(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
 def _quotient(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
     if a.lanes == 1 or BITS[a.kind] > 32:
         return e.sdiv(a, b) if signed else e.udiv(a, b)
-    # Processors divide vectors of floats only; these have the bits for an exact quotient.
+    # Processors divide only vectors of floats; these have enough bits for an exact quotient.
     wide = "f64" if BITS[a.kind] == 32 else "f32"
     if signed:
         return e.fptosi(e.fdiv(e.sitofp(a, wide), e.sitofp(b, wide)), a.kind)
@@ -46,35 +46,35 @@ def _quotient(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
 
 
 def rem(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
-    """a - b * (a / b), with the sign of a; a for b = 0."""
+    """Returns a - b * (a / b), with the sign of a; a for b = 0."""
     if is_constant(b) and constant_of(b) not in (0, -1):
         return e.srem(a, b) if signed else e.urem(a, b)
     return e.sub(a, mul(e, div(e, a, b, signed), b))
 
 
 def shift_left(e: Emitter, a: Value, b: Value) -> Value:
-    """a << b, b unsigned; 0 past the width."""
+    """Returns a << b with unsigned b; 0 past the width."""
     if _is_inside(b):
         return e.shl(a, b)
     return e.select(_inside(e, b), e.shl(a, b), e.const(0, a))
 
 
 def shift_right_logical(e: Emitter, a: Value, b: Value) -> Value:
-    """a >> b with zeros, b unsigned; 0 past the width."""
+    """Returns a >> b with unsigned b, shifting in zeros; 0 past the width."""
     if _is_inside(b):
         return e.lshr(a, b)
     return e.select(_inside(e, b), e.lshr(a, b), e.const(0, a))
 
 
 def shift_right_arithmetic(e: Emitter, a: Value, b: Value) -> Value:
-    """a >> b with copies of the sign, b unsigned; the sign everywhere past the width."""
+    """Returns a >> b with unsigned b, shifting in the sign; all sign bits past the width."""
     if _is_inside(b):
         return e.ashr(a, b)
     return e.ashr(a, e.select(_inside(e, b), b, e.const(BITS[b.kind] - 1, b)))
 
 
 def _is_inside(b: Value) -> bool:
-    """Returns whether `b` is a distance known to be below the width."""
+    """Returns whether the shift distance `b` is known to be below the width."""
     return is_constant(b) and 0 <= constant_of(b) < BITS[b.kind]
 
 
@@ -83,7 +83,7 @@ def _inside(e: Emitter, b: Value) -> Value:
 
 
 def sign(e: Emitter, a: Value, signed: bool) -> Value:
-    """-1, 0 or 1."""
+    """Returns -1, 0 or 1."""
     zero = e.const(0, a)
     if not signed:
         return e.zext(e.icmp("ne", a, zero), a.kind)
@@ -92,7 +92,7 @@ def sign(e: Emitter, a: Value, signed: bool) -> Value:
 
 
 def mulhi(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
-    """Returns the upper half of the product of twice the width."""
+    """Returns the upper half of the double-width product."""
     wide = f"i{2 * BITS[a.kind]}"
     extend = e.sext if signed else e.zext
     product = e.mul(extend(a, wide), extend(b, wide))
@@ -100,15 +100,15 @@ def mulhi(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
 
 
 def population_count(e: Emitter, a: Value) -> Value:
-    """Number of bits set."""
+    """Returns the number of bits set."""
     return e.intrinsic("llvm.ctpop", [a])
 
 
 def clz(e: Emitter, a: Value) -> Value:
-    """Number of zero bits above the first set bit; the width for 0."""
+    """Returns the number of zero bits above the highest set bit; the width for 0."""
     return e.intrinsic("llvm.ctlz", [a, constant(0, "i1")])
 
 
 def absolute(e: Emitter, a: Value) -> Value:
-    """|a|; the least number is its own."""
+    """Returns |a|; the minimum is its own absolute value."""
     return e.intrinsic("llvm.abs", [a, constant(0, "i1")])

@@ -49,7 +49,7 @@ def atan(e: Emitter, x: Value) -> Value:
 
 
 def _atan_of_ratio(e: Emitter, q: Value, steep: Value) -> Value:
-    """atan q, q in [0, 1]; where `steep`, pi / 2 - atan q."""
+    """Returns atan q for q in [0, 1]; where `steep`, pi / 2 - atan q."""
     z = e.fmul(q, q)
     p = e.fmul(e.fmul(q, z), horner(e, z, _ATAN[q.kind]))
     flat = e.fadd(q, p)
@@ -59,11 +59,11 @@ def _atan_of_ratio(e: Emitter, q: Value, steep: Value) -> Value:
 
 
 def atan2(e: Emitter, y: Value, x: Value) -> Value:
-    """Returns the angle of the point (x, y), within 2 ulp; all cases of C's atan2."""
+    """Returns the angle of the point (x, y), within 2 ulp; special cases are those of C's atan2."""
     a, b = e.fabs(x), e.fabs(y)
     steep = e.fcmp("ogt", b, a)
     low, high = e.select(steep, a, b), e.select(steep, b, a)
-    # 0 / 0 is taken for 0, inf / inf for 1.
+    # 0 / 0 is replaced by 0, inf / inf by 1.
     zero, one = e.const(0.0, x), e.const(1.0, x)
     q = e.fdiv(low, high)
     q = e.select(e.fcmp("oeq", high, zero), zero, q)
@@ -71,7 +71,7 @@ def atan2(e: Emitter, y: Value, x: Value) -> Value:
     angle = _atan_of_ratio(e, q, steep)
     word = e.bits(x)
     behind = e.icmp("slt", word, e.const(0, word))
-    # pi - angle, with both parts of pi.
+    # pi - angle, with both terms of pi.
     half, half_low = _HALF_PI[x.kind]
     back = e.fsub(e.const(2 * half, x), e.fsub(angle, e.const(2 * half_low, x)))
     angle = e.select(behind, back, angle)

@@ -1,7 +1,7 @@
 """log, log2 and log1p.
 
-x = m 2^n with m in [3/4, 3/2); log x = n ln 2 + log m. Coefficients are minimax fits by
-`tools/minimax.py`.
+The argument is split into x = m 2^n with m in [3/4, 3/2); log x = n ln 2 + log m. Coefficients are
+minimax fits by `tools/minimax.py`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from jitney.compiler.scalar.polynomial import (
     two_sum,
 )
 
-# ln 2 in two positive parts: infinite n gives an infinite sum. The first has trailing zeros.
+# ln 2 in two positive terms: infinite n gives an infinite sum. The first has trailing zeros.
 _LN2_HIGH = {"f32": 0.693115234375, "f64": 0.6931471803691238}
 _LN2_LOW = {"f32": 3.1946184945309415e-05, "f64": 1.9082149292705877e-10}
-# 1 / ln 2, rounded, and what the rounding has lost
+# 1 / ln 2, rounded, and its rounding error
 _LOG2E_HIGH = {"f32": 1.4426950216293335, "f64": 1.4426950408889634}
 _LOG2E_LOW = {"f32": 1.925963033500011e-08, "f64": 2.0355273740931033e-17}
 
@@ -43,14 +43,14 @@ _LOG64 = (
 
 
 def _log_sum(e: Emitter, f: Value, n: Value) -> Value:
-    """log(1 + f) + n ln 2, f in [-1/4, 1/2]."""
+    """Returns log(1 + f) + n ln 2, f in [-1/4, 1/2]."""
     high, low = e.const(_LN2_HIGH[f.kind], f), e.const(_LN2_LOW[f.kind], f)
     remainder = _log_rest(e, f, lambda x: e.fma(n, low, x))
     return e.fma(n, high, e.fadd(f, remainder))
 
 
 def _log_rest(e: Emitter, f: Value, add_term: Callable[[Value], Value]) -> Value:
-    """log(1 + f) - f, f in [-1/4, 1/2], plus what `add_term` adds to a term."""
+    """Returns log(1 + f) - f, f in [-1/4, 1/2], with `add_term` applied to one of its terms."""
     half = e.const(-0.5, f)
     square = e.fmul(f, f)
     if f.kind == "f32":
@@ -65,18 +65,21 @@ def _log_rest(e: Emitter, f: Value, add_term: Callable[[Value], Value]) -> Value
 
 
 def log(e: Emitter, x: Value) -> Value:
-    """Returns the natural logarithm, within 1 ulp; -inf at 0, NaN below."""
+    """Returns the natural logarithm, within 1 ulp; -inf at 0, NaN for negative x."""
     m, n = split_exponent(e, x)
     result = _log_sum(e, e.fsub(m, e.const(1.0, x)), n)
     return result if exact_split(e, x) else log_specials(e, x, result)
 
 
 def log2(e: Emitter, x: Value) -> Value:
-    """Returns the logarithm to base 2, within 2 ulp, exact at powers of 2; -inf at 0, NaN below."""
+    """Returns the logarithm to base 2, within 2 ulp, exact at powers of 2.
+
+    It is -inf at 0, NaN for negative x.
+    """
     m, n = split_exponent(e, x)
     f = e.fsub(m, e.const(1.0, x))
     high, low = e.const(_LOG2E_HIGH[x.kind], x), e.const(_LOG2E_LOW[x.kind], x)
-    # n + (f + remainder) / ln 2; f is exact, so the product with it is the one that counts.
+    # n + (f + remainder) / ln 2; f is exact, so the accuracy depends on the product with it.
     product = e.fmul(f, high)
     lost = e.fma(f, low, e.fma(f, high, e.fneg(product)))
     total, left = quick_two_sum(e, n, product)
@@ -85,7 +88,7 @@ def log2(e: Emitter, x: Value) -> Value:
 
 
 def log_specials(e: Emitter, x: Value, result: Value) -> Value:
-    """`result`, the logarithm of x, but for x = 0, inf, NaN and x < 0."""
+    """Returns `result`, the logarithm of x, corrected for x = 0, inf, NaN and x < 0."""
     zero = e.const(0.0, x)
     below = e.select(e.fcmp("oeq", x, zero), e.const(-INF, x), e.const(INVALID, x))
     result = e.select(e.fcmp("ogt", x, zero), result, below)
@@ -93,19 +96,20 @@ def log_specials(e: Emitter, x: Value, result: Value) -> Value:
 
 
 def log1p(e: Emitter, x: Value) -> Value:
-    """log(1 + x), within 2 ulp also near 0."""
+    """Returns log(1 + x), within 2 ulp, also near 0."""
     one = e.const(1.0, x)
     total, lost = two_sum(e, one, x)
     m, n = split_exponent(e, total)
-    # What 1 + x lost, in the scale of m. The bits of m and of the sum differ in the exponent alone.
+    # The rounding error of 1 + x, in the scale of m. The bits of m and of the sum differ only in
+    # the exponent.
     word = e.sub(e.bits(m), e.bits(total))
     word = e.add(word, e.const(BIAS[x.kind] << MANTISSA[x.kind], word))
-    # 2^-n; where that would be subnormal, and slow, nothing that counts was lost.
+    # 2^-n; if it were subnormal, and slow, the rounding error would not matter.
     least = e.const(1 << MANTISSA[x.kind], word)
     inverse = e.bitcast(e.intrinsic("llvm.smax", [word, least]), x.kind)
     f = e.fma(lost, inverse, e.fsub(m, one))
     result = _log_sum(e, f, n)
-    # Infinite and NaN sums lose NaN; sums with -1 too; and -0.0 becomes +0.0.
+    # For infinite and NaN sums, and for -1, the rounding error is NaN; and -0.0 has become +0.0.
     result = e.copysign(result, x)
     result = e.select(e.fcmp("oeq", x, e.const(-1.0, x)), e.const(-INF, x), result)
     result = e.select(e.fcmp("ueq", x, e.const(INF, x)), x, result)

@@ -1,7 +1,7 @@
-"""What the math functions are built from: polynomials, rounding by a magic number, powers of two.
+"""Building blocks of math functions: polynomials, rounding by a magic number, powers of two.
 
 Functions here and in the function modules work on `f32` and `f64` values of any lane count. They
-hold in all IEEE cases unless they say otherwise.
+are valid in all IEEE cases unless they say otherwise.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from jitney.compiler.llvm.values import BITS, Value, constant
 
 INF = float("inf")
 NAN = float("nan")
-# Outside of a domain: the NaN of x86 processors, as NumPy's functions have it. Its sign decides where
-# `top_k` puts it.
+# The result outside of a domain: the NaN of x86 processors, as in NumPy's functions. Its sign
+# determines its place in `top_k`.
 INVALID = -NAN
 
-# Explicit bits of the mantissa, exponent bias.
+# Explicit bits of the mantissa; exponent bias.
 MANTISSA = {"f32": 23, "f64": 52}
 BIAS = {"f32": 127, "f64": 1023}
 
@@ -25,7 +25,8 @@ BIAS = {"f32": 127, "f64": 1023}
 def horner(e: Emitter, x: Value, coefficients: Sequence[float]) -> Value:
     """Returns the polynomial of x; coefficients from the constant term up.
 
-    Fewest operations: kernels have many elements in flight, so latency does not count.
+    Horner's rule has the fewest operations: kernels have many elements in flight, so latency
+    matters less.
     """
     result = e.const(coefficients[-1], x)
     for c in reversed(coefficients[:-1]):
@@ -34,12 +35,15 @@ def horner(e: Emitter, x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def magic(kind: str) -> float:
-    """Added to |x| < 2^(mantissa - 2), it leaves round(x) in the low bits of the sum."""
+    """Returns a constant that, added to |x| < 2^(mantissa - 2), leaves round(x) in the low bits."""
     return 1.5 * 2.0 ** MANTISSA[kind]
 
 
 def rounded_product(e: Emitter, x: Value, factor: float) -> tuple[Value, Value]:
-    """Returns (shifted, n): n = round(x * factor) as a float, and n + magic, whose low bits hold n."""
+    """Returns (shifted, n): n = round(x * factor) as a float, and shifted = n + magic.
+
+    The low bits of `shifted` hold n.
+    """
     offset = e.const(magic(x.kind), x)
     shifted = e.fma(x, e.const(factor, x), offset)
     return shifted, e.fsub(shifted, offset)
@@ -51,13 +55,13 @@ def int_kind(x: Value) -> str:
 
 
 def high_bits(e: Emitter, shifted: Value, left: int) -> Value:
-    """Returns the low bits of `shifted` moved up by `left`: n << left."""
+    """Returns the low bits of `shifted` moved up by `left` bits: n << left."""
     word = e.bits(shifted)
     return e.shl(word, e.const(left, word))
 
 
 def power_of_two(e: Emitter, shifted: Value, offset: int = 0) -> Value:
-    """2^(n + offset) for the n in `shifted`; must be a normal number."""
+    """Returns 2^(n + offset) for the n in `shifted`; it must be a normal number."""
     mantissa, kind = MANTISSA[shifted.kind], shifted.kind
     word = high_bits(e, shifted, mantissa)
     return e.bitcast(e.add(word, e.const((BIAS[kind] + offset) << mantissa, word)), kind)
@@ -83,16 +87,16 @@ def _avx512(e: Emitter, name: str, x: Value, args: list[Value]) -> Value:
 
 
 def scaled(e: Emitter, x: Value, shifted: Value, n: Value, offset: int = 0) -> Value:
-    """x * 2^(n + offset), rounded once, for x in [1/2, 2), results up to infinity and down to 0.
+    """Returns x * 2^(n + offset), rounded once, for x in [1/2, 2).
 
-    `shifted` and `n` are those of `rounded_product`; n must not leave the range of exponents by
-    more than the width of the mantissa.
+    Results may overflow to infinity and underflow to 0. `shifted` and `n` are those of
+    `rounded_product`; n must not leave the exponent range by more than the width of the mantissa.
     """
     if _has_scalef(e, x):
         if offset:
             n = e.fadd(n, e.const(float(offset), n))
         return _avx512(e, "scalef", x, [x, n, x])
-    # Two powers, of which the first leaves the product normal; multiplications keep NaN.
+    # Two powers, the first of which leaves the product normal; multiplications propagate NaN.
     mantissa, kind = MANTISSA[x.kind], x.kind
     low = e.fcmp("olt", n, e.const(0.0, n))
     word = high_bits(e, shifted, mantissa)
@@ -104,10 +108,10 @@ def scaled(e: Emitter, x: Value, shifted: Value, n: Value, offset: int = 0) -> V
 
 
 def split_exponent(e: Emitter, x: Value) -> tuple[Value, Value]:
-    """Returns (m, n) with x = m * 2^n, m in [3/4, 3/2), both floats, for x > 0 (subnormal x too).
+    """Returns (m, n) with x = m * 2^n, m in [3/4, 3/2), both floats, for x > 0, subnormal or not.
 
-    Where the target has instructions for it (`exact_split`): 0 gives n = -inf, inf gives n = inf
-    with m finite, negative x and NaN give m = NaN. Elsewhere m and n are arbitrary then.
+    On targets with instructions for it (`exact_split`), 0 gives n = -inf, inf gives n = inf with m
+    finite, negative x and NaN give m = NaN. On others m and n are arbitrary in these cases.
     """
     if _has_scalef(e, x):
         # Mantissa in [3/4, 3/2) (3), negative operands to NaN (2 << 2).
@@ -128,29 +132,32 @@ def split_exponent(e: Emitter, x: Value) -> tuple[Value, Value]:
 
 
 def exact_split(e: Emitter, x: Value) -> bool:
-    """Returns whether `split_exponent` knows zeros, infinities and NaN."""
+    """Returns whether `split_exponent` handles zeros, infinities and NaN."""
     return _has_scalef(e, x)
 
 
 def two_sum(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
-    """Returns (s, t): s = a + b rounded, s + t = a + b exactly."""
+    """Returns (s, t) with s = a + b rounded, and s + t = a + b exactly."""
     s = e.fadd(a, b)
     b_virtual = e.fsub(s, a)
     return s, e.fadd(e.fsub(a, e.fsub(s, b_virtual)), e.fsub(b, b_virtual))
 
 
 def quick_two_sum(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
-    """`two_sum` for |a| >= |b| or a = 0."""
+    """Returns `two_sum` for |a| >= |b| or a = 0."""
     s = e.fadd(a, b)
     return s, e.fadd(e.fsub(a, s), b)
 
 
 def two_product(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
-    """Returns (p, q): p = a * b rounded, p + q = a * b exactly unless that under- or overflows."""
+    """Returns (p, q) with p = a * b rounded, and p + q = a * b exactly.
+
+    It is not exact if the product, or q, over- or underflows.
+    """
     p = e.fmul(a, b)
     if e.target.has_fma:
         return p, e.fma(a, b, e.fneg(p))
-    # Dekker: halves of the mantissa, whose products are exact.
+    # Dekker: halves of the mantissa have exact products.
     a1, a0 = _halves(e, a)
     b1, b0 = _halves(e, b)
     error = e.fsub(e.fmul(a1, b1), p)

@@ -21,7 +21,7 @@ from jitney.compiler.scalar.polynomial import (
     two_sum,
 )
 
-# log2(1 + f) / f, f in [-1/4, 1/2], and (2^r - 1) / r: for f32 computed in f64
+# log2(1 + f) / f, f in [-1/4, 1/2], and (2^r - 1) / r; f32 is computed in f64 with them
 _LOG2 = (
     1.4426950409106993, -0.7213475208332705, 0.4808983326168327, -0.36067365306069804,
     0.28854042922195844, -0.2404584430552272, 0.20605687932887662, -0.18000310978062328,
@@ -43,7 +43,7 @@ _LN2 = (0.6931471803691238, 1.9082149292705877e-10)
 
 
 def power(e: Emitter, x: Value, y: Value) -> Value:
-    """x^y, within 1 ulp (f32) or 2 ulp (f64)."""
+    """Returns x^y, within 1 ulp (f32) or 2 ulp (f64)."""
     size = e.fabs(x)
     zero, one = e.const(0.0, x), e.const(1.0, x)
     if x.kind == "f32":
@@ -65,7 +65,7 @@ def power(e: Emitter, x: Value, y: Value) -> Value:
     no_root = e.and_(e.fcmp("olt", x, zero), e.not_(e.or_(whole, is_inf)))
     no_number = e.or_(no_root, e.fcmp("uno", x, y))
     result = e.select(no_number, e.const(NAN, x), result)
-    # 1 to any power and any number to the power 0 are 1, NaN included.
+    # 1 to any power, and anything to the power 0, is 1, also for NaN.
     trivial = e.or_(e.fcmp("oeq", x, one), e.fcmp("oeq", y, zero))
     return e.select(trivial, one, result)
 
@@ -74,21 +74,22 @@ _MAX_HALVES = 8
 
 
 def constant_power(e: Emitter, x: Value, exponent: float) -> Value | None:
-    """x^exponent for exponents that are halves of small integers; None for others.
+    """Returns x^exponent for exponents that are halves of small integers; None for others.
 
-    Within 1 ulp; where x or the power is next to the smallest normal number, within 1.5.
-    Products and a root in twice the precision, from 1/x if the exponent is negative: so nothing
-    overflows that the result does not.
+    It is computed by products and a square root in twice the precision, from 1/x if the exponent is
+    negative, so that no intermediate value overflows unless the result does.
+
+    Accuracy: within 1 ulp; within 1.5 if x or the power is next to the smallest normal number.
     """
     halves = exponent * 2
     if abs(halves) not in range(_MAX_HALVES + 1):
         return None
     n = int(halves)
     if not e.target.has_fma and n not in (0, 1, 2, 4, -2):
-        return None  # low parts would take as long as any power
+        return None  # low parts would take as long as a general power
     if n == 0:
         return e.const(1.0, x)
-    if n % 2:  # all powers of -0 and -infinity have a sign that does not matter
+    if n % 2:  # the sign of -0 and -infinity does not matter for half-integer powers
         x = e.fadd(x, e.const(0.0, x))
         x = e.select(e.fcmp("oeq", x, e.const(-INF, x)), e.const(INF, x), x)
     if n == -1:
@@ -103,7 +104,8 @@ def constant_power(e: Emitter, x: Value, exponent: float) -> Value | None:
     else:
         high, low = e.sqrt(base), None
         if abs(n) > 1:
-            # sqrt(b) = s + d / (2 s), d = b - s^2; and times b, b = s^2 about: d s / 2 more.
+            # sqrt(b) = s + d / (2 s), d = b - s^2; times b, with b = s^2 approximately: d s / 2
+            # more.
             lost = _difference_from_square(e, base, high)
             lost = lost if base_low is None else e.fadd(lost, base_low)
             correction = e.fmul(e.fmul(lost, e.const(0.5, x)), high)
@@ -115,7 +117,7 @@ def constant_power(e: Emitter, x: Value, exponent: float) -> Value | None:
 
 
 def _with_low(e: Emitter, high: Value, low: Value) -> Value:
-    """high + low; high alone if it is 0, or where something was infinite on the way."""
+    """Returns high + low; high alone if it is 0, or if an intermediate value was infinite."""
     finite = e.fcmp("oeq", e.fsub(low, low), e.const(0.0, low))
     counts = e.and_(finite, e.fcmp("one", high, e.const(0.0, high)))
     return e.select(counts, e.fadd(high, low), high)
@@ -124,7 +126,7 @@ def _with_low(e: Emitter, high: Value, low: Value) -> Value:
 def _times(
     e: Emitter, x: Value, x_low: Value | None, y: Value, y_low: Value | None
 ) -> tuple[Value, Value]:
-    """Returns (high, low) of a product of numbers with their low parts, None for none."""
+    """Returns (high, low) of a product of numbers with low parts, or None for no low part."""
     high, low = two_product(e, x, y)
     if x_low is not None:
         low = e.fma(x_low, y, low)
@@ -134,7 +136,7 @@ def _times(
 
 
 def _inverse(e: Emitter, x: Value) -> tuple[Value, Value]:
-    """1 / x in twice the precision."""
+    """Returns 1 / x in twice the precision."""
     one = e.const(1.0, x)
     high = e.fdiv(one, x)
     product, lost = two_product(e, high, x)
@@ -142,13 +144,13 @@ def _inverse(e: Emitter, x: Value) -> tuple[Value, Value]:
 
 
 def _difference_from_square(e: Emitter, x: Value, s: Value) -> Value:
-    """x - s^2."""
+    """Returns x - s^2."""
     product, lost = two_product(e, s, s)
     return e.fsub(e.fsub(x, product), lost)
 
 
 def _inverse_root(e: Emitter, x: Value) -> Value:
-    """1 / sqrt(x)."""
+    """Returns 1 / sqrt(x)."""
     s = e.sqrt(x)
     lost = _difference_from_square(e, x, s)
     q, low = _inverse(e, s)
@@ -158,7 +160,7 @@ def _inverse_root(e: Emitter, x: Value) -> Value:
 
 
 def _power32(e: Emitter, x: Value, y: Value) -> Value:
-    """x^y for positive finite x, through f64."""
+    """Returns x^y for positive finite x, through f64."""
     x, y = e.fpext(x, "f64"), e.fpext(y, "f64")
     m, n = split_exponent(e, x)
     f = e.fsub(m, e.const(1.0, x))
@@ -166,14 +168,14 @@ def _power32(e: Emitter, x: Value, y: Value) -> Value:
     product = e.at_least(e.at_most(e.fmul(logarithm, y), 300.0), -300.0)
     shifted, n = rounded_product(e, product, 1.0)
     p = horner(e, e.fsub(product, n), (1.0, *_EXP2))
-    # The range of f64 takes any exponent that matters; rounding to f32 does the rest.
+    # The range of f64 suffices for all exponents that matter; rounding to f32 handles the rest.
     word = e.add(e.bits(p), high_bits(e, shifted, 52))
     return e.fptrunc(e.bitcast(word, "f64"), "f32")
 
 
 def _power64(e: Emitter, x: Value, y: Value) -> Value:
-    """x^y for positive finite x, by a logarithm of twice the precision."""
-    # Where y is larger the power is 1, 0 or infinite.
+    """Returns x^y for positive finite x, by a logarithm in twice the precision."""
+    # For larger y the power is 1, 0 or infinite.
     y = e.at_least(e.at_most(y, 2.0**66), -(2.0**66))
     high, low = _log_twice(e, x)
     product, lost = two_product(e, high, y)
@@ -182,7 +184,7 @@ def _power64(e: Emitter, x: Value, y: Value) -> Value:
 
 
 def _log_twice(e: Emitter, x: Value) -> tuple[Value, Value]:
-    """Returns (high, low): log x within 2^-63, for positive finite x."""
+    """Returns (high, low) with log x within 2^-63, for positive finite x."""
     m, n = split_exponent(e, x)
     one, two = e.const(1.0, x), e.const(2.0, x)
     f = e.fsub(m, one)
@@ -212,9 +214,9 @@ def _log_twice(e: Emitter, x: Value) -> tuple[Value, Value]:
 
 
 def log_add_exp(e: Emitter, x: Value, y: Value) -> Value:
-    """log(e^x + e^y), without overflow."""
+    """Returns log(e^x + e^y), without overflow."""
     top = e.maximum(x, y)
     far = e.fneg(e.fabs(e.fsub(x, y)))
     result = e.fadd(top, log1p(e, exp(e, far)))
-    # Equal infinities have no distance.
+    # The difference of equal infinities is undefined.
     return e.select(e.fcmp("oeq", x, y), e.fadd(x, e.const(0.6931471805599453, x)), result)

@@ -1,4 +1,4 @@
-"""Which scalar functions have native code: found out by emitting them once and looking."""
+"""The test whether a scalar function has native code, made by emitting it once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from jitney.compiler.llvm.target import X86_AVX2
 from jitney.compiler.llvm.values import Value, kind_of
 from jitney.compiler.scalar import table
 
-MEMORY = "store"  # in place of a function: asks whether elements can be loaded and stored
+MEMORY = "store"  # as a function's name: tests whether elements can be loaded and stored
 
 
 def supports(fn: str, operands: Sequence[np.dtype], result: np.dtype) -> bool:
     """Returns whether kernels can compute `fn` of operands of these dtypes.
 
-    What they cannot is computed by its reference implementation, called from the compiled program.
+    Other functions are computed by their reference implementations, called from the compiled
+    program.
     """
     return _supports(fn, tuple(operands), result)
 

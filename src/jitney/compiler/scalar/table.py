@@ -3,8 +3,9 @@
     emit(e, "exp", float32, [x], float32) -> the result, or None if there is no native code
 
 Operands are values of the kinds of their dtypes, scalars or vectors alike; float16 and bfloat16
-are computed in f32 and rounded. Names and results are those of `compiler.scalar_functions`, whose rows
-name the code; NaN payloads apart. Complex numbers are split into their parts before: see `complexes`.
+are computed in f32 and rounded. Names and results, except for NaN payloads, are those of
+`compiler.scalar_functions`, whose rows name the code. Complex numbers are split into components
+beforehand: see `complexes`.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ def code_of(fn: str) -> Code | None:
 def emit(
     e: Emitter, fn: str, dtype: np.dtype, args: list[Value], result_dtype: np.dtype
 ) -> Value | None:
-    """Emits scalar function `fn`; None if native code does not know it for `dtype`.
+    """Emits scalar function `fn`; returns None if native code does not support it for `dtype`.
 
     Args:
-      dtype: of the operands; for `select` and `clamp`, of the operands that are chosen from.
-      args: as many values as the function takes, all of one lane count.
+      dtype: of the operands; for `select` and `clamp`, of the operands that are selected from.
+      args: the operands, all of one lane count.
       result_dtype: of the result; matters to `convert` and `bitcast`.
     """
     code = code_of(fn)

@@ -1,8 +1,8 @@
-"""sin, cos and tan, right for all finite arguments.
+"""sin, cos and tan, accurate for all finite arguments.
 
-Usual arguments are reduced in vector registers: x = n pi + r by three or four parts of pi (Cody
-and Waite). Lanes beyond that go one by one through a scalar function that multiplies by the bits of
-2 / pi that matter (Payne and Hanek). Coefficients are minimax fits by `tools/minimax.py`.
+Usual arguments are reduced in vector registers: x = n pi + r by three or four terms of pi (Cody
+and Waite). Lanes with larger arguments call, one by one, a scalar function that multiplies by the
+relevant bits of 2 / pi (Payne and Hanek). Coefficients are minimax fits by `tools/minimax.py`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from jitney.compiler.scalar.polynomial import (
 _PI = 3.141592653589793
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
 
-# pi / 2 in parts; twice them is pi. With fused multiply-add they fill the mantissa, otherwise they
-# leave room for exact products with n.
+# pi / 2 as a sum; twice it is pi. With fused multiply-add the terms fill the mantissa, otherwise
+# they leave room for exact products with n.
 _PARTS_FUSED = {
     "f32": (1.570796251296997, 7.549789415861596e-08, 5.390302953474238e-15),
     "f64": (1.5707963267948966, 6.123233995736765e-17, 1.082856673921914e-32),
@@ -38,7 +38,7 @@ _PARTS = {
     ),
 }  # fmt: skip
 
-# Largest |x| that those parts reduce.
+# The largest |x| that this sum reduces.
 _LIMIT_FUSED = {"f32": 1e5, "f64": 3e7}
 _LIMIT = {"f32": 1e4, "f64": 1e6}
 
@@ -86,18 +86,18 @@ def _is_big(e: Emitter, x: Value) -> Value:
 
 
 def _less_multiple(e: Emitter, x: Value, n: Value, factor: float = 1.0) -> Value:
-    """x - n factor pi / 2, for a power of two as factor."""
+    """Returns x - n factor pi / 2, for a factor that is a power of two."""
     for part in _parts(e, x):
         x = e.fma(n, e.const(-part * factor, x), x)
     return x
 
 
 def _sine_of_rest(e: Emitter, r: Value, flip: Value) -> Value:
-    """sin r with the sign flipped where the sign bit of the integers `flip` is set."""
+    """Returns sin r, negated where the sign bit of the integers `flip` is set."""
     size = e.fabs(r)
     z = e.fmul(r, r)
     result = e.fma(e.fmul(size, z), horner(e, z, _SIN[r.kind]), size)
-    # Rounding must not lead past 1, where no angle has its sine.
+    # Rounding must not exceed 1.
     result = e.at_most(result, 1.0)
     return e.copysign(result, e.bitcast(e.xor(e.bits(r), flip), r.kind))
 
@@ -140,7 +140,7 @@ def tan(e: Emitter, x: Value) -> Value:
 
 
 def _less_multiple_exactly(e: Emitter, x: Value, n: Value) -> tuple[Value, Value]:
-    """x - n pi / 2 in two parts."""
+    """Returns x - n pi / 2 as a sum of two terms."""
     first, *others = _parts(e, x)
     high = e.fma(n, e.const(-first, x), x)
     low = e.const(0.0, x)
@@ -158,10 +158,10 @@ def _tangent(e: Emitter, sine: Value, cosine: Value, quadrant: Value) -> Value:
 
 
 def _sine_and_cosine(e: Emitter, r: Value, low: Value) -> tuple[Value, Value]:
-    """Returns (sin, cos) of r + low, |r| <= pi / 4, f64."""
+    """Returns (sin, cos) of r + low, |r| <= pi / 4, for f64."""
     z = e.fmul(r, r)
     sine = e.fmul(e.fmul(r, z), horner(e, z, _SIN_QUARTER))
-    # sin(r + low) = sin r + low cos r, and cos r = 1 - z / 2 is enough here.
+    # sin(r + low) = sin r + low cos r, and cos r = 1 - z / 2 is accurate enough here.
     half_z = e.fmul(z, e.const(0.5, z))
     sine = e.fadd(r, e.fadd(sine, e.fma(e.fneg(half_z), low, low)))
     one = e.const(1.0, z)
@@ -172,8 +172,8 @@ def _sine_and_cosine(e: Emitter, r: Value, low: Value) -> tuple[Value, Value]:
 
 
 def circular_of_half_turns(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
-    """Returns (sin r, cos r, quadrant) with pi x = quadrant pi / 2 + r, f64."""
-    # x - 2 k, exactly, in [-1, 1]: as far as angles are concerned the same.
+    """Returns (sin r, cos r, quadrant) with pi x = quadrant pi / 2 + r, for f64."""
+    # x - 2 k, exactly, in [-1, 1]: the same angle.
     half = e.roundeven(e.fmul(x, e.const(0.5, x)))
     x = e.fsub(x, e.fadd(half, half))
     shifted, n = rounded_product(e, x, 2.0)
@@ -184,7 +184,7 @@ def circular_of_half_turns(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
 
 
 def _pick(e: Emitter, sine: Value, cosine: Value, quadrant: Value, offset: int) -> Value:
-    """Returns the sine, `offset` quadrants on."""
+    """Returns the sine of the angle in `quadrant` + `offset`."""
     quadrant = e.add(quadrant, e.const(offset, quadrant))
     odd = e.icmp("ne", e.and_(quadrant, e.const(1, quadrant)), e.const(0, quadrant))
     value = e.select(odd, cosine, sine)
@@ -196,7 +196,10 @@ _Finish = Callable[[Emitter, Value, Value, Value], Value]
 
 
 def _unless_big(e: Emitter, name: str, x: Value, usual: Value, finish: _Finish) -> Value:
-    """`usual`, but `finish(e, sine, cosine, quadrant)` of the exact rest in lanes of large x."""
+    """Returns `usual`, but in lanes of large x `finish(e, sine, cosine, quadrant)`.
+
+    There the argument reduction is exact.
+    """
 
     def exactly(e: Emitter, xs: list[Value]) -> Value:
         (x,) = xs
@@ -210,9 +213,12 @@ def _unless_big(e: Emitter, name: str, x: Value, usual: Value, finish: _Finish) 
 
 
 def _payne_hanek(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
-    """(r, low, quadrant) with x = (quadrant + 4 k) pi / 2 + r + low, for one f64, |x| >= 2^-10."""
-    # |x| = m 2^p. Bits of 2 / pi that make m 2^p a multiple of four quadrants do not count: the
-    # first that does is at `start` in the table.
+    """Returns (r, low, quadrant) with x = (quadrant + 4 k) pi / 2 + r + low.
+
+    The operand is a scalar f64, |x| >= 2^-10.
+    """
+    # |x| = m 2^p. Bits of 2 / pi whose products with m 2^p are multiples of four quadrants are
+    # skipped: the first other bit is at `start` in the table.
     word = e.bits(x)
     mantissa = e.and_(word, _i64((1 << MANTISSA["f64"]) - 1))
     mantissa = e.or_(mantissa, _i64(1 << MANTISSA["f64"]))
@@ -224,7 +230,8 @@ def _payne_hanek(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
     product = e.lshr(e.mul(wide, bottom), half)
     product = e.add(product, e.mul(wide, middle))
     product = e.add(product, e.shl(e.mul(wide, top), half))
-    # Two bits of quadrant, 126 of fraction; the nearest quadrant leaves a signed fraction.
+    # Two bits of quadrant and 126 of fraction; rounding to the nearest quadrant leaves a signed
+    # fraction.
     nearest = e.add(product, constant(1 << 125, "i128"))
     quadrant = e.lshr(nearest, constant(126, "i128"))
     fraction = e.sub(product, e.shl(quadrant, constant(126, "i128")))
@@ -247,7 +254,7 @@ def _i64(value: int) -> Value:
 
 
 def _load_two_over_pi(e: Emitter, start: Value) -> list[Value]:
-    """Load three neighbouring words of 64 bits of 2 / pi, each as an i128, from bit `start` on."""
+    """Loads three consecutive 64-bit words of 2 / pi, each as an i128, from bit `start` on."""
     table = "jitney.two_over_pi"
     words = [0] + [int(_TWO_OVER_PI[i : i + 16], 16) for i in range(0, len(_TWO_OVER_PI), 16)]
     items = ", ".join(f"i64 {_i64(word).text}" for word in words)
@@ -264,7 +271,10 @@ def _load_two_over_pi(e: Emitter, start: Value) -> list[Value]:
 
 
 def _fraction_as_floats(e: Emitter, size: Value) -> tuple[Value, Value]:
-    """Return f64 (high, low) whose sum is `size` 2^-126, cut off after 106 bits; an i128 > 0."""
+    """Returns f64 (high, low) with the sum `size` 2^-126, truncated after 106 bits.
+
+    `size` is a positive i128.
+    """
     zeros = e.intrinsic("llvm.ctlz", [size, constant(1, "i1")], overload=[size])
     size = e.shl(size, zeros)
     high = e.uitofp(e.trunc(e.lshr(size, constant(75, "i128")), "i64"), "f64")

@@ -1,8 +1,8 @@
-"""The Hurwitz zeta function, and polygamma by it. f32 is computed in f64, to fewer digits.
+"""The Hurwitz zeta function, and polygamma based on it. f32 is computed in f64, to fewer digits.
 
-By the Euler-Maclaurin formula (NIST Handbook of Mathematical Functions, 25.11.7): the first terms of
-the sum, and for the others the integral from w = q + n and derivatives at w, which converge where s / w
-is small, and count for nothing where it is not.
+It is computed by the Euler-Maclaurin formula (NIST Handbook of Mathematical Functions, 25.11.7):
+the first terms of the sum, and for the others the integral from w = q + n and derivatives at w,
+which converge if s / w is small, and are negligible if it is not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jitney.compiler.scalar.logarithm import log
 from jitney.compiler.scalar.polynomial import INF, NAN, two_sum
 from jitney.compiler.scalar.powers import power
 
-# How many terms are summed, and derivatives taken.
+# Number of terms that are summed, and of derivatives.
 _TERMS = {"f32": 4, "f64": 9}
 _DERIVATIVES = {"f32": 5, "f64": 12}
 
@@ -28,9 +28,10 @@ _BERNOULLI = (
 
 
 def zeta(e: Emitter, s: Value, q: Value) -> Value:
-    """The sum of (q + k)^-s over all k >= 0; NaN for s < 1, infinite at poles and for s = q = 0.
+    """Returns the sum of (q + k)^-s over all k >= 0.
 
-    For q < 0 it is defined for whole s alone.
+    It is NaN for s < 1, infinite at poles and for s = q = 0. For q < 0 it is defined only for
+    integer s.
     """
     if s.kind == "f32":
         return e.fptrunc(_zeta(e, e.fpext(s, "f64"), e.fpext(q, "f64"), "f32"), "f32")
@@ -38,7 +39,10 @@ def zeta(e: Emitter, s: Value, q: Value) -> Value:
 
 
 def polygamma(e: Emitter, m: Value, x: Value) -> Value:
-    """The m-th derivative of digamma, for whole m >= 0: (-1)^(m+1) m! zeta(m + 1, x); else NaN."""
+    """Returns the m-th derivative of digamma, for integer m >= 0; NaN for other m.
+
+    It is (-1)^(m+1) m! zeta(m + 1, x) for m > 0.
+    """
     if m.kind == "f32":
         return e.fptrunc(_polygamma(e, e.fpext(m, "f64"), e.fpext(x, "f64"), "f32"), "f32")
     return _polygamma(e, m, x, "f64")
@@ -59,16 +63,16 @@ def _polygamma(e: Emitter, m: Value, x: Value, kind: str) -> Value:
 
 
 def _is_odd(e: Emitter, n: Value) -> Value:
-    """Returns whether a whole number is odd."""
+    """Returns whether an integer-valued float is odd."""
     half = e.fmul(n, e.const(0.5, n))
     return e.fcmp("one", e.trunc_float(half), half)
 
 
 def _zeta(e: Emitter, s: Value, q: Value, kind: str) -> Value:
     zero, one, inf = e.const(0.0, s), e.const(1.0, s), e.const(INF, s)
-    s = e.at_most(s, 1e300)  # as good as infinite, but 1 to its power is 1
-    # With q = f - m, 0 < f < 1: terms k >= m are those of f; (-1)^s times the m others are those of
-    # 1 - f without those of 1 - q.
+    s = e.at_most(s, 1e300)  # acts like infinity, except that 1 to its power is 1
+    # With q = f - m, 0 < f < 1: the terms k >= m are those of f; the m others are (-1)^s times
+    # those of 1 - f without those of 1 - q.
     negative = e.fcmp("olt", q, zero)
     fraction = e.fsub(q, e.floor(q))
     result = _positive(e, s, e.select(negative, fraction, q), kind)
@@ -93,14 +97,14 @@ def _zeta(e: Emitter, s: Value, q: Value, kind: str) -> Value:
 
 
 def _positive(e: Emitter, s: Value, q: Value, kind: str) -> Value:
-    """For s > 1 and q > 0."""
+    """Returns zeta for s > 1 and q > 0."""
 
     def body(e: Emitter, xs: list[Value]) -> Value:
         s, q = xs
         result = _euler_maclaurin(e, s, q, kind)
         if kind == "f32":
             return result
-        # q^-s underflows before the result does, whose other terms do not count by then.
+        # q^-s underflows before the result does, and the other terms are negligible there.
         is_large = e.fcmp("oge", q, e.const(2.0**60, q))
         return e.where_any(f"zeta.integral.{kind}", is_large, result, xs, _integral)
 
@@ -108,7 +112,7 @@ def _positive(e: Emitter, s: Value, q: Value, kind: str) -> Value:
 
 
 def _integral(e: Emitter, xs: list[Value]) -> Value:
-    """The integral of x^-s from q: q^(1 - s) / (s - 1)."""
+    """Returns the integral of x^-s from q: q^(1 - s) / (s - 1)."""
     s, q = xs
     order = e.fsub(s, e.const(1.0, s))
     return e.fdiv(power(e, q, e.fneg(order)), order)
@@ -118,7 +122,7 @@ def _euler_maclaurin(e: Emitter, s: Value, q: Value, kind: str) -> Value:
     one, terms = e.const(1.0, s), _TERMS[kind]
     w = e.fadd(q, e.const(float(terms), q))
     inverse = e.fdiv(one, w)
-    # Where s / w is larger than 60 all of this is less than e^-200 of q^-s.
+    # If s / w is larger than 60, all of this is less than e^-200 of q^-s.
     slope = e.minnum(s, e.fmul(w, e.const(60.0, w)))
     count = _DERIVATIVES[kind]
     tail = e.const(_BERNOULLI[count - 1], s)
@@ -137,7 +141,7 @@ def _euler_maclaurin(e: Emitter, s: Value, q: Value, kind: str) -> Value:
 
 
 def _term(e: Emitter, s: Value, q: Value, k: float, kind: str) -> Value:
-    """Returns (q + k)^-s; for f64 of the exact sum."""
+    """Returns (q + k)^-s; for f64, of the exact sum."""
 
     def body(e: Emitter, xs: list[Value]) -> Value:
         rule = _power_of_sum if kind == "f64" else _few_digits

@@ -2,8 +2,8 @@
 
     lookup("exp")        reference, operands, result dtype, cost, error bound, and where its code is
 
-Rows are declared in one file for each family. Nothing else lists scalar functions by name. The code of
-a row is named, not imported: reference implementations are needed where LLVM is not.
+Rows are declared in one file for each family. Nothing else lists scalar functions by name. The code
+of a row is named, not imported: reference implementations are needed without LLVM, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Arithmetic, rounding, order and choice: what is rounded correctly, or not at all.
+"""Arithmetic, rounding, comparison and selection: functions that are correctly rounded, or exact.
 
-Division of integers by 0 gives a number with all bits set; its remainder is the dividend. NaN in an
-operand of `max`, `min` and `clamp` is their result; of zeros, -0 is the smaller.
+Integer division by 0 returns a number with all bits set; its remainder is the dividend. `max`,
+`min` and `clamp` propagate NaN, and -0 is less than 0.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _sign(x: np.ndarray) -> np.ndarray:
             x.dtype
         )
     if _is_float(x.dtype):
-        # NumPy's gives +0.0 for -0.0.
+        # np.sign returns +0.0 for -0.0.
         return np.where(x == 0, x, np.sign(x))
     return np.sign(x)
 
@@ -101,7 +101,7 @@ def _round_away(x: np.ndarray) -> np.ndarray:
 
 
 def _nextafter(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.where(x == y, y, np.nextafter(x, y))  # NumPy keeps the sign of x in float16
+    return np.where(x == y, y, np.nextafter(x, y))  # NumPy returns x for equal float16 operands
 
 
 def _round_to_bfloat16(x: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ declare("round_even", by_ufunc(np.rint, light=True), code="arithmetic.round_even
 declare("round_away", halves_in_float32(_round_away), code="arithmetic.round_away", half="closed")
 declare("nextafter", _nextafter, operands=2, code="arithmetic.nextafter", half="own")
 declare("is_finite", by_ufunc(np.isfinite, light=True), result=boolean, code="floats.is_finite")
-# float32 numbers rounded to 16 bits: how kernels hold them (`kernels/wide.py`).
+# float32 rounded to 16 bits, as kernels hold them (`kernels/wide.py`).
 declare("round_to_bfloat16", _round_to_bfloat16, code="casts.round_to_bfloat16")
 declare("round_to_float16", _round_to_float16, code="casts.round_to_float16")
 
@@ -129,7 +129,7 @@ declare("round_to_float16", _round_to_float16, code="casts.round_to_float16")
 
 
 def _extreme(order: np.ufunc, of_zeros: Reference) -> Reference:
-    """`order`; of zeros of both signs, NumPy's takes either, depending on their place."""
+    """Returns `order` with a rule for zeros of both signs, of which NumPy returns either."""
 
     def rule(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         out: np.ndarray = order(x, y)
@@ -151,7 +151,7 @@ def _complex_extreme(exceeds: np.ufunc) -> Reference:
 
 
 def _lesser_zero(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return -(-x - y)  # of zeros, -0.0 if either is
+    return -(-x - y)  # -0.0 if either zero is
 
 
 _maximum = with_complex(_extreme(np.maximum, np.add), _complex_extreme(np.greater))
@@ -176,7 +176,7 @@ declare(
 
 
 def _ordered(x: np.ndarray) -> np.ndarray:
-    """Integers in the total order of floats `x`."""
+    """Returns integers in the total order of floats `x`."""
     if not _is_float(x.dtype):
         return x
     kind = np.dtype(f"int{x.dtype.itemsize * 8}")

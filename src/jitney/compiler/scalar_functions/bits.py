@@ -1,4 +1,4 @@
-"""Functions of the bits of integers and booleans. Shifts past the width have the limit's result."""
+"""Bitwise functions of integers and booleans. Shifts past the width return the limit."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _mulhi(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     u0, u1, v0, v1 = u & low, u >> half, v & low, v >> half
     middle = u1 * v0 + ((u0 * v0) >> half)
     high = u1 * v1 + (middle >> half) + (((middle & low) + u0 * v1) >> half)
-    if x.dtype.kind == "i":  # two's complement: take back what the sign bits added
+    if x.dtype.kind == "i":  # two's complement: remove what the sign bits added
         zero = np.uint64(0)
         high = high - np.where(x < 0, v, zero) - np.where(y < 0, u, zero)
     return high.astype(x.dtype)

@@ -1,4 +1,4 @@
-"""Casts: the functions whose result dtype is given where they are applied."""
+"""Casts: functions whose result dtype is specified where they are applied."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def convert(x: np.ndarray, dtype: Any) -> np.ndarray:
-    """`x` as `dtype`.
+    """Returns `x` converted to `dtype`.
 
-    Floats are truncated to integers and clamped into range, NaN gives 0; integers wrap; everything
-    but 0 is True. Complex numbers lose their imaginary part first.
+    Floats are truncated to integers and clamped into range, NaN becomes 0; integers wrap;
+    everything but 0 is True. Complex numbers lose their imaginary part first.
     """
     old = x.dtype
     if old == dtype:
@@ -29,7 +29,7 @@ def convert(x: np.ndarray, dtype: Any) -> np.ndarray:
     if dtypes.issubdtype(dtype, np.integer) and dtypes.issubdtype(old, np.floating):
         return _truncate(x, dtype)
     if old.kind == "V" and dtypes.issubdtype(old, np.integer):
-        x = x.astype(np.int8)  # no casts between the smallest integers
+        x = x.astype(np.int8)  # there are no casts between the smallest integers
     return x.astype(dtype)
 
 
@@ -47,7 +47,7 @@ def _truncate(x: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def bitcast(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """Returns the bytes of `x` read as `dtype`; another width makes or takes a last axis."""
+    """Returns the bytes of `x` as `dtype`; another width adds or removes a last axis."""
     dtype = np.dtype(dtype)
     if x.dtype == dtype:
         return x

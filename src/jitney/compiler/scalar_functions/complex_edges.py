@@ -1,8 +1,8 @@
 """Complex functions at infinities and NaN, and where they overflow: the formulas of compiled code.
 
 NumPy's complex functions are the C library's, which follow Annex G of the C standard. Compiled code
-(`compiler/scalar/complexes.py`) follows it in part: exp(inf + i inf) is NaN in both parts, as in XLA.
-References use these formulas where NumPy's result is not finite.
+(`compiler/scalar/complexes.py`) follows it in part: exp(inf + i inf) is NaN in both components, as
+in XLA. References use these formulas where NumPy's result is not finite.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ Formula = Callable[..., ComplexArray]
 
 
 def with_edges(inner: Reference, formula: Formula, *, is_wide: bool = True) -> Reference:
-    """`inner`, with complex results that are not finite computed by `formula` of complex numbers.
+    """Returns `inner` with complex results that are not finite replaced by those of `formula`.
 
-    `is_wide`: in complex128, as compiled code computes functions of complex64; else in their own type.
+    `is_wide`: computes in complex128, as compiled code does for complex64; else in the operands'
+    type.
     """
 
     def rule(*xs: np.ndarray) -> np.ndarray:
@@ -45,9 +46,9 @@ def _joined(re: np.ndarray, im: np.ndarray) -> ComplexArray:
 
 
 def exp(z: ComplexArray) -> ComplexArray:
-    """e to the power of z; 0 where the real part is -inf."""
+    """Returns e^z; 0 if the real part is -inf."""
     re, im = np.real(z), np.imag(z)
-    half = np.exp(re / 2)  # the exponential may overflow where its product with the sine does not
+    half = np.exp(re / 2)  # e^re may overflow where its product with the sine does not
     is_gone, is_real = np.isneginf(re), im == 0
     u = np.asarray(np.where(is_real, half * half, half * np.cos(im) * half))
     v = np.where(is_real, im, half * np.sin(im) * half)
@@ -55,12 +56,12 @@ def exp(z: ComplexArray) -> ComplexArray:
 
 
 def exp2(z: ComplexArray) -> ComplexArray:
-    """2 to the power of z."""
+    """Returns 2^z."""
     return exp(_joined(np.real(z) * np.log(2.0), np.imag(z) * np.log(2.0)))
 
 
 def expm1(z: ComplexArray) -> ComplexArray:
-    """e to the power of z, less 1."""
+    """Returns e^z - 1."""
     re, im = np.real(z), np.imag(z)
     less = -2 * np.sin(im / 2) ** 2
     u = np.where(im == 0, np.expm1(re), np.expm1(re) * np.cos(im) + less)
@@ -68,7 +69,7 @@ def expm1(z: ComplexArray) -> ComplexArray:
 
 
 def power(x: ComplexArray, y: ComplexArray) -> ComplexArray:
-    """exp(y log x); 1 for y = 0, and 0 for powers of 0 with positive real exponents."""
+    """Returns exp(y log x); 1 for y = 0, and 0 for powers of 0 with positive real exponents."""
     log = np.log(x)
     product = _joined(
         np.real(y) * np.real(log) - np.imag(y) * np.imag(log),
@@ -79,7 +80,7 @@ def power(x: ComplexArray, y: ComplexArray) -> ComplexArray:
 
 
 def div(x: ComplexArray, y: ComplexArray) -> ComplexArray:
-    """x / y: infinite where y is 0 or x alone is infinite, zero where y alone is."""
+    """Returns x / y: infinite if y is 0 or only x is infinite, zero if only y is infinite."""
     x_infinite, y_infinite = _is_infinite(x), _is_infinite(y)
     x_finite, y_finite = np.isfinite(x), np.isfinite(y)
     is_zero = y == 0
@@ -101,7 +102,10 @@ def _is_infinite(z: ComplexArray) -> np.ndarray:
 
 
 def _boxed(z: ComplexArray, infinite: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The parts of numbers; of infinite ones, 1 for a part that is infinite, else 0, with its sign."""
+    """Returns the components of z; of infinite z, 1 for infinite components and 0 for others.
+
+    The components keep their signs.
+    """
     re, im = [
         np.where(infinite, np.copysign(np.isinf(part).astype(part.dtype), part), part)
         for part in (np.real(z), np.imag(z))
@@ -110,30 +114,30 @@ def _boxed(z: ComplexArray, infinite: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def reciprocal(z: ComplexArray) -> ComplexArray:
-    """1 / z: infinite at 0, zero at infinities."""
+    """Returns 1 / z: infinite at 0, zero at infinities."""
     return div(np.ones_like(z), z)
 
 
 def rsqrt(z: ComplexArray) -> ComplexArray:
-    """1 / sqrt(z)."""
+    """Returns 1 / sqrt(z)."""
     return reciprocal(np.sqrt(z))
 
 
 def logistic(z: ComplexArray) -> ComplexArray:
-    """1 / (1 + exp(-z))."""
+    """Returns 1 / (1 + exp(-z))."""
     decay = exp(_joined(-np.real(z), -np.imag(z)))
     return reciprocal(_joined(np.real(decay) + 1, np.imag(decay)))
 
 
 def sinh(z: ComplexArray) -> ComplexArray:
-    """The hyperbolic sine."""
+    """Returns the hyperbolic sine."""
     re, im = np.real(z), np.imag(z)
     u = np.where(re == 0, re, np.sinh(re) * np.cos(im))
     return _joined(u, np.where(im == 0, im, np.cosh(re) * np.sin(im)))
 
 
 def cosh(z: ComplexArray) -> ComplexArray:
-    """The hyperbolic cosine."""
+    """Returns the hyperbolic cosine."""
     re, im = np.real(z), np.imag(z)
     on_axis = (re == 0) | (im == 0)
     zero = np.copysign(0.0, re) * np.copysign(1.0, im)
@@ -141,7 +145,7 @@ def cosh(z: ComplexArray) -> ComplexArray:
 
 
 def tanh(z: ComplexArray) -> ComplexArray:
-    """The hyperbolic tangent, by the tangent of the imaginary part (Kahan)."""
+    """Returns the hyperbolic tangent, using the tangent of the imaginary part (Kahan)."""
     re, im = np.real(z), np.imag(z)
     s, t = np.sinh(np.clip(re, -300, 300)), np.tan(im)
     beta = t * t + 1
@@ -154,7 +158,7 @@ def tanh(z: ComplexArray) -> ComplexArray:
 
 
 def turned(rule: Formula) -> Formula:
-    """-i g(i z): the circular function of the hyperbolic one `rule`."""
+    """Returns -i g(i z), the circular function of the hyperbolic function g = `rule`."""
 
     def circular(z: ComplexArray) -> ComplexArray:
         out = rule(_joined(-np.imag(z), np.real(z)))
@@ -167,17 +171,17 @@ sin, tan = turned(sinh), turned(tanh)
 
 
 def cos(z: ComplexArray) -> ComplexArray:
-    """The cosine: cosh(i z)."""
+    """Returns the cosine: cosh(i z)."""
     return cosh(_joined(-np.imag(z), np.real(z)))
 
 
 def sign(z: ComplexArray) -> ComplexArray:
-    """z / |z|; 0 at 0."""
+    """Returns z / |z|; 0 at 0."""
     size = np.abs(z)
     return np.where(size == 0, 0.0, _joined(np.real(z) / size, np.imag(z) / size))
 
 
 def square(z: ComplexArray) -> ComplexArray:
-    """z z."""
+    """Returns z^2."""
     re, im = np.real(z), np.imag(z)
     return _joined(re * re - im * im, re * im + im * re)

@@ -1,8 +1,8 @@
 """Complex functions as pairs of real ones: `cexp_re(a, b)` is the real part of exp(a + i b).
 
-The compiler splits complex numbers into their parts (`hlo/passes/split_complex.py`). Sums and products
-are then real arithmetic; functions that have no such short form are rows of the table of their own,
-one for each part of the result.
+The compiler splits complex numbers into components (`hlo/passes/split_complex.py`). Sums and
+products become real arithmetic; functions without such a short form are rows of the table of their
+own, one for each component of the result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _declare_parts(
     COMPLEX_FUNCTIONS[fn] = function
     for which, name in enumerate(names):
         part = Part(function, which)
-        # The error is one relative to the modulus of the whole result.
+        # The error is relative to the modulus of the result.
         declare(
             name, _reference(part), operands=2 * operands, cost=cost // len(names), ulp=None,
             code=code, part=part,

@@ -1,4 +1,4 @@
-"""The table of scalar functions: `ScalarFunction`, a row, and access to the rows."""
+"""The table of scalar functions: its rows, `ScalarFunction`, and access to them."""
 
 from __future__ import annotations
 
@@ -25,54 +25,54 @@ _REAL_OF = {
 _COMPLEX_OF = {real: kind for kind, real in _REAL_OF.items()}
 
 EXACT = (0.5, 0.5)
-"""Bound of what is rounded correctly, or not at all: the bits are those of the reference."""
+"""The error bound of correctly rounded or exact functions, bit-identical to the reference."""
 
 
 # --- operands and results -----------------------------------------------------------------------
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Returns the dtype of the parts of complex `dtype`."""
+    """Returns the dtype of the components of complex `dtype`."""
     return _REAL_OF[dtype]
 
 
 def alike(dtypes: Dtypes) -> bool:
-    """All operands have one dtype."""
+    """Returns whether all operands have one dtype."""
     return all(dtype == dtypes[0] for dtype in dtypes)
 
 
 def complex_operands(dtypes: Dtypes) -> bool:
-    """All operands have one dtype, a complex one."""
+    """Returns whether all operands have one complex dtype."""
     return alike(dtypes) and dtypes[0].kind == "c"
 
 
 def parts_of_complex(dtypes: Dtypes) -> bool:
-    """The operands can be parts of complex numbers."""
+    """Returns whether the operands can be components of complex numbers."""
     return alike(dtypes) and dtypes[0] in _COMPLEX_OF
 
 
 def predicate_and_choices(dtypes: Dtypes) -> bool:
-    """Returns a boolean, and operands of one dtype."""
+    """Returns whether the operands are a boolean and values of one dtype."""
     return dtypes[0] == BOOL and alike(dtypes[1:])
 
 
 def same(dtypes: Dtypes) -> np.dtype[Any]:
-    """Returns the dtype of the last operand: of all, a predicate aside."""
+    """Returns the dtype of the last operand, which is that of all but a leading predicate."""
     return dtypes[-1]
 
 
 def boolean(dtypes: Dtypes) -> np.dtype[Any]:
-    """The function is a predicate."""
+    """Returns the dtype of predicates."""
     return BOOL
 
 
 def real(dtypes: Dtypes) -> np.dtype[Any]:
-    """Returns the dtype of the parts of complex operands; that of others."""
+    """Returns the dtype of the components of complex operands; of real ones, their own."""
     return _REAL_OF.get(dtypes[0], dtypes[0])
 
 
 def complex_of(dtypes: Dtypes) -> np.dtype[Any]:
-    """Returns the dtype of complex numbers with such parts."""
+    """Returns the dtype of complex numbers with components of these dtypes."""
     return _COMPLEX_OF[dtypes[0]]
 
 
@@ -81,15 +81,15 @@ def complex_of(dtypes: Dtypes) -> np.dtype[Any]:
 
 @record(frozen=True)
 class ComplexFunction:
-    """A function of complex numbers that is computed by parts.
+    """A function of complex numbers that is computed by components.
 
     Attributes:
       fn: its name, that of the row with its reference.
-      cost: of all parts of the result together, in additions.
+      cost: of all components of the result together, in additions.
       code: "module.name" in `compiler.scalar`: a function of pairs of f64.
-      narrow_code: a shorter one, for pairs that have been f32; `code` if None.
-      operands: how many complex numbers it takes.
-      parts: names of the rows for the parts of the result; one if that is real.
+      narrow_code: a shorter one, for pairs that were f32; `code` if None.
+      operands: the number of complex operands.
+      parts: names of the rows for the components of the result; one if that is real.
     """
 
     fn: str
@@ -102,10 +102,10 @@ class ComplexFunction:
 
 @record(frozen=True)
 class Part:
-    """What a row of the table computes: a part of a complex function.
+    """A component of a complex function, which a row of the table computes.
 
     Attributes:
-      of: the complex function; twice as many real numbers are given as it takes complex ones.
+      of: the complex function; the row has two real operands for each complex one.
       which: 0 for the real part of the result, or a real result, 1 for the imaginary part.
     """
 
@@ -115,25 +115,26 @@ class Part:
 
 @record(frozen=True, eq=False)
 class ScalarFunction:
-    """A row of the table: all that the compiler knows of one function of numbers.
+    """A row of the table: all that the compiler knows of one scalar function.
 
     Attributes:
-      name: as JAX's primitive has it, if there is one.
-      reference: its meaning, on ndarrays of equal shapes; those of casts take the new dtype, too.
-      operands: how many it takes.
+      name: that of JAX's primitive, if there is one.
+      reference: its semantics, on ndarrays of equal shapes; those of casts are passed the new
+        dtype, too.
+      operands: the number of operands.
       accepts: whether it is defined for operands of such dtypes.
-      result: dtype of the result; None for casts, whose result is given where they are applied.
-      cost: of computing it in registers, in additions (see `compiler/cost.py`).
+      result: dtype of the result; None for casts, whose result is specified where they are applied.
+      cost: the cost of computing it in registers, in additions (see `compiler/cost.py`).
       ulp: bounds of the error in f32 and f64, in units in the last place, measured by
-        `tests/accuracy`; None where none is stated, as for functions that SciPy computes.
-      code: where the code that computes it is written, as "module.name" in `compiler.scalar`: a
-        function of f32 and f64, or a `Code`. None if it has none: then compiled programs call the
-        reference, or take it apart before (`real`, `complex`).
-      half: how 16-bit floats come about, computed in f32. "closed": results need no rounding, as they
-        are numbers of the format; "basic": rounded results of processors, with no NaN but an
-        operand's or the processor's own; "rounded": any others; "own": not by way of f32 at all, or
+        `tests/accuracy`; None if none is stated, as for functions that SciPy computes.
+      code: the code that computes it, as "module.name" in `compiler.scalar`: a function of f32 and
+        f64, or a `Code`. None if there is none: then compiled programs call the reference, or
+        decompose it beforehand (`real`, `complex`).
+      half: how 16-bit results are obtained from f32. "closed": results need no rounding, as they
+        are representable; "basic": results are rounded by the processor, with no NaN except an
+        operand's or the processor's own; "rounded": all others; "own": not by way of f32 at all, or
         not as in f32.
-      part: for a part of a complex function, which one.
+      part: for a component of a complex function, which one.
     """
 
     name: str
@@ -149,11 +150,11 @@ class ScalarFunction:
 
     @property
     def is_exact(self) -> bool:
-        """Whether compiled code gives the bits of the reference."""
+        """Whether compiled code is bit-identical to the reference."""
         return self.ulp == EXACT
 
     def ulp_bound(self, dtype: np.dtype[Any]) -> float:
-        """Returns how many units in the last place a result may be off; 0.5 is correctly rounded.
+        """Returns the error bound in units in the last place; 0.5 is correctly rounded.
 
         A target without fused multiply-add may lose half a unit more.
         """
@@ -174,7 +175,7 @@ def _entering(make: Callable[P, ScalarFunction]) -> Callable[P, None]:
     return declare
 
 
-# Enters a row, given by the fields of `ScalarFunction`.
+# Declares a row, given by the fields of `ScalarFunction`.
 declare = _entering(ScalarFunction)
 
 
@@ -189,5 +190,5 @@ def find(name: str) -> ScalarFunction | None:
 
 
 def rows() -> list[ScalarFunction]:
-    """All rows, in the order of their declaration."""
+    """Returns all rows, in the order of their declaration."""
     return list(_table.values())

@@ -1,4 +1,4 @@
-"""Special functions: their meaning is SciPy's, their code our own."""
+"""Special functions, with SciPy as reference and code of jitney's own."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from jitney.compiler.scalar_functions.declaration import Reference, declare
 
 @cache
 def _special() -> ModuleType:
-    # Loading SciPy takes longer than loading jitney; most programs use none of these.
+    # Loading SciPy takes longer than loading jitney, and most programs use none of these.
     return import_module("scipy.special")
 
 
 def _by_scipy(name: str, *, odd: bool = False) -> Reference:
-    """SciPy's function, in float32 for 16 bits. `odd`: it is, though SciPy's loses the sign of 0."""
+    """Returns SciPy's function, in float32 for 16 bits.
+
+    `odd`: the function is odd, though SciPy's loses the sign of 0.
+    """
 
     def rule(*xs: np.ndarray) -> np.ndarray:
         dtype = xs[0].dtype
@@ -72,7 +75,10 @@ def _polygamma(m: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _zeta(s: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """SciPy's, which takes NaN for a pole, and large s for undefined: the first term is all there."""
+    """Returns SciPy's zeta, but for NaN operands, for large s, and for s = q = 0.
+
+    SciPy treats NaN as a pole, and large s, where only the first term counts, as undefined.
+    """
     order, start = [x.astype(np.float32) if x.dtype.itemsize == 2 else x for x in (s, q)]
     value = np.asarray(_special().zeta(order, start))
     is_large = (order > 1e12) & (start > 0)
@@ -83,7 +89,7 @@ def _zeta(s: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """SciPy's in float64: in float32 it has five digits for small a and b.
+    """Returns SciPy's betainc in float64: in float32 it has five digits for small a and b.
 
     SciPy 1.14 leaves [0, 1] where a and b are 1e30.
     """
@@ -92,11 +98,11 @@ def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _igamma_grad_a(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    # Central difference of the regularized function, extrapolated three times (Richardson). It is
-    # that of the lesser one of the function and its complement, of which fewer digits cancel.
+    # Central difference of the regularized function, extrapolated three times (Richardson). The
+    # lesser one of the function and its complement is used, as fewer of its digits cancel.
     a64, x64 = a.astype(np.float64), x.astype(np.float64)
     size = np.maximum(a64, 1e-3)
-    # The function changes like (x / a)**a, and by a tenth at most within a step.
+    # The function changes like (x / a)**a, and by at most a tenth within a step.
     powers = size * np.abs(np.log(np.clip(x64, 1e-300, 1e300) / size))
     step: np.ndarray = 1e-2 * size / np.maximum(0.1 * powers, 1)
     rises: np.ndarray = _special().gammaincc(a64, x64) < 0.5  # the complement does

@@ -23,10 +23,10 @@ _power = by_ufunc(np.power)
 def _pow(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     if x.dtype.kind == "c":
         out = _power(x.astype(np.complex128), y.astype(np.complex128)).astype(x.dtype)
-        # NumPy's are finite for some operands that are not, where `edges.power` is NaN.
+        # NumPy returns finite values for some non-finite operands, where `edges.power` is NaN.
         return np.where(np.isfinite(x) & np.isfinite(y), out, np.nan).astype(x.dtype)
     out = _power(x, y)
-    # For the exponent 0.5 NumPy takes the square root, which is -0 at -0 and NaN at -inf.
+    # For the exponent 0.5 NumPy computes the square root, which is -0 at -0 and NaN at -inf.
     if (
         out.dtype.kind in "fV"
         and out.size
@@ -45,7 +45,7 @@ def _rsqrt(x: np.ndarray) -> np.ndarray:
 
 declare("rsqrt", with_edges(_rsqrt, edges.rsqrt), cost=8, ulp=(1.5, 1.5), code="floats.rsqrt")
 declare("cbrt", by_ufunc(np.cbrt), cost=20, ulp=(1, 1), code="floats.cbrt")
-# Its code depends on the exponent: that of constants in f32 is not that of constants in 16 bits.
+# Its code depends on the exponent: constants in f32 have other code than constants in 16 bits.
 declare(
     "pow",
     with_edges(_pow, edges.power),
@@ -63,7 +63,7 @@ declare(
 def _log1p(x: np.ndarray) -> np.ndarray:
     if x.dtype.kind != "c":
         return np.log1p(x)
-    # NumPy's adds 1 first, and loses the digits of small numbers.
+    # NumPy adds 1 first, and loses the digits of small numbers.
     out = np.asarray(np.log1p(x))
     re, im = np.real(x), np.imag(x)
     with float_errors.ignored():
@@ -80,7 +80,7 @@ def _logistic(x: np.ndarray) -> np.ndarray:
 
 
 def _complex_logaddexp(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """log(exp(x) + exp(y)), the larger real part taken out of the logarithm."""
+    """Returns log(exp(x) + exp(y)), with the larger real part factored out."""
     first = np.real(x) >= np.real(y)
     large, small = np.where(first, x, y), np.where(first, y, x)
     empty = np.isneginf(np.real(large))
@@ -115,8 +115,8 @@ declare("logaddexp", _logaddexp, operands=2, ulp=(1, 1), code="powers.log_add_ex
 
 
 def _complex_atan2(y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """-i log((x + i y) / sqrt(x^2 + y^2)): the angle of the point (y, x), continued."""
-    u, v = x.astype(np.complex128), y.astype(np.complex128)  # the quotient is next to 1
+    """Returns -i log((x + i y) / sqrt(x^2 + y^2)), the analytic continuation of atan2."""
+    u, v = x.astype(np.complex128), y.astype(np.complex128)  # the quotient is close to 1
     return (-1j * np.log((u + 1j * v) / np.sqrt(u * u + v * v))).astype(y.dtype)
 
 

@@ -1,4 +1,4 @@
-"""NumPy's loops as reference implementations: large arrays are divided among threads."""
+"""NumPy's loops as reference implementations; large arrays are shared among threads."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from jitney.compiler.scalar_functions.declaration import Reference
 from jitney.core import dtypes
 from jitney.core.thresholds import threshold
 
-# Elements from which a loop is worth dividing among threads: where an element takes some computation,
-# and where it takes little more than to read and to write it.
+# Sizes from which sharing a loop among threads pays off: if an element takes some computation, and
+# if it takes little more than reading and writing it.
 LARGE, LARGE_IF_LIGHT = threshold(1 << 17, small=8), threshold(1 << 19, small=16)
 
 Threaded = Callable[[np.ufunc, tuple[np.ndarray, ...]], np.ndarray | None]
@@ -19,15 +19,18 @@ _threaded: Threaded | None = None
 
 
 def use_threads(apply_ufunc: Threaded) -> None:
-    """Has large arrays computed by `apply_ufunc`(ufunc, operands), which may decline with None."""
+    """Registers the multithreaded evaluator `apply_ufunc`(ufunc, operands) for large arrays.
+
+    It may return None to decline.
+    """
     global _threaded
     _threaded = apply_ufunc
 
 
 def by_ufunc(ufunc: np.ufunc, *, light: bool = False) -> Reference:
-    """Returns the function that `ufunc` computes; it has the ufunc's name.
+    """Returns a reference that computes `ufunc`, with the same name.
 
-    `light`: an element takes little more than to read and to write it.
+    `light`: an element takes little more time than reading and writing it.
     """
     large = LARGE_IF_LIGHT if light else LARGE
 
@@ -47,19 +50,22 @@ _of_ufuncs: dict[Reference, tuple[Reference, int]] = {}
 
 
 def for_small(rule: Reference) -> tuple[Reference, int]:
-    """(what computes `rule` on small arrays, the number of elements from which they are not small)."""
+    """Returns the function that computes `rule` on small arrays, and the size of large ones."""
     return _of_ufuncs.get(rule, (rule, 0))
 
 
 def stand_in_for(inner: Reference, rule: Reference) -> Reference:
-    """`rule`, of which small arrays take the ufunc of `inner`: their eager rules look at its result."""
+    """Returns `rule`, registered to use the ufunc of `inner` for small arrays.
+
+    Their eager rules check the ufunc's result.
+    """
     if inner in _of_ufuncs:
         _of_ufuncs[rule] = _of_ufuncs[inner]
     return rule
 
 
 def halves_in_float32(inner: Reference) -> Reference:
-    """`inner`, with float16 and bfloat16 computed in float32: NumPy has no such loop."""
+    """Returns `inner` with float16 and bfloat16 computed in float32: NumPy has no such loop."""
 
     def rule(*xs: np.ndarray) -> np.ndarray:
         dtype = xs[0].dtype
@@ -71,7 +77,7 @@ def halves_in_float32(inner: Reference) -> Reference:
 
 
 def with_complex(inner: Reference, complex_rule: Reference) -> Reference:
-    """`inner` of two operands, with complex ones computed by `complex_rule`."""
+    """Returns `inner`, of two operands, with complex operands computed by `complex_rule`."""
 
     def rule(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return (complex_rule if x.dtype.kind == "c" else inner)(x, y)

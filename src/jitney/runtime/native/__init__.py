@@ -1,1 +1,1 @@
-"""The native core: arrays' storage and operators, calls of compiled functions, threads."""
+"""The native core: storage and operators of arrays, calls of compiled functions, threads."""
