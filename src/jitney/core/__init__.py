@@ -1,4 +1,4 @@
-"""Data structures that everything else is made of; what it names is `jax.core`."""
+"""The data structures on which all other subpackages build; its public names form `jax.core`."""
 
 import importlib
 from typing import Any, Union
@@ -17,11 +17,11 @@ from jitney.core.trace import (
 
 __dir__ = listing(__name__)
 
-Atom = Union[Var, Literal]  # as jax's; libraries ask for its `typing.get_origin`
+Atom = Union[Var, Literal]  # as in JAX; libraries call `typing.get_origin` on it
 ParamDict = dict[str, Any]
 Value = Any
 
-# Names that JAX has deprecated, and libraries use: name -> module here.
+# Names that JAX has deprecated but libraries still use: name -> module that defines it here.
 _DEPRECATED = {
     "CallPrimitive": "compat",
     "DebugInfo": "jaxpr",
@@ -60,7 +60,7 @@ def __getattr__(name: str) -> Any:
     if where is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, attribute = where.partition(".")
-    from jitney.core.user_warnings import warn  # late: the name is not part of `jax.core`
+    from jitney.core.user_warnings import warn  # imported late: `warn` is not part of `jax.core`
 
     warn(f"jax.core.{name} is deprecated; look for it in jax.extend.core", DeprecationWarning)
     return getattr(importlib.import_module(f"jitney.core.{module}"), attribute or name)

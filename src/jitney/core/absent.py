@@ -1,4 +1,4 @@
-"""What JAX has and this package has not, and what does its work here."""
+"""Names that JAX has and this package lacks, with the nearest replacement for each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _KERNELS = "jax.jit fuses loops over arrays into kernels"
 _TEXT = "jax.jit(f).lower(...).as_text() shows a program"
 _TRACE = "jax.profiler.trace writes a file for trace viewers"
 
-# Name -> the nearest thing. That of a module stands for all in it.
+# Name -> the nearest replacement. The entry of a module covers all names in it.
 _NEAREST = {
     "jax.cloud_tpu_init": "",
     "jax.experimental.buffer_callback": _CALLBACK,
@@ -38,8 +38,8 @@ _NEAREST = {
     "jax.tools": _TEXT,
 }
 
-# Names that JAX has removed, which were in use for long -> (by which version, what to use). Programs
-# of before 2024 have those without a version.
+# Formerly common names that JAX has removed -> (the version that removed them, the replacement).
+# Those removed before 2024 have no version.
 _REMOVED = {
     "jax.tree_all": ("", "jax.tree.all"),
     "jax.tree_flatten": ("", "jax.tree.flatten"),
@@ -75,10 +75,10 @@ _REMOVED = {
 
 
 def why_absent(name: str) -> str | None:
-    """Returns what to say of a name that is missing here and that JAX has; None of other names.
+    """Returns an explanation for a name that JAX has and this package lacks; None for other names.
 
     Args:
-      name: as users write it: `jax.export.export`.
+      name: the name as users write it, such as `jax.export.export`.
     """
     if name in _REMOVED:
         version, instead = _REMOVED[name]
@@ -96,5 +96,5 @@ def why_absent(name: str) -> str | None:
 
 
 def missing_attribute(module: str, name: str) -> str:
-    """Returns the message of an AttributeError for `name` of the module that users call `module`."""
+    """Returns the AttributeError message for a missing `name` in the public module `module`."""
     return why_absent(f"{module}.{name}") or f"module {module!r} has no attribute {name!r}"

@@ -1,4 +1,4 @@
-"""Options as command-line flags of absl-py, for programs whose `main` is run by `absl.app.run`."""
+"""Options as absl-py command-line flags, for programs whose `main` is run by `absl.app.run`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ _parsed = False
 
 
 def define_flags(values: Mapping[str, object], update: Callable[[str, Any], None]) -> None:
-    """Defines a flag of absl for each option, once; the program's start sets options by them.
+    """Defines an absl flag for each option; when the program starts, the flags set the options.
+
+    Repeated calls have no effect.
 
     Args:
       values: the options by name.
-      update: sets one.
+      update: sets an option, given its name and value.
     """
     global _defined
     from absl import app, flags
@@ -33,14 +35,14 @@ def define_flags(values: Mapping[str, object], update: Callable[[str, Any], None
 
 
 def are_defined() -> bool:
-    """Returns whether options have been made flags."""
+    """Returns whether flags have been defined for the options."""
     return _defined
 
 
 def apply_flags(
     flags: Any, values: Mapping[str, object], update: Callable[[str, Any], None]
 ) -> None:
-    """Sets the options whose flags were given, by `flags` (the module `absl.flags`)."""
+    """Sets the options whose flags were given on the command line; `flags` is `absl.flags`."""
     for name in values:
         flag = flags.FLAGS[name]
         if flag.present:
@@ -48,7 +50,10 @@ def apply_flags(
 
 
 def parse_flags(values: Mapping[str, object], update: Callable[[str, Any], None]) -> None:
-    """Defines flags, and sets options by this process's arguments, once; others are left alone."""
+    """Defines the flags and sets options from the command line of this process.
+
+    Other arguments are ignored. Repeated calls have no effect.
+    """
     global _parsed
     if _parsed:
         return

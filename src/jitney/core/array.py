@@ -1,7 +1,7 @@
-"""`Array`, the abstract class of all arrays: of the ones that hold data and of tracers.
+"""`Array`, the abstract base class of all arrays: concrete arrays and tracers.
 
-It is public as `jax.Array`; its operators and methods are put on it by `jitney.wiring`, so that
-both kinds have the same. Nothing here depends on how a value is stored.
+It is public as `jax.Array`. `jitney.wiring` attaches its operators and methods, so that concrete
+arrays and tracers have the same. Nothing here depends on how a value is stored.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 
 class OfData:
-    """An attribute of arrays that hold data, for those that do not: an error that says so."""
+    """An attribute that only concrete arrays have.
+
+    Reading it on any other array raises an error that says so.
+    """
 
     __slots__ = ("__name__",)
 
@@ -27,8 +30,8 @@ class OfData:
 class Array:
     """An immutable n-dimensional array.
 
-    Arrays are made by `jax.numpy` functions, `jax.device_put` and the like, not by calling this
-    class. `isinstance(x, jax.Array)` holds for arrays and for the tracers that stand for them.
+    Arrays are created by functions such as those of `jax.numpy` and `jax.device_put`, not by
+    calling this class. `isinstance(x, jax.Array)` is true for concrete arrays and for tracers.
     """
 
     __slots__ = ()
@@ -78,15 +81,16 @@ class Array:
     traceback = OfData()
 
     def __without_data__(self, name: str) -> Exception:
-        """Returns the error for an attribute that needs data."""
+        """Returns the error to raise for an attribute that needs data."""
         return AttributeError(f"{type(self).__name__} has no {name}", name=name, obj=self)
 
     def item(self, *args: int) -> bool | int | float | complex:
-        """Returns the element as a Python scalar: the only one, or the one at an index."""
+        """Returns an element as a Python scalar: the only element, or the one at an index."""
         return self._numpy().item(*args)
 
     if TYPE_CHECKING:
-        # What the two kinds define themselves, and what is put here.
+        # Attributes that concrete arrays and tracers define themselves, or that `jitney.wiring`
+        # attaches.
         def __getattr__(self, name: str) -> Any: ...
         def __getitem__(self, index: Any, /) -> Any: ...
         def __iter__(self) -> Iterator[Any]: ...

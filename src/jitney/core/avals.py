@@ -3,10 +3,10 @@
     aval ::= ShapedArray(shape, dtype, weak_type, sharding, manual_axis_type, memory_space)
            | AbstractToken
 
-Avals are immutable and compare by content. `shaped_array` interns them, so that the aval of the
-thousandth `float32[3]` costs a dictionary look-up and equal avals are mostly one object. Where an array
-lies is nearly always the default (whole, on no mesh, in the device's memory), which `shaped_array` has
-without looking at it; `placed_array` makes the others.
+Avals are immutable and compare by content. `shaped_array` interns them: a second `float32[3]` costs
+a dictionary look-up, and equal avals are mostly the same object. The sharding and memory space of
+an array are nearly always the default (replicated, on no mesh, in device memory). `shaped_array`
+assumes the default without checking; `placed_array` makes all other avals.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 _DEVICE = MemorySpace.Device
 
-MAX_AXES = 64  # of NumPy's arrays
-# Arrays of more axes: used from when there is a type of such arrays.
+MAX_AXES = 64  # the limit of NumPy
+# Arrays with more axes: in use once there is a type of such an array.
 many_axes = FirstUse()
 
 
 class _Same(enum.Enum):
-    """Stands for what is there already, where None means something else."""
+    """A sentinel for an unchanged attribute, where None means something else."""
 
     same = enum.auto()
 
@@ -48,12 +48,12 @@ _SAME = _Same.same
 
 
 class AbstractValue:
-    """Base of all abstract values; `jax.core.AbstractValue`."""
+    """Base class of all abstract values, public as `jax.core.AbstractValue`."""
 
     __slots__ = ("__weakref__",)
 
     if TYPE_CHECKING:
-        # What the types of arrays have; nearly all are. Of tokens these raise AttributeError.
+        # Nearly all types are types of arrays, which have these; tokens raise AttributeError.
         shape: tuple[int, ...]
         dtype: np.dtype[Any]
         weak_type: bool
@@ -71,11 +71,11 @@ class AbstractValue:
         ) -> ShapedArray: ...
 
     def to_tangent_aval(self) -> AbstractValue:
-        """Type of the tangents of values of this type."""
+        """Returns the type of the tangents of values of this type."""
         raise TypeError(f"{self} has no tangent type")
 
     def to_cotangent_aval(self) -> AbstractValue:
-        """Type of the cotangents of values of this type."""
+        """Returns the type of the cotangents of values of this type."""
         return self.to_tangent_aval()
 
     def strip_weak_type(self) -> AbstractValue:
@@ -88,31 +88,31 @@ class AbstractValue:
 
     is_high = False
     has_qdd = False
-    is_ref = False  # of references to arrays (`core.refs`)
-    has_default_place = True  # `ShapedArray` knows others
+    is_ref = False  # true for references to arrays (`core.refs`)
+    has_default_place = True  # `ShapedArray` overrides it
 
     def lo_ty(self) -> Sequence[AbstractValue]:
-        """Types of the values that a value of this type stands for."""
+        """Returns the types of the values to which a value of this type is lowered."""
         return [self]
 
     def lower_val(self, hi_val: object) -> Sequence[Any]:
-        """Returns the values that `hi_val` stands for."""
+        """Returns the values to which `hi_val` is lowered."""
         return [hi_val]
 
     def raise_val(self, *lo_vals: object) -> Any:
-        """Returns the value that stands for `lo_vals`."""
+        """Returns the value that lowers to `lo_vals`."""
         (value,) = lo_vals
         return value
 
     def lower_val2(self, hi_val: object) -> FlatValues:
-        """The values that `hi_val` stands for, and the structure that `lower_val` returns them in."""
-        from jitney.core.pytree import pytrees  # which is not needed for types otherwise
+        """Returns the values to which `hi_val` is lowered, with their pytree structure."""
+        from jitney.core.pytree import pytrees  # late: types need it only here
 
         leaves, tree = pytrees.tree_flatten(self.lower_val(hi_val))
         return FlatValues(tuple(leaves), tree)
 
     def raise_val2(self, lo_vals_ft: FlatValues) -> Any:
-        """Returns the value that stands for those that `lower_val2` has returned."""
+        """Returns the value that lowers to `lo_vals_ft`, a result of `lower_val2`."""
         return self.raise_val(*lo_vals_ft.unflatten())
 
     def normalize(self) -> AbstractValue:
@@ -127,36 +127,36 @@ class AbstractValue:
             raise _undefined(self, "update")
 
         def inc_rank(self, size: int | None, spec: object) -> AbstractValue:
-            """Type of `size` values along a new axis."""
+            """Returns the type of `size` values of this type, stacked along a new axis."""
             raise _undefined(self, "inc_rank")
 
         def dec_rank(self, size: int | None, spec: object) -> AbstractValue:
-            """Type of one value along an axis."""
+            """Returns the type of one slice along an axis of size `size`."""
             raise _undefined(self, "dec_rank")
 
         def reshard(self, sharding: object) -> AbstractValue:
-            """Returns the type of values that lie as `sharding` says."""
+            """Returns this type with another sharding."""
             raise _undefined(self, "reshard")
 
         def shard(
             self, mesh: object, manual_axes: frozenset[Any], check_vma: bool, spec: object
         ) -> AbstractValue:
-            """Returns the type that a function in `shard_map` sees of a value of this type.
+            """Returns the type that a function in `shard_map` sees for a value of this type.
 
             Args:
               mesh: a Mesh or AbstractMesh.
-              manual_axes: the axes of the mesh that the function is mapped over.
-              check_vma: whether types say along which of them values vary.
+              manual_axes: the mesh axes that the function is mapped over.
+              check_vma: whether types record the manual axes along which values vary.
               spec: the PartitionSpec of the value.
             """
             raise _not_for_shard_map(self)
 
         def unshard(self, mesh: object, check_vma: bool, spec: object) -> AbstractValue:
-            """Returns the type of the whole whose parts are of this type: the inverse of `shard`."""
+            """Returns the type of the global value with shards of this type; inverse of `shard`."""
             raise _not_for_shard_map(self)
 
         def leading_axis_spec(self) -> Any:
-            """Returns the position of the axis that `scan` goes along."""
+            """Returns the position of the axis that `scan` iterates over."""
             return 0
 
         def vspace_add(self, x: Any, y: Any) -> Any:
@@ -167,15 +167,15 @@ class AbstractValue:
         return self.to_cotangent_aval()
 
     def at_least_vspace(self) -> AbstractValue:
-        """Type of the vector space that tangents lie in."""
+        """Returns the type of the vector space to which tangents belong."""
         return self.to_tangent_aval()
 
     def update_weak_type(self, weak_type: bool) -> AbstractValue:
-        """Returns the type with another weakness, for types that have one."""
+        """Returns the type with another `weak_type`, for kinds of types that have one."""
         return self
 
     def update_manual_axis_type(self, mat: ManualAxisType) -> AbstractValue:
-        """The type of values that relate so along the axes of a `shard_map`, for types that say it."""
+        """Returns the type with manual axis type `mat`, for kinds of types that have one."""
         return self
 
 
@@ -190,7 +190,7 @@ def _not_for_shard_map(aval: AbstractValue) -> NotImplementedError:
 
 
 class FlatValues(NamedTuple):
-    """What a value stands for: the leaves of a pytree, and its structure.
+    """The values to which a value is lowered: the leaves of a pytree, and its structure.
 
     Attributes:
       vals: the leaves.
@@ -206,19 +206,20 @@ class FlatValues(NamedTuple):
 
 
 class ShapedArray(Divisible[AbstractValue], AbstractValue):
-    """An array of known shape and dtype, and where it lies.
+    """The type of an array: its shape, dtype and sharding.
 
     Attributes:
-      shape: sizes, Python ints.
-      dtype: a NumPy dtype or an extended dtype (keys).
-      weak_type: True if the value came from a Python scalar and yields to other operands' dtypes.
-      sharding: how it is divided along the axes of a mesh whose axes are part of types.
-      manual_axis_type: along which axes of a mesh the devices' values differ, within `shard_map`.
-      memory_space: the kind of memory that holds it.
-      has_default_place: whether it is whole, on no mesh, in the device's memory.
+      shape: the sizes of the axes, as Python ints.
+      dtype: a NumPy dtype or an extended dtype (PRNG keys).
+      weak_type: whether the value comes from Python scalars and adopts the dtypes of other
+        operands.
+      sharding: how the array is sharded along the Explicit axes of a mesh.
+      manual_axis_type: the mesh axes along which values differ between devices, within `shard_map`.
+      memory_space: the kind of memory that holds the array.
+      has_default_place: whether it is replicated, on no mesh, and in device memory.
 
     Raises:
-      ValueError: if the sharding is none of an AbstractMesh, or does not divide the shape evenly.
+      ValueError: if the sharding is not on an AbstractMesh, or does not divide the shape evenly.
     """
 
     __slots__ = (
@@ -226,7 +227,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         "memory_space", "shape", "weak_type",
     )  # fmt: skip
 
-    array_abstraction_level = 2  # JAX's number for types of known shape
+    array_abstraction_level = 2  # JAX's level for types with known shapes
 
     shape: Shape
     dtype: Any
@@ -234,8 +235,8 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
     manual_axis_type: ManualAxisType
     memory_space: MemorySpace
     has_default_place: bool
-    _sharding: NamedSharding | None  # None: on the mesh without axes
-    _tangent: ShapedArray | None  # type of tangents, computed at the first request
+    _sharding: NamedSharding | None  # None: on no mesh
+    _tangent: ShapedArray | None  # type of the tangents, computed when first needed
 
     def __init__(
         self,
@@ -272,12 +273,12 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
 
     @property
     def mat(self) -> ManualAxisType:
-        """Short for `manual_axis_type`."""
+        """Short name of `manual_axis_type`."""
         return self.manual_axis_type
 
     @property
     def vma(self) -> frozenset[Any]:
-        """The manual axes along which devices' values differ."""
+        """The manual axes along which values differ between devices (varying manual axes)."""
         return self.manual_axis_type.varying
 
     def _place(self) -> tuple[NamedSharding | None, ManualAxisType, MemorySpace]:
@@ -289,7 +290,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """The number of elements."""
         n = 1
         for extent in self.shape:
             n *= extent
@@ -299,14 +300,15 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
     def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
 
-    # As types of users' (`core.hi_types`) do: the type along an axis, and back.
+    # The same methods as user-defined types have (`core.hi_types`).
 
     def inc_rank(
         self, size: int, spec: int | None, along: NamedSharding | None = None
     ) -> ShapedArray:
-        """Returns the type with a new axis of size `size` at position `spec`; itself for None.
+        """Returns the type with a new axis of size `size` at position `spec`.
 
-        The new axis is whole, or lies as `along` says, the sharding of an array of one axis.
+        Returns this type if `spec` is None. The new axis is sharded like the only axis of an array
+        with sharding `along`, or not sharded if `along` is None.
         """
         if spec is None:
             return self
@@ -317,7 +319,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         return self.update(shape=shape, sharding=sharding)
 
     def dec_rank(self, size: int | None, spec: int | None) -> ShapedArray:
-        """Returns the type without the axis at position `spec`, of size `size`; itself for None."""
+        """Returns the type without axis `spec`, which has size `size`; itself if `spec` is None."""
         if spec is None:
             return self
         shape = self.shape[:spec] + self.shape[spec + 1 :]
@@ -326,7 +328,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         return self.update(shape=shape, sharding=sharding_types.without_axis(self._sharding, spec))
 
     def leading_axis_spec(self) -> int:
-        """Returns the position of the axis that `scan` goes along."""
+        """Returns the position of the axis that `scan` iterates over."""
         return 0
 
     def normalize(self) -> ShapedArray:
@@ -363,12 +365,14 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
     ) -> ShapedArray:
         """Returns a copy with some attributes replaced.
 
-        Of another number of axes it has the sharding of those that it keeps; axes after them are whole.
+        If the rank changes and no sharding is passed, the leading axes keep theirs and added axes
+        are not sharded.
 
         Args:
-          shape, dtype, weak_type: what replaces these; None for what is there.
-          sharding: likewise; None for whole arrays on no mesh.
-          manual_axis_type, memory_space: what replaces these; None for what is there.
+          shape, dtype, weak_type: the new values; None keeps the present ones.
+          sharding: the new sharding; None for arrays that are replicated and on no mesh. By default
+            the present one is kept.
+          manual_axis_type, memory_space: the new values; None keeps the present ones.
         """
         shape = self.shape if shape is None else shape
         kind: dtypes.DType = self.dtype if dtype is None else dtype
@@ -394,12 +398,13 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
     def to_tangent_aval(self) -> ShapedArray:
         tangent = self._tangent
         if tangent is None:
-            # No cycle where values are their own tangents: what is interned lives long anyway.
+            # A reference cycle, where values are their own tangents, does no harm: interned avals
+            # live long anyway.
             tangent = self._tangent = self.update(dtype=dtypes.tangent_dtype(self.dtype))
         return tangent
 
     def to_cotangent_aval(self) -> ShapedArray:
-        """Type of the cotangents: what is unreduced along an axis is reduced there, and conversely."""
+        """Returns the type of cotangents, with unreduced and reduced mesh axes interchanged."""
         tangent = self.to_tangent_aval()
         if tangent.has_default_place:
             return tangent
@@ -411,19 +416,19 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
     to_ct_aval = to_cotangent_aval
 
     def at_least_vspace(self) -> ShapedArray:
-        """Type of the vector space that tangents lie in."""
+        """Returns the type of the vector space to which tangents belong."""
         return self.to_tangent_aval()
 
     def update_weak_type(self, weak_type: bool) -> ShapedArray:
-        """Returns the type with another weakness."""
+        """Returns the type with another `weak_type`."""
         return self.update(weak_type=weak_type)
 
     def update_manual_axis_type(self, mat: ManualAxisType) -> ShapedArray:
-        """Returns the type of values that relate as `mat` says along the axes of a `shard_map`."""
+        """Returns the type with manual axis type `mat`."""
         return self.update(manual_axis_type=mat)
 
     def reshard(self, sharding: NamedSharding | None) -> ShapedArray:
-        """Returns the type of values that lie as `sharding` says; None leaves them where they are."""
+        """Returns the type with sharding `sharding`; itself if that is None."""
         return self if sharding is None else self.update(sharding=sharding)
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
@@ -473,11 +478,17 @@ abstract_token = AbstractToken()
 
 
 _interned: dict[tuple[Any, ...], ShapedArray] = {}
-_INTERN_LIMIT = threshold(100_000, small=64)  # avals; a program seldom sees a thousand
+_INTERN_LIMIT = threshold(100_000, small=64)  # avals; few programs have a thousand
 
 
 def shaped_array(shape: Shape, dtype: dtypes.DType, weak_type: bool = False) -> ShapedArray:
-    """The interned aval of this shape (a tuple of ints), dtype (not canonicalised) and weakness."""
+    """Returns the interned aval of an array with the default sharding and memory space.
+
+    Args:
+      shape: a tuple of Python ints.
+      dtype: the dtype, which is not canonicalized.
+      weak_type: whether the aval is weakly typed.
+    """
     key = (shape, dtype, weak_type)
     aval = _interned.get(key)
     if aval is None:
@@ -495,7 +506,7 @@ def placed_array(
     manual_axis_type: ManualAxisType,
     memory_space: MemorySpace,
 ) -> ShapedArray:
-    """Returns the interned aval with all its attributes."""
+    """Returns the interned aval with the given attributes."""
     aval = ShapedArray(
         shape, dtype, weak_type,
         sharding=sharding, manual_axis_type=manual_axis_type, memory_space=memory_space,
@@ -511,36 +522,35 @@ def placed_array(
     return interned
 
 
-# Type of Python value -> function giving its aval. Extended by runtime (arrays) and by users
-# (`jax.core.pytype_aval_mappings`).
+# Type of a Python value -> function that returns its aval. Extended by runtime (arrays) and by
+# users (`jax.core.pytype_aval_mappings`).
 pytype_aval_mappings: dict[type, Callable[[Any], AbstractValue]] = {}
 
 
 class _HostValues(dict[type, Callable[[Any], Any]]):
-    """The rules of users' types; for all others the one of arrays and numbers of NumPy and Python."""
+    """Rules of user-defined types; all other types have the rule of arrays and scalars."""
 
     def __missing__(self, kind: type) -> Callable[[Any], Any]:
         return canonical_ndarray
 
 
-# Type of Python value -> function giving the array that it stands for, NumPy's or ours. Extended by
-# users (`jax.interpreters.xla.canonicalize_dtype_handlers`); what is not here is read by NumPy.
+# Type of a Python value -> function that returns the array it stands for, NumPy's or ours. Extended
+# by users (`jax.interpreters.xla.canonicalize_dtype_handlers`); NumPy converts values of all other
+# types.
 host_values = _HostValues()
 
 
 def canonical_ndarray(x: Any) -> np.ndarray:
-    """Returns the value of `x` as an ndarray of a dtype that arrays have."""
+    """Returns the value of `x` as an ndarray with a canonical dtype."""
     value = np.asarray(x)
     return np.asarray(value, dtypes.canonicalize_dtype(value.dtype))
 
 
-high_classes: set[type] = (
-    set()
-)  # those of them that users have declared, of values of types of theirs
+high_classes: set[type] = set()  # classes of values of user-defined types
 
 
 def _python_scalar_avals(kind: type) -> tuple[ShapedArray, ShapedArray]:
-    """Types of Python numbers of a kind without and with x64."""
+    """Returns the avals of a Python scalar type, without and with x64."""
     wide = dtypes.python_scalar_dtype(kind)
     return shaped_array((), dtypes.narrowed(wide), True), shaped_array((), wide, True)
 
@@ -597,7 +607,7 @@ for _scalar_type in dtypes.numpy_scalar_types:
 
 
 def find_aval_rule(kind: type) -> Callable[[Any], AbstractValue] | None:
-    """Returns the registered rule of `kind` or of the nearest of its bases; None if there is none."""
+    """Returns the registered rule of `kind` or of its nearest base class; None if there is none."""
     for base in kind.__mro__:
         rule = pytype_aval_mappings.get(base)
         if rule is not None:
@@ -611,7 +621,7 @@ def get_aval(x: object) -> AbstractValue:
     Raises:
       TypeError: if `x` is not a valid operand.
     """
-    if high_classes and type(x) in high_classes:  # their objects may have any attributes
+    if high_classes and type(x) in high_classes:  # attributes may be arbitrary
         return pytype_aval_mappings[type(x)](x)
     aval = getattr(x, "aval", None)
     if aval is not None and isinstance(aval, AbstractValue):
@@ -628,7 +638,7 @@ def get_aval(x: object) -> AbstractValue:
 
 
 def is_valid_operand(x: object) -> bool:
-    """True if `get_aval(x)` would succeed."""
+    """Returns whether `get_aval(x)` would succeed."""
     kind = type(x)
     return (
         isinstance(getattr(x, "aval", None), AbstractValue)
@@ -639,7 +649,7 @@ def is_valid_operand(x: object) -> bool:
 
 
 def mapped_aval(size: int, axis: int | None, aval: AbstractValue) -> AbstractValue:
-    """Returns the aval of one element of a batch: `aval` without axis `axis`, which has size `size`."""
+    """Returns the aval of one slice of a batch: `aval` without axis `axis`, of size `size`."""
     if axis is None or not isinstance(aval, ShapedArray):
         return aval
     assert aval.shape[axis] == size, (aval, size, axis)
@@ -647,5 +657,5 @@ def mapped_aval(size: int, axis: int | None, aval: AbstractValue) -> AbstractVal
 
 
 def unmapped_aval(size: int, axis: int | None, aval: AbstractValue) -> AbstractValue:
-    """Returns the aval of a batch of `aval`, with an axis of size `size` at position `axis`."""
+    """Returns the aval of a batch of `aval`s, with an axis of size `size` at position `axis`."""
     return aval.inc_rank(size, axis) if isinstance(aval, ShapedArray) else aval

@@ -1,7 +1,8 @@
-"""All caches of a process: what each is keyed by, how much is in it, and how it is emptied.
+"""The registry of all caches of a process, with their keys, their sizes, and how to empty them.
 
-A cache registers itself where it is made; `jax.clear_caches()` walks the registry, and
-`docs/architecture.md` shows it. What is made once for good (the loaded LLVM) is not a cache.
+A cache registers itself where it is created; `jax.clear_caches()` empties all of them, and
+`docs/architecture.md` lists them. Objects that are created once and kept, such as the loaded LLVM,
+are not caches.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ Result = TypeVar("Result")
 
 @record(frozen=True, eq=False)
 class Cache:
-    """One cache.
+    """A registered cache.
 
     Attributes:
-      name: what it holds; several caches of one kind share a name.
-      key: what an entry is found by.
-      where: the module that keeps it.
-      entries: how many there are.
-      clear: forgets them.
+      name: describes the entries; caches of the same kind may share a name.
+      key: describes the keys of the entries.
+      where: the module that holds the cache.
+      entries: returns the number of entries.
+      clear: removes all entries.
     """
 
     name: str
@@ -41,7 +42,7 @@ registry: list[Cache] = []
 def register(
     name: str, key: str, where: str, *, entries: Callable[[], int], clear: Callable[[], Any]
 ) -> None:
-    """Enters a cache; the arguments are the attributes of `Cache`."""
+    """Registers a cache; the arguments are the attributes of `Cache`."""
     registry.append(Cache(name, key, where, entries, clear))
 
 
@@ -54,12 +55,12 @@ def clear_all() -> None:
 def memoized(
     name: str, key: str, maxsize: int
 ) -> Callable[[Callable[Params, Result]], Callable[Params, Result]]:
-    """Memoises a function of hashable arguments; of `maxsize` results the least recently used goes.
+    """Returns a decorator that memoizes a function of hashable arguments in an LRU cache.
 
     Args:
-      name: what the results are.
-      key: what the arguments are.
-      maxsize: how many results are kept.
+      name: describes the results.
+      key: describes the arguments.
+      maxsize: the number of results to keep; the least recently used are evicted first.
     """
 
     def decorate(function: Callable[Params, Result]) -> Callable[Params, Result]:

@@ -1,7 +1,7 @@
-"""The arguments of the user's call, by the names of parameters, and what the user wrote for each.
+"""The arguments of the user's call, by parameter name, with the source expression of each.
 
-They are those that the boundary of the package was given, or those in the outermost frame of the
-package's. Nothing of the user's is run to find them: no property, no `__repr__`.
+They are the arguments that the boundary of the package received, or else those in the outermost
+frame of the package. Finding them runs no user code: no properties, no `__repr__`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Argument:
     """An argument of the user's call.
 
     Attributes:
-      label: what it is called.
-      value: what came.
-      node: what the user wrote for it; None if that is not known.
+      label: its name in messages.
+      value: the value that was passed.
+      node: the expression in the user's source; None if it is not known.
     """
 
     label: str
@@ -36,7 +36,7 @@ class Argument:
 
 
 def signature_of(function: object) -> inspect.Signature | None:
-    """Returns what a function takes; None if that is not known, or it is none."""
+    """Returns the signature of a function; None if it is not known or `function` is not one."""
     try:
         return inspect.signature(function) if callable(function) else None
     except (ValueError, TypeError):
@@ -46,7 +46,7 @@ def signature_of(function: object) -> inspect.Signature | None:
 def bind(
     signature: inspect.Signature | None, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> inspect.BoundArguments | None:
-    """The arguments of a call by the names of parameters; None if the function does not take them."""
+    """Binds the arguments of a call to parameters; returns None if they do not fit."""
     try:
         return None if signature is None else signature.bind(*args, **kwargs)
     except TypeError:
@@ -54,7 +54,7 @@ def bind(
 
 
 def inner(args: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The positional and the named arguments that a function of `self, args, kwargs` was given."""
+    """Returns the positional and keyword arguments that a function of `self, args, kwargs` got."""
     match args:
         case (*_, tuple(), dict()):
             return args[-2], args[-1]
@@ -65,7 +65,10 @@ def inner(args: tuple[Any, ...]) -> tuple[Any, Any]:
 def syntax(
     code: UserCode, signature: inspect.Signature | None, function: object
 ) -> Mapping[str, Any]:
-    """What the user wrote for each parameter; a tuple for `*args`. Empty if that is not known."""
+    """Returns the source expression of each parameter; a tuple of expressions for `*args`.
+
+    The result is empty if the expressions are not known.
+    """
     node = code.expression
     if signature is None or not isinstance(node, ast.Call):
         return {}
@@ -83,7 +86,7 @@ def syntax(
 def of_call(
     bound: inspect.BoundArguments, signature: inspect.Signature, nodes: Mapping[str, Any]
 ) -> Iterator[Argument]:
-    """The arguments of a call; `nodes` has what the user wrote for the parameters that are named."""
+    """Yields the arguments of a call; `nodes` maps parameter names to source expressions."""
     for name, value in bound.arguments.items():
         node = nodes.get(name)
         match signature.parameters[name].kind:
@@ -99,7 +102,7 @@ def of_call(
 
 
 def of_frame(code: UserCode, own: FrameType, called: object) -> Iterator[Argument]:
-    """Yields the arguments that a frame of ours got, of variables that it has not bound again."""
+    """Yields the arguments of a frame of this package, except for variables that it has rebound."""
     info, values = own.f_code, own.f_locals
     count = info.co_argcount + info.co_kwonlyargcount
     names = info.co_varnames[:count]
@@ -117,7 +120,7 @@ def of_frame(code: UserCode, own: FrameType, called: object) -> Iterator[Argumen
     kept = [n for n in names if n in values and n not in _rebound(info)]
     sides = _operands_of(node)
     if isinstance(node, ast.Subscript) and info.co_name not in _OF_CONTAINERS:
-        # The container is Python's: it takes the array's hash, or its value as an index.
+        # The container is a Python object: it uses the array's hash, or its value as an index.
         if "self" in kept:
             yield Argument("index", values["self"], node.slice)
         return
@@ -144,7 +147,7 @@ def of_frame(code: UserCode, own: FrameType, called: object) -> Iterator[Argumen
             yield Argument(f"{varargs}[{k}]", each, parts[k] if k < len(parts) else None)
 
 
-# Methods that Python calls of what is indexed; others it calls of the index.
+# Methods that Python calls on the indexed object; it calls all others on the index.
 _OF_CONTAINERS = ("__getitem__", "__setitem__", "__delitem__")
 
 
@@ -158,12 +161,12 @@ def _unpacked(code: UserCode) -> ast.expr | None:
 
 
 def takes_list(parameter: inspect.Parameter) -> bool:
-    """Returns whether a parameter is for a list of arrays."""
+    """Returns whether a parameter accepts a list of arrays."""
     return bool(_OF_LISTS.search(str(parameter.annotation)))
 
 
 def takes_arrays(parameter: inspect.Parameter) -> bool:
-    """Returns whether a parameter is for one array, or several."""
+    """Returns whether a parameter accepts one or several arrays."""
     return bool(_OF_ARRAYS.search(str(parameter.annotation)))
 
 
@@ -172,7 +175,7 @@ _OF_ARRAYS = re.compile(r"Array|Any|object|PyTree|Sequence")
 
 
 def _side(name: str, is_index: bool, is_reflected: bool) -> str:
-    """Returns what the operand of an operator is called that is a parameter of a method of arrays."""
+    """Returns the name in messages of an operand, given the parameter of the operator's method."""
     if is_index:
         return "array" if name == "self" else name
     is_left = name in ("self", "x")
@@ -180,7 +183,7 @@ def _side(name: str, is_index: bool, is_reflected: bool) -> str:
 
 
 def _method_owner(owner: object, node: ast.expr) -> Iterator[Argument]:
-    """Yields the array that a method, or an update of `x.at[index]`, is of."""
+    """Yields the array on which a method, or an update method of `x.at[index]`, is called."""
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
         array = getattr(owner, "array", None) if source_info.is_own(owner) else None
         yield Argument("array", array, node.value.value)
@@ -206,10 +209,10 @@ def _operands_of(node: ast.AST | None) -> dict[str, ast.expr]:
 
 @functools.lru_cache(maxsize=64)
 def _rebound(code: CodeType) -> frozenset[str]:
-    """Returns the variables that a function binds after its arguments have come."""
+    """Returns the local variables to which a function assigns."""
     variables: set[str] = set()
     for each in dis.get_instructions(code):
         if "STORE_FAST" in each.opname or each.opname == "STORE_DEREF":
-            bound: Any = each.argval  # a tuple of two where one instruction binds two
+            bound: Any = each.argval  # a pair if one instruction binds two variables
             variables |= {*bound} if isinstance(bound, tuple) else {bound}
     return frozenset(variables)

@@ -1,6 +1,7 @@
-"""Programs whose constants are operands, and programs with the values of their constants.
+"""Conversions between jaxprs with constants as operands and closed jaxprs.
 
-Both are memoised: the same program gives the same one, so that what is memoised for it is found again.
+Both are memoized: equal programs yield the same object, so that results cached for it are found
+again.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from jitney.core.memo import memoize_by_identity
 
 @memoize_by_identity
 def closed_of(jaxpr: Jaxpr) -> ClosedJaxpr:
-    """Returns `jaxpr`, which has no constants, as a closed program."""
+    """Returns `jaxpr`, which has no constants, as a closed jaxpr."""
     return ClosedJaxpr(jaxpr, ())
 
 
 @memoize_by_identity
 def constants_as_operands(jaxpr: Jaxpr) -> Jaxpr:
-    """Returns `jaxpr` with its constants as first operands."""
+    """Returns `jaxpr` with its constants as leading operands."""
     if not jaxpr.constvars:
         return jaxpr
     names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))

@@ -1,9 +1,9 @@
-"""Traces of functions that close over values which are being traced: shared within one trace.
+"""Caching of programs traced from functions that close over tracers, within one trace.
 
-Such a trace cannot be kept for later: the values go with the trace that they belong to. Within that,
-calls of one function with arguments of the same types are one program, as long as its closure holds the
-same objects, and the values are among these. (A value that the function finds elsewhere, as in a global
-object, may be another one at the next call.)
+Such a program cannot outlive the trace to which the tracers belong. Within that trace, calls of one
+function with arguments of the same types share one program, as long as the closure holds the same
+objects and all captured tracers are among these. (A tracer that the function reads from elsewhere,
+such as a global object, may be different at the next call.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jitney.core.trace import Tracer, state
 
 
 def held_by(fun: Callable[..., Any]) -> list[Any] | None:
-    """Returns the objects in the closure of `fun`; None if there is none, or some are yet to come."""
+    """Returns the objects in the closure of `fun`; None if there is none or it has empty cells."""
     cells = getattr(fun, "__closure__", None)
     if not cells:
         return None
@@ -29,7 +29,7 @@ def held_by(fun: Callable[..., Any]) -> list[Any] | None:
 
 
 def known(fun: Callable[..., Any], key: object) -> Any:
-    """Returns what `keep` stored for `fun` and `key` in the current trace; None if it is stale."""
+    """Returns the program stored by `keep` in the current trace; None if it is missing or stale."""
     trace = state.trace
     if not isinstance(trace, JaxprTrace) or not trace.nested:
         return None
@@ -44,13 +44,13 @@ def known(fun: Callable[..., Any], key: object) -> Any:
 
 
 def keep(fun: Callable[..., Any], key: object, program: object, outer: Sequence[Any]) -> None:
-    """Keeps `program` for other calls of `fun` in the current trace, if it may be the same there.
+    """Stores `program` for other calls of `fun` in the current trace, if they can share it.
 
     Args:
       fun: the function.
-      key: what the program depends on beside it.
-      program: what tracing it gave.
-      outer: the values that it closes over.
+      key: what the program depends on besides the function.
+      program: the traced program.
+      outer: the values that the function closes over.
     """
     trace, held = state.trace, held_by(fun)
     if not isinstance(trace, JaxprTrace) or held is None:

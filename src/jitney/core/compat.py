@@ -1,4 +1,4 @@
-"""Small questions about values and traces that libraries ask through `jax.core`."""
+"""Queries about values and traces that libraries make through `jax.core`."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ array_types: set[type] = {Array, np.ndarray, *dtypes.numpy_scalar_types}
 
 
 class CallPrimitive(Primitive):
-    """A primitive whose first operand is a function, which it calls."""
+    """A primitive that calls its first operand, a function."""
 
     multiple_results = True
     call_primitive = True
 
 
 class Token:
-    """Orders effects; holds no data."""
+    """A value that orders effects and holds no data."""
 
     aval: AbstractValue = abstract_token
 
@@ -43,33 +43,33 @@ class Token:
         self._buf = buf
 
     def block_until_ready(self) -> None:
-        """There is nothing to wait for."""
+        """Returns at once, as a token has no data to wait for."""
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
-        """Returns what compiled programs are given for a token."""
+        """Returns the array that represents a token in compiled programs."""
         return np.zeros(0, np.bool_)
 
 
 def valid_jaxtype(x: object) -> bool:
-    """Returns whether `x` may be an operand: an array, a tracer, a scalar."""
+    """Returns whether `x` is a valid operand: an array, tracer or scalar."""
     if not is_valid_operand(x):
         return False
     try:
         get_aval(x)
-    except TypeError:  # an array of NumPy's of a dtype that arrays cannot have
+    except TypeError:  # a NumPy array with an unsupported dtype
         return False
-    except OverflowError:  # an integer, too large for the default dtype
+    except OverflowError:  # an integer that the default dtype cannot represent
         return True
     return True
 
 
 def is_constant_dim(d: object) -> bool:
-    """Returns whether a size is a number."""
+    """Returns whether a size is constant, rather than symbolic."""
     return isinstance(d, int | np.integer)
 
 
 def is_constant_shape(shape: Iterable[object]) -> bool:
-    """Returns whether all sizes are numbers."""
+    """Returns whether all sizes are constant, rather than symbolic."""
     return all(is_constant_dim(d) for d in shape)
 
 
@@ -79,7 +79,7 @@ def primal_dtype_to_tangent_dtype(primal_dtype: dtypes.DType) -> Any:
 
 
 def gensym(suffix: str = "") -> Callable[[AbstractValue], Var]:
-    """Returns a function that makes a new variable of a type."""
+    """Returns a function that creates a new variable of a given type."""
     return Var
 
 
@@ -89,15 +89,15 @@ def call_impl(f: WrappedFun, *args: Value, **params: object) -> Any:
 
 
 def traces() -> Iterator[Trace]:
-    """Yields the current trace and those around it, innermost first; without the evaluating one."""
+    """Yields the current trace and those around it, innermost first, without the eager trace."""
     trace = state.trace
     while trace is not None and trace is not state.eval_trace:
         yield trace
         trace = getattr(trace, "parent_trace", None)
 
 
-def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # the API's name
-    """Returns whether a function is being traced to a program."""
+def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # the name is JAX's
+    """Returns whether a function is being traced to a jaxpr."""
     return any(trace.is_staging for trace in traces())
 
 
@@ -107,12 +107,12 @@ def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
 
 
 def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:
-    """Returns the axes in scope, outermost first."""
+    """Returns the names of the axes in scope, outermost first."""
     return [name for name, _ in state.axis_env]
 
 
 def nonempty_axis_env_DO_NOT_USE() -> bool:
-    """Returns whether there are axes in scope."""
+    """Returns whether any named axes are in scope."""
     return bool(state.axis_env)
 
 

@@ -1,7 +1,8 @@
-"""How long programs take to be traced, lowered and compiled: for listeners and the log.
+"""Durations of tracing, lowering and compilation, for listeners and the log.
 
-Listeners of `jax.monitoring` get the durations, and hits and misses of the cache on disk, under JAX's
-names. The log has a line for each duration at level DEBUG, or, with `jax_log_compiles`, WARNING.
+Listeners of `jax.monitoring` receive the durations, and the hits and misses of the persistent
+compilation cache, under JAX's names. The log has a line for each duration at level DEBUG, or
+WARNING with `jax_log_compiles`.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ def _level() -> int:
     return logging.WARNING if config.log_compiles.value else logging.DEBUG
 
 
-class step:  # reads as a function: `with compile_log.step(...)`
-    """Tells how long the context took, unless it raised.
+class step:  # lower case, as it is used like a function: `with compile_log.step(...)`
+    """A context that reports how long its body took, unless it raised.
 
     Attributes:
-      kind: "tracing", "lowering", "compilation", or "code generation", the part of a compilation that
-        there is if the program is not on disk.
-      name: of the function.
+      kind: "tracing", "lowering", "compilation", or "code generation", the part of a compilation
+        that is skipped when the persistent cache has the program.
+      name: the name of the function.
     """
 
     __slots__ = ("kind", "name", "start")
@@ -65,11 +66,11 @@ def _log_end(what: str, name: str, seconds: float) -> None:
 
 
 def starts(name: str, types: str) -> None:
-    """Logs that a program is going to be compiled.
+    """Logs that the compilation of a program begins.
 
     Args:
-      name: of the function.
-      types: of its arguments.
+      name: the name of the function.
+      types: the types of its arguments.
     """
     level = _level()
     if _log.isEnabledFor(level):
@@ -77,17 +78,17 @@ def starts(name: str, types: str) -> None:
 
 
 def reused(name: str, seconds: float) -> None:
-    """Logs that a program is equal to an earlier one, whose code took `seconds` to find in memory."""
+    """Logs that an equal program's code was reused; finding it in memory took `seconds`."""
     _log_end("looking up the code of jit(%s), that of an earlier program,", name, seconds)
 
 
 def looked_up(name: str, seconds: float, *, is_found: bool) -> None:
-    """Tells whether a program was found in the cache on disk.
+    """Reports whether a program was found in the persistent compilation cache.
 
     Args:
-      name: of the function.
-      seconds: that it took to find and load it.
-      is_found: whether it was there.
+      name: the name of the function.
+      seconds: the time taken to find and load the program.
+      is_found: whether the program was in the cache.
     """
     monitoring.record_event("/jax/compilation_cache/compile_requests_use_cache")
     monitoring.record_event(f"/jax/compilation_cache/cache_{'hits' if is_found else 'misses'}")

@@ -1,10 +1,10 @@
-"""What a long compilation is at: a line on a terminal, or a bar in a notebook, while it lasts.
+"""Progress of a long compilation, shown as a line on a terminal or a bar in a notebook.
 
     compiling rnn: 24,000 operations, machine code, 40 % of its kernels, 6 s
 
-A thread draws it from two seconds on, and removes it when the compilation ends. There is one for
-programs of some hundred operations or more alone, and where standard error is a terminal or the program
-runs in a notebook: others pay for a look at that.
+A thread displays the progress after two seconds and removes it when the compilation ends. The
+thread is started only for programs of a few hundred operations or more, and only if standard error
+is a terminal or the program runs in a notebook; otherwise the cost is that of a check.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
-DELAY = 2.0  # seconds, from which on a compilation is shown
-INTERVAL = 0.2  # seconds, in which what is shown is brought up to date
-MANY_OPERATIONS = 200  # of a program that may take so long
+DELAY = 2.0  # seconds before a compilation is displayed
+INTERVAL = 0.2  # seconds between updates of the display
+MANY_OPERATIONS = 200  # the size from which a compilation may take that long
 
-_COLUMNS = 80  # of a terminal that does not say it
+_COLUMNS = 80  # for terminals of unknown width
 _CLEAR_LINE = "\r\x1b[K"
 
 
@@ -34,7 +34,7 @@ class _Display(Protocol):
 
 
 class _Terminal:
-    """A line of a terminal that is written again and again."""
+    """A terminal line that is overwritten repeatedly."""
 
     def show(self, text: str, share: float | None) -> None:
         columns = os.get_terminal_size(sys.stderr.fileno()).columns or _COLUMNS
@@ -49,7 +49,7 @@ class _Terminal:
 
 
 class _Notebook:
-    """A bar below a cell."""
+    """A progress bar below a notebook cell."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -63,7 +63,7 @@ class _Notebook:
             self._update("")
 
     def _update(self, html: str) -> None:
-        ipython: Any = importlib.import_module("IPython.display")  # it runs the program
+        ipython: Any = importlib.import_module("IPython.display")  # IPython runs the program
         content = ipython.HTML(html)
         if self._handle is None:
             self._handle = ipython.display(content, display_id=True)
@@ -72,22 +72,22 @@ class _Notebook:
 
 
 def _display() -> _Display | None:
-    """Returns where to show what takes long; None if there is nothing that could."""
+    """Returns the display for progress; None if there is neither a terminal nor a notebook."""
     shell: Any = sys.modules.get("IPython")
     if shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell":
         return _Notebook()
     try:
         return _Terminal() if sys.stderr.isatty() else None
-    except (AttributeError, ValueError):  # there is none, or it is closed
+    except (AttributeError, ValueError):  # standard error is None or closed
         return None
 
 
 class _Compilation:
-    """One that is under way.
+    """A compilation in progress.
 
     Attributes:
-      stage: what it is at.
-      share: how much of that is done; None if it is not known.
+      stage: the current stage.
+      share: the completed fraction of the stage; None if it is not known.
     """
 
     def __init__(self, name: str, operations: int, display: _Display) -> None:
@@ -96,12 +96,12 @@ class _Compilation:
         self._what = f"compiling {name}: {operations:,} operations"
         self._display = display
         self._begun = time.monotonic()
-        self._ends = _thread.allocate_lock()  # held until it does
+        self._ends = _thread.allocate_lock()  # held until the compilation ends
         self._ends.acquire()
-        self._drawing = _thread.allocate_lock()  # held while something is shown
+        self._drawing = _thread.allocate_lock()  # held while the progress is displayed
 
     def watch(self) -> None:
-        """Shows it until it ends, in a thread of its own."""
+        """Displays the progress until the compilation ends; runs in a thread of its own."""
         if self._ends.acquire(timeout=DELAY):
             return
         with _shown, self._drawing:
@@ -113,13 +113,13 @@ class _Compilation:
                 self._display.remove()
 
     def end(self) -> None:
-        """Returns when nothing is shown any more."""
+        """Ends the display, and returns when it has been removed."""
         self._ends.release()
         with self._drawing:
             pass
 
     def text(self) -> str:
-        """Returns what is shown."""
+        """Returns the text to display."""
         parts = [self._what, self.stage]
         if self.share is not None:
             parts.append(f"{self.share:.0%} of its kernels".replace("%", " %"))
@@ -132,16 +132,16 @@ class _Current(threading.local):
 
 
 _current = _Current()
-_shown = _thread.allocate_lock()  # of several compilations at once, one
+_shown = _thread.allocate_lock()  # held by the one compilation that is displayed
 
 
 def watched(name: str, count: Callable[[], int], compile_: Callable[[], T]) -> T:
-    """Returns the result of a compilation, which is shown if it takes long.
+    """Returns the result of a compilation, and displays its progress if it takes long.
 
     Args:
-      name: of the program.
-      count: gives the number of its operations.
-      compile_: compiles it.
+      name: the name of the program.
+      count: returns the number of operations.
+      compile_: compiles the program.
     """
     display = _display()
     operations = count() if display is not None else 0
@@ -159,14 +159,18 @@ def watched(name: str, count: Callable[[], int], compile_: Callable[[], T]) -> T
 
 
 def enters(stage: str) -> None:
-    """Says what the compilation of this thread is at."""
+    """Sets the stage of this thread's compilation."""
     compilation = _current.compilation
     if compilation is not None:
         compilation.stage, compilation.share = stage, None
 
 
 def counter(total: int) -> Callable[[int], None]:
-    """A function that is told, in any thread, how much more of `total` this thread's stage has done."""
+    """Returns a function that records progress of the current stage of this thread's compilation.
+
+    Any thread may call it, with the amount of work, out of `total`, that was completed since the
+    last call.
+    """
     compilation = _current.compilation
     if compilation is None:
         return _ignore

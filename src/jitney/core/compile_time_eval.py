@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class _CompileTimeTrace(Trace):
-    """Evaluates operations on known values; operations on tracers go to the trace around it.
+    """A trace that evaluates operations on concrete values and passes others to its parent.
 
     Attributes:
-      parent_trace: the trace around it.
+      parent_trace: the enclosing trace, which processes operations on tracers.
     """
 
     __slots__ = ("parent_trace",)
@@ -39,7 +39,7 @@ class _CompileTimeTrace(Trace):
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
         trace = self._trace_for(leaves)
         with set_current_trace(trace):
-            if trace is state.eval_trace:  # the function sees the values
+            if trace is state.eval_trace:  # the function sees concrete values
                 return call.inline(leaves)
             return trace.process_custom_jvp_call(call, leaves)
 
@@ -64,10 +64,10 @@ class _CompileTimeEvaluation(Within):
 
 
 def ensure_compile_time_eval() -> Within:
-    """Returns a context in which operations on known values are evaluated during tracing.
+    """Returns a context in which operations on concrete values are evaluated during tracing.
 
-    Operations on tracers are traced as elsewhere. It holds for functions that are traced within the
-    context, too: bodies of jitted functions, loops and branches.
+    Operations on tracers are traced as usual. The context also applies to functions that are traced
+    within it: jitted functions, loop bodies and branches.
 
     Example:
       >>> @jax.jit
@@ -83,5 +83,5 @@ def ensure_compile_time_eval() -> Within:
 
 
 def of_program(trace: Trace) -> Trace:
-    """Returns what is to be current while `trace` records a function."""
+    """Returns the trace to make current while `trace` records a function."""
     return _CompileTimeTrace(trace) if state.folds else trace

@@ -1,7 +1,7 @@
-"""Messages are completed where an error leaves the package: by the user's call, and its operands.
+"""Completes error messages at the boundary of the package with the user's call and its operands.
 
-What raises an error knows which operation it is, what must hold, and what came; not what the user
-wrote.
+The code that raises an error knows the operation, the requirement and the values that violate it,
+but not the user's source.
 
     concatenate: all operands must have one rank, but their shapes are (3, 4), (3,)
 
@@ -11,9 +11,9 @@ becomes
       tup[0]  float32[3,4]  argument x of layer (model.py:11)
       tup[1]  float32[3]    bias
 
-So it is for all functions, and for what Python and NumPy raise within them. The arguments are those of
-the call where the boundary has them; else those of the outermost frame of ours. Nothing here runs
-unless an error is raised, and nothing of the user's is run: no property, no `__repr__`.
+This covers all functions, and errors that Python and NumPy raise within them. The arguments are
+those of the call where the boundary has them, else those of the outermost frame of the package.
+This code runs only when an error is raised, and it runs no user code: no properties, no `__repr__`.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ from jitney.core.call_arguments import Argument
 from jitney.core.sums import NonlinearError, ShardingTypeError
 from jitney.core.user_code import UserCode
 
-# Errors whose message is their one argument.
+# Errors whose only argument is the message.
 _PLAIN = (
     TypeError, ValueError, IndexError, NotImplementedError, RuntimeError, ZeroDivisionError,
     OverflowError, AttributeError, NameError, MemoryError, dtypes.TypePromotionError,
     ShardingTypeError, NonlinearError,
 )  # fmt: skip
 
-# The name of an operation before what must hold: "jnp.stack: ...", "vmap of f: ...".
+# The name of an operation in front of a requirement: "jnp.stack: ...", "vmap of f: ...".
 _NAMED = re.compile(r"([A-Za-z_][\w.]*(?:\([\w.<>]*\)| of [\w.<>]+)?): ")
-# An expression that stands for the user's.
+# A placeholder for the user's expression.
 _STANDS_FOR = re.compile(r"x(?:\.at)?\[[\w.]*\]: ")
 _CALLED_WRONGLY = re.compile(r"[\w.<>]+\(\) (got|takes|missing) ")
-# Names of parameters elsewhere, and of the same here.
+# Parameter names of PyTorch -> names of the same parameters here.
 _OF_PYTORCH = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "p": "ord"}
 _UNKNOWN_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
@@ -74,7 +74,7 @@ def complete_call(
     error: BaseException, function: object, args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> None:  # fmt: skip
-    """Completes the message of what a call of a public function raised, in a frame of the user's."""
+    """Completes the message of an error that a public function, called by the user, has raised."""
     code = user_code.current()
     if code is not None and isinstance(error, MemoryError) and not _is_plain(error):
         _note_bytes(error, code)
@@ -82,7 +82,7 @@ def complete_call(
         return
     signature = call_arguments.signature_of(function)
     if signature is not None and [*signature.parameters][-2:] == ["args", "kwargs"]:
-        # It takes those of another function, which the user has called: `self, args, kwargs`.
+        # It forwards the arguments of the function that the user has called: `self, args, kwargs`.
         node = code.expression
         called = cures.value_of(code, node.func) if isinstance(node, ast.Call) else None
         function, signature = called, call_arguments.signature_of(called)
@@ -101,13 +101,13 @@ def complete_call(
 def complete_within(
     error: BaseException, user: FrameType, lasti: int, own: FrameType | None
 ) -> None:
-    """Completes the message of an error of which there is the traceback alone.
+    """Completes the message of an error for which only the traceback is available.
 
     Args:
-      error: to be completed.
-      user: the innermost frame that is the user's.
-      lasti: the offset of the instruction that it was at.
-      own: the frame of ours that this called; None if it called native code.
+      error: the error to complete.
+      user: the innermost frame of the user's code.
+      lasti: the offset of the instruction that the frame was executing.
+      own: the frame of this package that it called; None if it called native code.
     """
     code = user_code.at(user, lasti)
     if isinstance(error, MemoryError) and not _is_plain(error):
@@ -149,7 +149,7 @@ def complete_within(
 def _positional(
     code: UserCode, signature: inspect.Signature | None, arguments: Sequence[Argument]
 ) -> list[Any]:
-    """The positional arguments of a call: those that a frame has kept, and what variables hold."""
+    """Returns the positional arguments of a call, as found in the frame or in variables."""
     node = code.expression
     nodes = node.args if isinstance(node, ast.Call) else []
     kept = {each.label: each.value for each in arguments}
@@ -160,13 +160,13 @@ def _positional(
     ]
 
 
-# Where names are looked for that another module has.
+# Modules in which to look for a name that another module lacks.
 _MODULES = ("numpy", "numpy.linalg", "numpy.fft", "nn", "lax", "random", "tree", "scipy.special",
             "scipy.linalg", "experimental", "")  # fmt: skip
 
 
 def _elsewhere(error: BaseException) -> str:
-    """Returns the name that a module of ours has not, of another module that has it; else empty."""
+    """Returns the full name of a missing attribute that another module has; else ""."""
     name = error.name if isinstance(error, AttributeError) else None
     module = getattr(error, "obj", None)
     if not name or name.startswith("_") or not isinstance(module, ModuleType):
@@ -185,15 +185,15 @@ def _elsewhere(error: BaseException) -> str:
 def _rewrite_separate(
     error: BaseException, code: UserCode, signature: inspect.Signature | None, values: Sequence[Any]
 ) -> bool:
-    """Completes the message for arrays that are given as arguments each to what takes a list of them.
+    """Completes the message for arrays that were passed separately instead of as one list.
 
     Args:
-      error: to be completed.
-      code: where the user calls the function.
-      signature: of the function.
-      values: its positional arguments.
+      error: the error to complete.
+      code: the user's call of the function.
+      signature: the signature of the function.
+      values: the positional arguments of the call.
 
-    Returns: whether it is such an error.
+    Returns: whether the error was of this kind.
     """
     parameters = [] if signature is None else [*signature.parameters.values()]
     count = operand_rows.count_arrays(values)
@@ -216,7 +216,7 @@ def _rewrite_separate(
 
 
 def _rewrite_hash(error: TypeError, code: UserCode) -> None:
-    """Completes what Python says of `d[i]` where `i` is an array."""
+    """Completes Python's message for `d[i]` where `i` is an array."""
     match = _NO_HASH.match(str(error))
     node = code.expression
     if match is None or not _OF_ARRAYS.search(match[1]):
@@ -228,14 +228,14 @@ def _rewrite_hash(error: TypeError, code: UserCode) -> None:
 
 
 def _rewrite_call(error: TypeError, code: UserCode, called: object) -> None:
-    """Completes what Python says of a call of a function of ours that it does not take."""
+    """Completes Python's message for a call that does not fit the signature of our function."""
     module = getattr(called, "__module__", None) or ""
     if module.partition(".")[0] in ("jitney", "jax") and _CALLED_WRONGLY.match(str(error)):
         _rewrite(error, code, [], _cure_of_call(error, called, call_arguments.signature_of(called)))
 
 
 def _rewrite_store(error: ValueError, code: UserCode) -> None:
-    """Completes what NumPy says where a traced number is to be stored in one of its arrays."""
+    """Completes NumPy's message for storing a tracer in a NumPy array."""
     cause = error.__cause__
     update = cures.of_store(code)
     if update and getattr(cause, "code", "") == "value-of-tracer":
@@ -244,11 +244,11 @@ def _rewrite_store(error: ValueError, code: UserCode) -> None:
             f"when the compiled function runs: {error}\nInstead: {update}"
             f"{messages.see('numpy-of-tracer')}",
         )
-        error.__cause__ = None  # says the same
+        error.__cause__ = None  # the cause has the same message
 
 
 def _rewrite_comparison(error: TypeError, code: UserCode) -> None:
-    """Completes what Python says of `x < [1, 2]`, which it asks the list about, too."""
+    """Completes Python's message for `x < [1, 2]`, after the list has declined it, too."""
     match = _NOT_COMPARED.match(str(error))
     node = code.expression
     if match is None or not isinstance(node, ast.Compare):
@@ -261,7 +261,7 @@ def _rewrite_comparison(error: TypeError, code: UserCode) -> None:
 
 
 def _rewrite_text(error: TypeError, code: UserCode) -> None:
-    """Completes what Python says of `"%d" % x`, which hides what the tracer has told it."""
+    """Completes Python's message for `"%d" % x`, which hides the message of the tracer."""
     match = _NOT_WRITTEN.match(str(error))
     printed = print_cures.of_percent(code)
     if match is not None and printed and _OF_ARRAYS.search(match[1]):
@@ -269,7 +269,7 @@ def _rewrite_text(error: TypeError, code: UserCode) -> None:
 
 
 def _rewrite_import(error: ImportError) -> None:
-    """Completes what Python says of `from jax import name` by what `jax.name` is told."""
+    """Completes the message for `from jax import name` with the message for `jax.name`."""
     match = _NOT_IMPORTED.match(str(error))
     package = error.name or ""
     module = sys.modules.get(package)
@@ -286,7 +286,7 @@ def _rewrite_import(error: ImportError) -> None:
 
 
 def _rewrite_index_of_devices(error: IndexError, code: UserCode) -> None:
-    """Completes what Python says of `jax.devices()[3]` where there are fewer."""
+    """Completes Python's message for `jax.devices()[3]` if there are fewer devices."""
     match code.expression:
         case ast.Subscript(value=ast.Call(func=function), slice=index):
             is_devices = code.text(function).rpartition(".")[2] in ("devices", "local_devices")
@@ -308,7 +308,7 @@ def _is_plain(error: BaseException) -> bool:
 
 
 def _note_bytes(error: MemoryError, code: UserCode) -> None:
-    """Notes the operation of an error of NumPy's, which makes its message of a shape and a dtype."""
+    """Adds the operation as a note to a NumPy error whose message has only a shape and a dtype."""
     shape: Any = getattr(error, "shape", None)
     itemsize: Any = getattr(getattr(error, "dtype", None), "itemsize", None)
     if isinstance(shape, tuple) and isinstance(itemsize, int):
@@ -343,7 +343,7 @@ def _rewrite(
 def _cure_of_call(
     error: BaseException, function: object, signature: inspect.Signature | None
 ) -> str:
-    """Returns what a function takes, for a call that it does not."""
+    """Returns the signature of the function, if the call did not fit it; else an empty string."""
     if signature is None or not _CALLED_WRONGLY.match(str(error)):
         return ""
     keyword = _UNKNOWN_KEYWORD.search(str(error))

@@ -1,8 +1,9 @@
-"""The options, and quick reads of them.
+"""The configuration options, and fast access to them.
 
-An option is a `State` (`core.options`): `jax.config.update(name, value)` sets it globally, an
-environment variable gives its first value (`JAX_ENABLE_X64=1`, or `JITNEY_ENABLE_X64=1`), and, for the
-options that JAX makes so, calling it gives a context manager that overrides it in the current thread.
+An option is a `State` (`core.options`). `jax.config.update(name, value)` sets it globally, and an
+environment variable sets its initial value (`JAX_ENABLE_X64=1` or `JITNEY_ENABLE_X64=1`). The
+options that are context managers in JAX are so here: calling one returns a context manager that
+overrides it in the current thread.
 """
 
 from __future__ import annotations
@@ -261,7 +262,10 @@ mind(_states.values())
 
 @cache
 def _all_states() -> dict[str, State]:
-    """All options by name, with those that nothing reads: a hundred, made when one is asked for."""
+    """Returns all options by name.
+
+    They include a hundred without effect, which are created on the first call.
+    """
     from jitney.core.inert_options import inert_options
 
     for name, default, values in inert_options():
@@ -288,7 +292,7 @@ def option(name: str) -> State:
 
 
 class Holder(Protocol):
-    """What holds the value of an option that a library adds."""
+    """An object that holds the value of an option added by a library."""
 
     @property
     def value(self) -> Any: ...
@@ -297,7 +301,7 @@ class Holder(Protocol):
 
 
 class _Added(NamedTuple):
-    """An option that a library has added: what holds it, and what its flag is like."""
+    """An option added by a library: its holder, and the description of its flag."""
 
     holder: Holder
     meta: tuple[Any, Sequence[Any], Mapping[str, Any]]
@@ -307,7 +311,7 @@ _added: dict[str, _Added] = {}
 
 
 def _flag_of(state: State) -> tuple[Any, list[Any], dict[str, Any]]:
-    """Returns the flag of an option: its type, and attributes that describe it."""
+    """Returns the description of an option's flag: its type, and further attributes."""
     keywords = {"help": state.__doc__}
     if isinstance(state.parse, OneOf):
         return (
@@ -330,16 +334,16 @@ class Config:
         meta_args: Sequence[Any],
         meta_kwargs: Mapping[str, Any],
     ) -> None:
-        """Adds an option, which `update` sets and `read` reads.
+        """Adds an option, to be set by `update` and read by `read`.
 
         Args:
           name: a new name.
-          holder: has the attribute `value` and the method `_set(value)`.
-          opt_type: the type of its flag: bool, int, float, str, "enum".
-          meta_args, meta_kwargs: further arguments for a flag, as `meta` has them.
+          holder: an object with the attribute `value` and the method `_set(value)`.
+          opt_type: the type of the option's flag: bool, int, float, str or "enum".
+          meta_args, meta_kwargs: further arguments of the flag, as in `meta`.
 
         Raises:
-          ValueError: if there is an option of that name.
+          ValueError: if an option of that name exists.
         """
         if name in _added or name in _all_states():
             raise ValueError(f"config.add_option: there is an option {name!r} already")
@@ -347,13 +351,13 @@ class Config:
 
     @property
     def meta(self) -> dict[str, tuple[Any, Sequence[Any], Mapping[str, Any]]]:
-        """Option -> (type, arguments, keywords) of its flag; the help text is a keyword."""
+        """Option -> (type, arguments, keyword arguments) of its flag, including the help."""
         own = {name: _flag_of(state) for name, state in _all_states().items()}
         return {**own, **{name: added.meta for name, added in _added.items()}}
 
     @property
     def use_absl(self) -> bool:
-        """Whether options are flags of absl-py: see `config_with_absl`."""
+        """Whether flags of absl-py have been defined for the options: see `config_with_absl`."""
         from jitney.core import absl_flags
 
         return absl_flags.are_defined()
@@ -363,7 +367,7 @@ class Config:
 
         Raises:
           AttributeError: if there is no option of that name.
-          ValueError: if the option does not take this value.
+          ValueError: if the value is not valid for the option.
         """
         if name in _added:
             methodcaller("_set", val)(_added[name].holder)  # JAX's name, which is private here
@@ -371,14 +375,14 @@ class Config:
             option(name).set_global(val)
 
     def read(self, name: str) -> Any:
-        """Returns the value of an option in force here and now."""
+        """Returns the value of an option that is in effect in this thread."""
         return _added[name].holder.value if name in _added else option(name).value
 
     _read = read
 
     @property
     def values(self) -> dict[str, Any]:
-        """All options with their global values."""
+        """The global values of all options, by name."""
         own = {name: state.global_value for name, state in _all_states().items()}
         return {**own, **{name: added.holder.value for name, added in _added.items()}}
 
@@ -388,19 +392,22 @@ class Config:
         return x64_enabled()
 
     def config_with_absl(self) -> None:
-        """Makes each option a flag of absl-py, which `absl.app.run` reads."""
+        """Defines a flag of absl-py for each option; `absl.app.run` parses the flags."""
         from jitney.core import absl_flags
 
         absl_flags.define_flags(self.values, self.update)
 
     def complete_absl_config(self, absl_flags: Any) -> None:
-        """Sets the options whose flags were given, by the module `absl.flags`."""
+        """Sets the options whose flags were given on the command line; takes `absl.flags`."""
         from jitney.core.absl_flags import apply_flags
 
         apply_flags(absl_flags, self.values, self.update)
 
     def parse_flags_with_absl(self) -> None:
-        """Makes each option a flag of absl-py, and reads this process's arguments for them, once."""
+        """Defines flags of absl-py and sets options from the command line of this process.
+
+        Repeated calls have no effect.
+        """
         from jitney.core import absl_flags
 
         absl_flags.parse_flags(self.values, self.update)
@@ -424,7 +431,7 @@ config = Config()
 
 
 def x64_enabled() -> bool:
-    """Returns whether 64-bit dtypes are kept."""
+    """Returns whether 64-bit dtypes are enabled in this thread."""
     overrides = local.values
     if overrides is None:
         return enable_x64.global_value
@@ -432,24 +439,24 @@ def x64_enabled() -> bool:
 
 
 def keeps_wide() -> bool:
-    """Returns whether 64-bit dtypes that users ask for are given, though x64 is not enabled."""
+    """Returns whether explicitly requested 64-bit dtypes are kept although x64 is disabled."""
     if local.values is None:
         return explicit_x64_dtypes.global_value == "allow" and not enable_x64.global_value
     return explicit_x64_dtypes.value == "allow" and not enable_x64.value
 
 
 def strict_promotion_enabled() -> bool:
-    """Returns whether dtypes are promoted by the strict rules only."""
+    """Returns whether dtypes are promoted by the strict rules."""
     return numpy_dtype_promotion.value == "strict"
 
 
 def numpy_rank_promotion_mode() -> str:
-    """Returns what happens when ranks differ: "allow", "warn" or "raise"."""
+    """Returns the policy for operands of different ranks: "allow", "warn" or "raise"."""
     return numpy_rank_promotion.value
 
 
 def threefry_partitionable_enabled() -> bool:
-    """Returns whether bits are drawn so that each depends on its position alone."""
+    """Returns whether each random bit depends only on the key and its position."""
     overrides = local.values
     if overrides is None:
         return threefry_partitionable.global_value
@@ -471,7 +478,7 @@ def debug_infs_enabled() -> bool:
     return debug_infs.value
 
 
-# Features that options turn on, which intercept operations from then on.
+# Features that options enable; once enabled, they intercept operations.
 value_checks, key_reuse_checks, transfer_checks = FirstUse(), FirstUse(), FirstUse()
 device_choice = FirstUse()
 debug_nans.listen(value_checks.note)
@@ -486,19 +493,19 @@ for _guard in (
 
 
 def checks_values() -> bool:
-    """Returns whether results are looked at for NaN or infinity."""
+    """Returns whether results are checked for NaNs or infinities."""
     if local.values is None:
         return debug_nans.global_value or debug_infs.global_value
     return debug_nans.value or debug_infs.value
 
 
 def default_prng_impl() -> str:
-    """Returns the name of the generator of keys made without one."""
+    """Returns the name of the default PRNG implementation of new keys."""
     return default_prng_impl_state.value
 
 
 def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Returns a context in which jitted functions run as Python code.
+    """Returns a context in which jitted functions run as ordinary Python code.
 
     Example:
       >>> f = jax.jit(lambda x: x.item())  # a traced array has no value
@@ -510,7 +517,7 @@ def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]
 
 
 def transfer_guard(new_value: str) -> contextlib.AbstractContextManager[None]:
-    """Returns a context in which the guards of transfers in all directions are `new_value`."""
+    """Returns a context that sets the transfer guards of all directions to `new_value`."""
     return Overriding(
         (transfer_guard_host_to_device, new_value),
         (transfer_guard_device_to_device, new_value),

@@ -1,9 +1,11 @@
-"""Contexts that no signal can leave half entered or half left; `_contexts.pyx` says why and how.
+"""Context managers that no signal can interrupt halfway through entry or exit.
 
-Whatever puts state in force for a while uses them, and never a generator or an `__exit__` in Python:
-settings, the current trace, named axes, scopes, meshes.
+`_contexts.pyx` explains why and how. Everything that changes state temporarily (settings, the
+current trace, named axes, scopes, meshes) uses them, never a generator or an `__exit__` written in
+Python.
 
-`docs/architecture.md` has a table of everything foreign that the package owns, and what releases it.
+`docs/architecture.md` has a table of all foreign resources that the package owns, and what releases
+them.
 """
 
 from __future__ import annotations

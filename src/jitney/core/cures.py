@@ -1,7 +1,7 @@
-"""What to write in place of an expression that cannot be evaluated, in the user's own terms.
+"""Suggested replacements for expressions that cannot be evaluated, in the user's own terms.
 
-Each function looks at the syntax where the user's program stands (`user_code`), and has a general
-answer where that tells nothing. They run when the message of an error is made.
+Each function inspects the syntax of the user's code (`user_code`), and falls back to a general
+suggestion if that is not informative. They run when an error message is composed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from jitney.core.user_code import UserCode
 
 
 class Truth(NamedTuple):
-    """Where Python asks for a truth value.
+    """An expression whose truth value Python needs.
 
     Attributes:
-      asked: what the user wrote: "if x > lim"; empty if it is not known.
-      instead: what to write in place of it.
+      asked: the user's code, such as "if x > lim"; empty if it is not known.
+      instead: the suggested replacement.
     """
 
     asked: str
@@ -39,11 +39,11 @@ _MASK_DEFAULT = "x.any() or x.all()"
 
 
 def of_truth(code: UserCode | None, *, traced: bool) -> Truth:
-    """Returns what asks for a truth value, and what does its work for arrays.
+    """Returns the expression whose truth value is needed, and its replacement for arrays.
 
     Args:
-      code: where.
-      traced: whether the value is not known yet; else the array has several elements.
+      code: the user's code.
+      traced: whether the array is traced; otherwise it has several elements.
     """
     default = _TRACED_DEFAULT if traced else _MASK_DEFAULT
     if code is None or code.expression is None:
@@ -85,7 +85,7 @@ def _choice(code: UserCode, test: ast.AST) -> str:
 
 
 def _elementwise(code: UserCode) -> tuple[ast.expr, str] | None:
-    """Returns the outermost `and`, `or`, `not` or chain of comparisons, and the same of masks."""
+    """Returns the outermost `and`, `or`, `not` or chained comparison, and its elementwise form."""
     outermost: ast.expr | None = None
     for node in code.path:
         if isinstance(node, ast.BoolOp) or _is_not(node) or _is_chain(node):
@@ -169,7 +169,10 @@ _UPDATES: dict[type[ast.operator], str] = {
 
 
 def of_store(code: UserCode | None) -> str:
-    """The update in place of `a[index] = x` for a NumPy array `a`; empty for other expressions."""
+    """Returns the functional update that replaces `a[index] = x` for a NumPy array `a`.
+
+    Returns an empty string for other expressions.
+    """
     match None if code is None else code.expression:
         case ast.Subscript(ctx=ast.Store()):
             assert code is not None
@@ -179,11 +182,11 @@ def of_store(code: UserCode | None) -> str:
 
 
 def of_assignment(code: UserCode | None, array_form: str = "{}") -> str:
-    """Returns the update without a change in place of `x[index] = value` or `x[index] += value`.
+    """Returns the functional update that replaces `x[index] = value` or `x[index] += value`.
 
     Args:
-      code: where.
-      array_form: how the array is written that is updated: "{}" stands for it.
+      code: the user's code.
+      array_form: a format string for the updated array; "{}" stands for the user's expression.
     """
     if code is None or len(code.path) < 2:
         return "x = x.at[index].set(value)"
@@ -210,7 +213,7 @@ _NUMBERS = ("int", "float", "complex")
 
 
 def converted(node: ast.AST | None) -> ast.expr | None:
-    """What `int(x)`, `float(x)`, `complex(x)` or `x.item()` makes a number of; None for others."""
+    """Returns the `x` of `int(x)`, `float(x)`, `complex(x)` or `x.item()`; None for other nodes."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=[x], keywords=[]) if name in _NUMBERS:
             return None if isinstance(x, ast.Constant) else x
@@ -221,12 +224,12 @@ def converted(node: ast.AST | None) -> ast.expr | None:
 
 
 def of_number(code: UserCode | None, kind: str, wanted: str) -> str:
-    """What to write in place of `int(x)`, `float(x)`, `complex(x)`, `x.item()` of a traced array.
+    """Returns a replacement for `int(x)`, `float(x)`, `complex(x)` or `x.item()` of a traced array.
 
     Args:
-      code: where.
+      code: the user's code.
       kind: the Python type of the array's elements.
-      wanted: the type of the number; empty for that of the elements.
+      wanted: the Python type to convert to; empty for that of the elements.
     """
     wanted = wanted or kind
     node = None if code is None else code.expression
@@ -247,7 +250,7 @@ def of_number(code: UserCode | None, kind: str, wanted: str) -> str:
 
 
 def arguments(written: Callable[[ast.expr], str], call: ast.Call, first: int = 0) -> list[str]:
-    """Returns the arguments of a call from the one at `first`, as `written` has each."""
+    """Returns the source of a call's arguments from number `first` on, each by `written`."""
     named = [
         f"**{written(k.value)}" if k.arg is None else f"{k.arg}={written(k.value)}"
         for k in call.keywords
@@ -259,11 +262,11 @@ def arguments(written: Callable[[ast.expr], str], call: ast.Call, first: int = 0
 
 
 def of_container(code: UserCode | None, kind: type, is_left: bool) -> str:
-    """Returns the operation on an array and a list, tuple, set or dict, with the latter as an array.
+    """Returns the operation on an array and a container, with the container as an array.
 
     Args:
-      code: where.
-      kind: of the container.
+      code: the user's code.
+      kind: the type of the container: list, tuple, set or dict.
       is_left: whether it is the left operand.
     """
     operation: Callable[[ast.expr, ast.expr], ast.expr]
@@ -299,7 +302,7 @@ def _comparison(sign: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
 
 
 def of_separate(code: UserCode, count: int) -> str:
-    """The call with its first `count` arguments in a list; empty if they do not all stand there."""
+    """Returns the call with its first `count` arguments in a list; empty if impossible."""
     call = code.expression
     if not isinstance(call, ast.Call) or len(call.args) < count:
         return ""
@@ -314,13 +317,13 @@ _OF_TREES = ("map", "tree_map", "map_with_path", "tree_map_with_path")
 
 
 def mapped_trees(number: int, longest: int = 30) -> tuple[str, str] | None:
-    """Returns what the user wrote for the first tree that a function is mapped over, and for another.
+    """Returns the user's code for the first tree that a function is mapped over and for another.
 
-    None where the call is not in the user's source, or has what is too long to show.
+    Returns None if the call is not in the user's source, or if the code is too long to show.
 
     Args:
-      number: of the other tree, among those after the first.
-      longest: characters of what is not too long.
+      number: the index of the other tree among those after the first.
+      longest: the maximum length of each in characters.
     """
     code = user_code.current()
     match None if code is None else code.expression:
@@ -336,22 +339,22 @@ def mapped_trees(number: int, longest: int = 30) -> tuple[str, str] | None:
 
 
 def _positional(code: UserCode, nodes: Sequence[ast.expr], place: int) -> str:
-    """What is written for one of the positional arguments: `trees[1]` of `*trees`; "" if unknown."""
+    """Returns the source of positional argument `place`: `trees[1]` for `*trees`; "" if unknown."""
     for k, node in enumerate(nodes[: place + 1]):
         if isinstance(node, ast.Starred):
             whole = node.value
-            # `*a, b`: how many there are before `b` is not in the text.
+            # In `*a, b` the number of elements before `b` cannot be seen in the source.
             is_known = len(nodes) == k + 1 and isinstance(whole, ast.Name | ast.Attribute)
             return f"{code.text(whole)}[{place - k}]" if is_known else ""
     return code.text(nodes[place]) if place < len(nodes) else ""
 
 
 def of_key(code: UserCode, has_value: bool) -> str:
-    """Returns what to write in place of `d[i]` where an array is the key; empty for other expressions.
+    """Returns a replacement for `d[i]` where the key is an array; empty for other expressions.
 
     Args:
-      code: where.
-      has_value: whether the array is not traced.
+      code: the user's code.
+      has_value: whether the array is concrete.
     """
     match code.expression:
         case ast.Subscript(value=container, slice=index):
@@ -370,7 +373,7 @@ def of_key(code: UserCode, has_value: bool) -> str:
 
 
 def of_slice(code: UserCode | None) -> str:
-    """Returns the slice of a known length in place of one with traced bounds."""
+    """Returns a slice of static length that replaces one with traced bounds."""
     general = "jax.lax.dynamic_slice_in_dim(x, start, length)"
     if code is None:
         return general
@@ -400,7 +403,10 @@ _SHORT = {"jax.numpy": "jnp"}
 
 
 def of_foreign_call(code: UserCode | None) -> str:
-    """The function of ours for a call of NumPy's, SciPy's or `math`'s; empty if there is none."""
+    """Returns the name of our counterpart for a call of NumPy, SciPy or `math`.
+
+    Returns an empty string if there is none.
+    """
     match None if code is None else code.expression:
         case ast.Call(func=ast.Attribute(value=owner, attr=name)):
             assert code is not None
@@ -420,7 +426,7 @@ def of_foreign_call(code: UserCode | None) -> str:
 
 
 def value_of(code: UserCode, node: ast.expr) -> Any:
-    """Returns what a name, or an attribute of a module, stands for; None if it is something else."""
+    """Returns the value of a name, or of an attribute of a module; None for other expressions."""
     match node:
         case ast.Name(id=name):
             return code.value_of(name)

@@ -1,7 +1,7 @@
-"""Tables of what modules declare when they are executed, by name.
+"""Tables of values that modules declare by name when they are executed.
 
-A name is declared once. But an interrupt may end the execution of a module, which then is executed
-again by the next import of it, on new objects: what a module has declared before it may declare again.
+A name may be declared only once. An exception: if an interrupt ends the execution of a module, its
+next import executes it again and declares the same names with new objects.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ V = TypeVar("V")
 
 
 def execution() -> ModuleSpec | None:
-    """What identifies the innermost execution of a module under way; None if it is of no import."""
+    """Returns the spec of the module being executed, the innermost one; None outside of imports."""
     frame = inspect.currentframe()
     while frame is not None:
         if frame.f_code.co_name == "<module>":
-            return frame.f_globals.get("__spec__")  # a new one for each import, and reload
+            return frame.f_globals.get("__spec__")  # each import and reload has a new one
         frame = frame.f_back
     return None
 
 
 def is_repeated(before: ModuleSpec | None, now: ModuleSpec | None) -> bool:
-    """Returns whether two executions are of one module."""
+    """Returns whether two different executions are of the same module."""
     return before is not now and before is not None and now is not None and before.name == now.name
 
 
@@ -34,7 +34,7 @@ class Table(dict[str, V]):
     """Declared values by name, in order of declaration.
 
     Args:
-      what: they are, for error messages.
+      what: a noun for the values, for error messages.
     """
 
     def __init__(self, what: str) -> None:
@@ -43,15 +43,17 @@ class Table(dict[str, V]):
         self._executions: dict[str, ModuleSpec | None] = {}
 
     def is_taken(self, name: str) -> bool:
-        """Whether the name is declared, and not by an earlier execution of the module under way."""
+        """Returns whether the name is declared.
+
+        A declaration by an earlier execution of the module being executed does not count.
+        """
         return name in self and not is_repeated(self._executions.get(name), execution())
 
     def declare(self, name: str, value: V) -> V:
-        """Enters a value; returns it.
+        """Declares a value and returns it.
 
         Raises:
-          ValueError: if there is one of that name, unless an earlier execution of the module under
-            way has declared it.
+          ValueError: if the name is declared, unless by an earlier execution of the same module.
         """
         if self.is_taken(name):
             raise ValueError(

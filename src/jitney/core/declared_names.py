@@ -1,4 +1,4 @@
-"""The names that a module declares for its users, read from its source."""
+"""The public names of a module, read from its source."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 @functools.cache
 def declared(file: str) -> frozenset[str]:
-    """Public names that the module in `file` defines or passes on."""
+    """Returns the public names that the module in `file` defines or re-exports."""
     with open(file, encoding="utf-8") as opened:
         body = ast.parse(opened.read()).body
     return frozenset(n for part in body for n in _bound(part) if not n.startswith("_"))
 
 
 def _bound(part: ast.stmt) -> Iterator[str]:
-    """Names that a statement binds for users of its module."""
+    """Yields the names that a statement binds for users of its module."""
     match part:
         case ast.ImportFrom(names=names) | ast.Import(names=names):
             yield from (each.name for each in names if each.asname == each.name)

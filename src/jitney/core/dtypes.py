@@ -1,8 +1,9 @@
 """Dtypes: names, canonical forms, categories and JAX's promotion rules.
 
-Promotion is a join in a lattice of scalar types (the diagram in JAX's documentation of type
-promotion): Python scalars are weak types below or beside the dtypes of their kind. With 32-bit mode
-(the default) 64-bit dtypes are replaced by their 32-bit twins wherever values enter.
+Promotion is a join in a lattice of scalar types (see the diagram in JAX's documentation of type
+promotion), in which Python scalars are weak types below or beside the dtypes of their kind. In
+32-bit mode (the default), values with 64-bit dtypes are converted to the corresponding 32-bit
+dtypes on entry.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ float8_e5m2fnuz = ml_dtypes.float8_e5m2fnuz
 float8_e8m0fnu = ml_dtypes.float8_e8m0fnu
 float6_e2m3fn, float6_e3m2fn = ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn
 float4_e2m1fn = ml_dtypes.float4_e2m1fn
-# ml_dtypes has integers of one bit since 0.6; there are none before.
+# ml_dtypes has 1-bit integers since version 0.6.
 int1_types: tuple[type[Any], ...] = tuple(
     getattr(ml_dtypes, name) for name in ("int1", "uint1") if hasattr(ml_dtypes, name)
 )
@@ -59,13 +60,13 @@ float6_types = (float6_e2m3fn, float6_e3m2fn)
 custom_float_types = (bfloat16, *float8_types, *float6_types, float4_e2m1fn)
 custom_int_types = (*int1_types, int2, int4, uint2, uint4)
 
-# The dtype of tangents of integers: carries no data.
+# The dtype of tangents of integers; it carries no data.
 float0 = np.dtype([("float0", np.void, 0)])
 
 numpy_scalar_types: tuple[type, ...] = (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
     np.float16, np.float32, np.float64, np.complex64, np.complex128,
-    np.longlong, np.ulonglong,  # types of their own even where they are int64 and uint64
+    np.longlong, np.ulonglong,  # separate types even where they are equivalent to int64 and uint64
     *custom_float_types, *custom_int_types,
 )  # fmt: skip
 
@@ -75,7 +76,7 @@ numpy_scalar_types: tuple[type, ...] = (
 
 @caches.memoized("dtype rules", "dtypes, settings", 1024)
 def short_name(dtype: DType) -> str:
-    """As jaxprs print it: f32, bf16, i8, u32, bool, c64, key<fry>."""
+    """Returns the name of a dtype in jaxprs: f32, bf16, i8, u32, bool, c64, key<fry>."""
     if is_extended(dtype):
         return dtype.name
     if dtype == float0:
@@ -90,7 +91,7 @@ def short_name(dtype: DType) -> str:
 
 
 def long_name(dtype: DTypeLike | ExtendedDType) -> str:
-    """As messages print it: float32, bfloat16, key<fry>."""
+    """Returns the name of a dtype in messages: float32, bfloat16, key<fry>."""
     if is_extended(dtype):
         return dtype.name
     return "float0" if dtype == float0 else np.dtype(dtype).name
@@ -104,7 +105,7 @@ _NARROWED: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.float64): np.dtype(np.float32),
     np.dtype(np.complex128): np.dtype(np.complex64),
 }
-# Arrays of these, made while they were enabled, become narrower ones where they are not.
+# Arrays with these dtypes, made while x64 was enabled, are narrowed on use while it is disabled.
 WIDE: frozenset[Any] = frozenset(_NARROWED)
 _NARROW = frozenset(_NARROWED.values())
 _PYTHON_DTYPES: dict[type, np.dtype] = {
@@ -116,7 +117,7 @@ _PYTHON_DTYPES: dict[type, np.dtype] = {
 
 
 def python_scalar_dtype(kind: type) -> np.dtype:
-    """Returns the widest dtype of bool, int, float or complex."""
+    """Returns the widest dtype for a Python type: bool, int, float or complex."""
     return _PYTHON_DTYPES[kind]
 
 
@@ -143,7 +144,7 @@ def _as_dtype(d: DTypeLike | ExtendedDType) -> Any:
 
 
 def _instead(d: object) -> str:
-    """Returns what may have been meant by an object that names no dtype: a line of the message."""
+    """Returns a message line that suggests a dtype for an object that does not name one."""
     if isinstance(d, str):
         import difflib
 
@@ -155,17 +156,22 @@ def _instead(d: object) -> str:
 
 
 def canonicalize_dtype(dtype: DTypeLike | ExtendedDType, allow_extended_dtype: bool = False) -> Any:
-    """Returns the dtype of values of `dtype` here: 64-bit ones are narrowed unless x64 is enabled."""
+    """Returns the canonical form of `dtype`.
+
+    64-bit dtypes are replaced by the corresponding 32-bit ones, and complex128 by complex64, unless
+    x64 is enabled.
+    """
     own = dtype if isinstance(dtype, np.dtype) else _as_dtype(dtype)
     if config.x64_enabled() or isinstance(own, ExtendedDType):
         return own
-    return _NARROWED.get(own, own)  # `narrowed`, without a call: this is on every way
+    return _NARROWED.get(own, own)  # `narrowed`, inlined: hot path
 
 
 def requested_dtype(d: DTypeLike | ExtendedDType) -> Any:
-    """The dtype for which a user asks by `d`: with `jax_explicit_x64_dtypes`="allow" `d` itself.
+    """Returns the dtype of arrays for which a user requests `d`.
 
-    What Python's types stand for, and data, are narrowed nevertheless.
+    It is the canonical dtype, or `d` itself if `jax_explicit_x64_dtypes` is "allow". The dtypes of
+    Python types and of data are narrowed in any case.
     """
     own = d if isinstance(d, np.dtype) else _as_dtype(d)
     dtype = canonicalize_dtype(own)
@@ -174,15 +180,15 @@ def requested_dtype(d: DTypeLike | ExtendedDType) -> Any:
 
 
 def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """`dtype`, or the one of 32 bits a number that stands for it without x64."""
+    """Returns the dtype that replaces `dtype` in 32-bit mode; `dtype` if it is not 64-bit."""
     return _NARROWED.get(dtype, dtype)
 
 
 def is_of_scalars(dtype: DType, weak_type: bool) -> bool:
-    """Returns whether Python scalars, if `weak_type`, or NumPy scalars are operands of `dtype`.
+    """Returns whether `dtype` can be that of Python scalars (if `weak_type`) or NumPy scalars.
 
-    They are not of a 64-bit dtype that was asked for without x64, nor, with it, of the narrower one of
-    weakly typed arrays that were made without.
+    64-bit dtypes that were explicitly requested without x64 cannot; nor, with x64, can the narrower
+    dtypes of weakly typed arrays that were made without x64.
     """
     if dtype in WIDE:
         return not config.keeps_wide()
@@ -211,10 +217,10 @@ def check_valid_dtype(dtype: Any) -> None:
 
 
 def issubdtype(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> bool:
-    """Returns whether dtype `a` belongs to dtype or category `b`, extended and small ones included."""
+    """Returns whether dtype `a` belongs to dtype or category `b`, extended ones included."""
     try:
         return _known_issubdtype(a, b)
-    except TypeError:  # not hashable, or no dtype
+    except TypeError:  # not hashable, or not a dtype
         return _issubdtype(a, b)
 
 
@@ -234,7 +240,7 @@ def _issubdtype(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> b
 
 
 def _dtype_of(x: Any) -> Any:
-    """Returns the dtype of an array or tracer, where dtypes are compared; else `x`."""
+    """Returns the dtype of an array or tracer, for comparisons of dtypes; else returns `x`."""
     return x.dtype if isinstance(x, Array) else x
 
 
@@ -263,7 +269,10 @@ _CUSTOM_CATEGORY: dict[type, tuple[type, ...]] = {
 
 
 def tangent_dtype(dtype: DType) -> DType:
-    """The dtype of tangents: its own for inexact dtypes, float0 for others; extended ones say it."""
+    """Returns the dtype of tangents: `dtype` if it is inexact, else float0.
+
+    Extended dtypes define their own.
+    """
     if isinstance(dtype, ExtendedDType):
         return dtype.tangent or float0
     return dtype if issubdtype(dtype, np.inexact) else float0
@@ -273,13 +282,13 @@ _small_finfo: Callable[[np.dtype[Any]], np.finfo[Any]] = ml_dtypes.finfo
 
 
 def finfo(dtype: DTypeLike) -> np.finfo[Any]:
-    """Limits of a floating dtype; see `numpy.finfo`."""
+    """Returns the limits of a floating-point dtype; see `numpy.finfo`."""
     d: np.dtype[Any] = np.dtype(dtype)
     return _small_finfo(d) if d.type in custom_float_types else np.finfo(d)
 
 
 def iinfo(int_type: DTypeLike) -> np.iinfo | ml_dtypes.iinfo:
-    """Limits of an integer dtype; see `numpy.iinfo`."""
+    """Returns the limits of an integer dtype; see `numpy.iinfo`."""
     d: np.dtype[Any] = np.dtype(int_type)
     return ml_dtypes.iinfo(d) if d.type in custom_int_types else np.iinfo(d)
 
@@ -288,7 +297,7 @@ def iinfo(int_type: DTypeLike) -> np.iinfo | ml_dtypes.iinfo:
 
 
 class TypePromotionError(ValueError):
-    """Dtypes that have no implicit common dtype."""
+    """An error for dtypes without an implicit common dtype."""
 
 
 def _d(kind: DTypeLike) -> np.dtype[Any]:
@@ -297,7 +306,7 @@ def _d(kind: DTypeLike) -> np.dtype[Any]:
 
 _Node: TypeAlias = "np.dtype[Any] | type[int] | type[float] | type[complex]"
 
-# Node of the lattice -> nodes right above it. `int`, `float` and `complex` stand for weak types.
+# Node of the lattice -> nodes directly above it. `int`, `float` and `complex` are the weak types.
 _LATTICE: dict[_Node, tuple[_Node, ...]] = {
     _d(bool): (int,),
     int: (*map(_d, custom_int_types), _d(np.int8), _d(np.uint8)),
@@ -321,7 +330,7 @@ _LATTICE: dict[_Node, tuple[_Node, ...]] = {
     _d(np.complex128): (),
 }  # fmt: skip
 
-# In strict mode only weak types yield, to dtypes of their own kind or a higher one.
+# In strict mode only weak types are promoted, to dtypes of their own kind or a higher one.
 _STRICT_WEAK_ABOVE: dict[_Node, tuple[_Node, ...]] = {
     int: tuple(n for n in _LATTICE if isinstance(n, np.dtype) and n != _d(bool)) + (float, complex),
     float: tuple(
@@ -333,7 +342,7 @@ _STRICT_WEAK_ABOVE: dict[_Node, tuple[_Node, ...]] = {
 
 @caches.memoized("dtype rules", "dtypes, settings", 128)
 def _upper_bounds(node: _Node, strict: bool) -> frozenset[_Node]:
-    """`node` and all above it."""
+    """Returns `node` and all nodes above it."""
     if strict:
         return frozenset({node, *_STRICT_WEAK_ABOVE.get(node, ())})
     bounds = {node}
@@ -348,7 +357,7 @@ def _upper_bounds(node: _Node, strict: bool) -> frozenset[_Node]:
 
 @caches.memoized("dtype rules", "dtypes, settings", 1024)
 def _join(nodes: frozenset[_Node], strict: bool) -> _Node:
-    """Returns the least node above all of `nodes`."""
+    """Returns the least upper bound of `nodes`."""
     if len(nodes) == 1:
         return next(iter(nodes))
     for node in nodes:
@@ -402,9 +411,9 @@ def _refuse_promotion(nodes: frozenset[_Node], strict: bool) -> NoReturn:
 def _promote(
     keys: tuple[tuple[Any, bool], ...], x64: bool | None, strict: bool
 ) -> tuple[Any, bool]:
-    """Returns (common dtype, weakness) of (dtype, weakness) pairs; dtypes canonical.
+    """Returns the common (dtype, weakness) of (dtype, weakness) pairs with canonical dtypes.
 
-    64-bit results are narrowed without x64: if it is None, those that stand for Python's types alone.
+    If `x64` is false, 64-bit results are narrowed; if it is None, only those of weak types are.
     """
     if any([is_extended(d) for d, _ in keys]):
         if len({d for d, _ in keys}) == 1:
@@ -417,8 +426,8 @@ def _promote(
             )
         )
     if all([weak for _, weak in keys]):
-        # Weak types: ordinary promotion of their dtypes. The result stays weak, but for booleans:
-        # comparisons of weak operands are weak, and no Python type is weaker than a boolean.
+        # Weak types are promoted as their dtypes are. The result is weak unless it is boolean:
+        # comparisons of weak operands are weak, but no Python type is weaker than bool.
         if strict:
             node = _join(frozenset(_weak_node(d) for d, _ in keys), True)
         else:
@@ -438,17 +447,17 @@ def _promote(
 
 @caches.memoized("dtype rules", "dtypes, settings", 256)
 def _promotion(epoch: int) -> tuple[bool | None, bool]:
-    """How dtypes are promoted under the present settings, those of `epoch` (`config.trace_epoch`).
+    """Returns the current promotion mode; `epoch` is the current `config.trace_epoch`.
 
-    Returns: (whether 64-bit dtypes are kept, None if those are that users have asked for; whether by
-    the strict rules only).
+    Returns: (whether 64-bit dtypes are kept, None if only explicitly requested ones are; whether
+      the strict rules are in effect).
     """
     width = config.x64_enabled() or (None if config.keeps_wide() else False)
     return width, config.strict_promotion_enabled()
 
 
 def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
-    """Returns (dtype, weakness) of an operation on operands of canonical (dtype, weakness) `types`."""
+    """Returns the common (dtype, weakness) of operands with canonical (dtype, weakness) `types`."""
     if len(types) == 1:
         dtype, weak = types[0]
         return dtype, weak and dtype != np.bool_
@@ -486,7 +495,7 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
 def lattice_result_type(
     *args: Value | SupportsArray | DTypeLike | ExtendedDType,
 ) -> tuple[Any, bool]:
-    """Returns (dtype, weakness) of an operation on `args`: values, dtypes or scalar types."""
+    """Returns the common (dtype, weakness) of `args`: values, dtypes or scalar types."""
     keys = tuple([dtype_and_weakness(a) for a in args])
     if len(keys) == 1:
         return keys[0]
@@ -494,9 +503,9 @@ def lattice_result_type(
 
 
 def wider(*dtypes: DTypeLike) -> Any:
-    """The common dtype of `dtypes`, canonical ones, whether or not users may mix them implicitly.
+    """Returns the common dtype of canonical `dtypes`, even if strict promotion would reject them.
 
-    For functions that compute in a wider dtype than they are given.
+    It serves functions that compute in a wider dtype than that of their operands.
     """
     width, _ = _promotion(config.trace_epoch())
     return _promote(tuple([(np.dtype(d), False) for d in dtypes]), width, False)[0]
@@ -505,7 +514,7 @@ def wider(*dtypes: DTypeLike) -> Any:
 def result_type(
     *args: Value | SupportsArray | DTypeLike | ExtendedDType, return_weak_type_flag: bool = False
 ) -> Any:
-    """Returns the dtype that results from an operation on `args`: values, dtypes or scalar types.
+    """Returns the dtype of the result of an operation on `args`: values, dtypes or scalar types.
 
     Raises:
       ValueError: if there are no arguments.
@@ -517,16 +526,16 @@ def result_type(
         )
     dtype, weak = lattice_result_type(*args)
     node = _weak_node(dtype) if weak else dtype
-    if isinstance(node, type):  # of values that were made under another setting of x64, say
+    if isinstance(node, type):  # say, of values made under another setting of x64
         dtype = canonicalize_dtype(_PYTHON_DTYPES[node])
     return (dtype, weak) if return_weak_type_flag else dtype
 
 
 def promote_types(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> Any:
-    """Returns the dtype of an operation on operands of dtypes `a` and `b`; Python types are weak.
+    """Returns the dtype to which `a` and `b` are promoted; Python types are weakly typed.
 
-    What is weak itself is the 64-bit dtype that NumPy has for the Python type, in 32-bit mode too;
-    so is what follows from 64-bit dtypes that are given.
+    A weakly typed result is NumPy's 64-bit dtype for the Python type, in 32-bit mode too. Promotion
+    of explicitly passed 64-bit dtypes yields 64-bit dtypes, too.
     """
     operands = _dtype_of(a), _dtype_of(b)
     keys = tuple(
@@ -539,12 +548,12 @@ def promote_types(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) ->
 
 
 def is_weakly_typed(x: Value | SupportsArray) -> bool:
-    """Returns whether `x` yields to other operands' dtypes."""
+    """Returns whether `x` is weakly typed: whether it adopts the dtypes of other operands."""
     return dtype_and_weakness(x)[1]
 
 
 def is_python_scalar(x: Value) -> bool:
-    """Returns whether `x` is a Python scalar, or an array as weak as one."""
+    """Returns whether `x` is a Python scalar or a weakly typed scalar array."""
     weak = getattr(x, "weak_type", None)
     if weak is not None:
         return bool(weak) and np.ndim(x) == 0
@@ -555,8 +564,8 @@ def dtype(x: object, *, canonicalize: bool = True) -> Any:
     """Returns the dtype of a value, or of values of a scalar type.
 
     Args:
-      x: an array, a scalar, a dtype, or what has one.
-      canonicalize: accepted for compatibility; dtypes always are.
+      x: an array, scalar, dtype, scalar type, or object with a `dtype`.
+      canonicalize: accepted for compatibility; results are always canonical.
 
     Raises:
       ValueError: if `x` is None.
@@ -577,15 +586,15 @@ def scalar_type_to_dtype(kind: type, value: object = None) -> Any:
 
 
 def to_numeric_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
-    """int32 in place of bool, others as they are."""
+    """Returns int32 for bool, and other dtypes unchanged."""
     d = canonicalize_dtype(dtype)
     return np.dtype(np.int32) if d == np.bool_ else d
 
 
 def to_inexact_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
-    """Returns the floating dtype that integer operands are computed in; inexact dtypes as they are.
+    """Returns the floating-point dtype in which to compute with integers; others unchanged.
 
-    It is as wide as the integers: float64 for those of 64 bits only.
+    It is float64 for 64-bit integers, and float32 for narrower ones.
     """
     d = requested_dtype(dtype)
     if issubdtype(d, np.inexact):
@@ -594,7 +603,7 @@ def to_inexact_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
 
 
 def float0_error(name: str, where: str = "") -> TypeError:
-    """For operations on float0: on an operand `where`."""
+    """Returns the error for an operation `name` on a float0 operand, which `where` describes."""
     return TypeError(
         f"{name}: operands must hold numbers, but got a float0 array{where}. float0 is the dtype "
         "of "
@@ -618,7 +627,7 @@ def itemsize_bits(dtype: DTypeLike) -> int:
 def check_user_dtype_supported(
     dtype: DTypeLike | ExtendedDType | None, fun_name: str | None = None
 ) -> None:
-    """Warns if a dtype that a user asked for explicitly will be narrowed.
+    """Warns if an explicitly requested dtype will be narrowed.
 
     Raises:
       ValueError: instead of the warning, if `jax_explicit_x64_dtypes` is "error".

@@ -1,7 +1,7 @@
 """Effects: what a program does besides computing its results.
 
-An effect is an object; a jaxpr carries the set of the effects of its equations. Ordered effects
-keep the order of their equations; equations with any effect are never removed or merged.
+An effect is an object; a jaxpr has the set of its equations' effects. Equations with ordered
+effects keep their order; equations with any effect are never removed or merged.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Effect:
-    """Base of all effects; users subclass it (`jax.extend.core.Effect`)."""
+    """The base class of all effects; users may subclass it (`jax.extend.core.Effect`)."""
 
 
 class InputEffect(Effect):
-    """What happens to one of the operands of an equation or a program.
+    """An effect on one of the operands of an equation or a program.
 
     Attributes:
-      input_index: which one; constants of a program come first.
+      input_index: the index of the operand; constants of a program are counted first.
     """
 
     def __init__(self, input_index: int) -> None:
@@ -43,7 +43,7 @@ no_effects: frozenset[Effect] = frozenset()
 
 
 class EffectTypeSet:
-    """A set of effect classes: which effects some construct permits."""
+    """A set of effect classes, such as those that a construct permits."""
 
     def __init__(self) -> None:
         self._types: set[type[Effect]] = set()
@@ -69,7 +69,7 @@ remat_allowed_effects = EffectTypeSet()
 
 
 class _NamedEffect(Effect):
-    """An effect of the package's own; `str` gives its short name, as equations print it."""
+    """An effect of this package; `str` returns its short name, as printed in equations."""
 
     _name = ""
 
@@ -78,31 +78,31 @@ class _NamedEffect(Effect):
 
 
 class DebugEffect(_NamedEffect):
-    """Something is shown; in what order does not matter."""
+    """Debugging output, in any order."""
 
     _name = "Debug"
 
 
 class OrderedDebugEffect(_NamedEffect):
-    """Something is shown, in the order of the program."""
+    """Debugging output, in program order."""
 
     _name = "OrderedDebug"
 
 
 class IOEffect(_NamedEffect):
-    """The world outside is read or changed; in what order does not matter."""
+    """Input or output, in any order."""
 
     _name = "IO"
 
 
 class OrderedIOEffect(_NamedEffect):
-    """The world outside is read or changed, in the order of the program."""
+    """Input or output, in program order."""
 
     _name = "OrderedIO"
 
 
 class GenericEffect(Effect):
-    """The effect of a primitive that has one of its own: equal for equations of one primitive.
+    """The effect of a user-defined primitive; equal for all equations of one primitive.
 
     Attributes:
       prim: the primitive.
@@ -124,12 +124,12 @@ class GenericEffect(Effect):
 
 
 class NoDCEEffect(_NamedEffect):
-    """Something is used that must stay in the program."""
+    """A use of a value that dead code elimination must not remove."""
 
     _name = "NoDCE"
 
 
-# As JAX's print: the modules are part of the text of a set of effects.
+# JAX's module names: they appear in the text of a set of effects.
 for _kind in (DebugEffect, OrderedDebugEffect):
     _kind.__module__ = "jax._src.debugging"
 for _kind in (IOEffect, OrderedIOEffect):
@@ -154,10 +154,10 @@ for _kind in (DebugEffect, OrderedDebugEffect, NoDCEEffect, GenericEffect):
 
 
 def moved(effects: Effects, offset: int) -> Effects:
-    """`effects` with operands counted from elsewhere.
+    """Returns `effects` with the operand indices shifted by `offset`.
 
-    Those of a program with n constants, whose operands are an equation's from number k on, are those of
-    the equation with `offset` k - n.
+    If a program has n constants, and its operands are those of an equation from index k on,
+    `offset` k - n converts effects of the program into effects of the equation.
     """
     if not offset or not any(isinstance(e, InputEffect) for e in effects):
         return effects
@@ -167,5 +167,5 @@ def moved(effects: Effects, offset: int) -> Effects:
 
 
 def has_io(effects: Effects) -> bool:
-    """Returns whether there is input or output among `effects`."""
+    """Returns whether `effects` include input or output."""
     return any(isinstance(e, IOEffect | OrderedIOEffect) for e in effects)

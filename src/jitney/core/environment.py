@@ -1,7 +1,8 @@
-"""Environment variables that set options, and those that look as if they did.
+"""Environment variables that set options, and misspelt ones.
 
-`JAX_ENABLE_X64=1` and `JITNEY_ENABLE_X64=1` give the option `jax_enable_x64` its first value; a few
-variables are not options. Any other variable of these prefixes is misspelt, or another program's.
+`JAX_ENABLE_X64=1` and `JITNEY_ENABLE_X64=1` set the initial value of the option `jax_enable_x64`; a
+few variables are not options. Any other variable with one of these prefixes is either misspelt or
+belongs to another program.
 """
 
 from __future__ import annotations
@@ -13,37 +14,37 @@ from jitney.core.options import refused
 from jitney.core.user_warnings import warn
 
 PREFIXES = ("JAX_", "JITNEY_")
-# Read where they matter; see docs/settings.md.
+# Read where they are used; see docs/settings.md.
 _OTHERS = frozenset(
     "JITNEY_NUM_THREADS JITNEY_BLAS JITNEY_CHECK JITNEY_SMALL_THRESHOLDS JAX_PLATFORM_NAME".split()
 )
-_SIMILARITY = 0.85  # of names, from which one is a misspelling of the other; 1 if they are equal
+_SIMILARITY = 0.85  # minimum similarity of a misspelt name; 1 for equal names
 
 
 def settings() -> dict[str, str]:
-    """Returns the variables of this process that set something, with their values."""
+    """Returns the environment variables that have an effect, with their values."""
     known = _known()
     return {name: value for name, value in sorted(os.environ.items()) if name in known}
 
 
 def misspelt() -> dict[str, str]:
-    """The variables that set nothing but nearly have the name of one that does, with that name."""
+    """Returns the variables without effect whose names resemble a valid one -> the valid name."""
     prefixed = [name for name in os.environ if name.startswith(PREFIXES)]
     known = _known() if prefixed else set[str]()
     unknown = [name for name in sorted(prefixed) if name not in known]
     if not unknown:
         return {}
-    import difflib  # a millisecond, that most programs have no use for
+    import difflib  # takes a millisecond, and is seldom needed
 
     nearest = {x: difflib.get_close_matches(x, known, 1, _SIMILARITY) for x in unknown}
     return {name: match[0] for name, match in nearest.items() if match}
 
 
 def threads() -> int | None:
-    """Returns what JITNEY_NUM_THREADS asks for; None if it is not set.
+    """Returns the value of JITNEY_NUM_THREADS; None if it is not set.
 
     Raises:
-      ValueError: if it is not a number of threads.
+      ValueError: if it is not a positive integer.
     """
     text = os.environ.get("JITNEY_NUM_THREADS", "")
     if text and not (text.isdigit() and int(text)):
@@ -53,15 +54,15 @@ def threads() -> int | None:
 
 
 def check() -> None:
-    """Warns of each variable that is misspelt.
+    """Warns of each misspelt variable.
 
     Raises:
-      ValueError: if a variable has a value that its option cannot have.
+      ValueError: if the value of a variable is not valid.
     """
     try:
         threads()
     except ValueError as wrong:
-        raise wrong.with_traceback(None) from None  # where it was read says nothing to the user
+        raise wrong.with_traceback(None) from None  # the inner traceback would not help users
     for name, why in refused.items():
         raise ValueError(f"the environment variable {name}: {why}")
     for name, right in misspelt().items():

@@ -1,7 +1,8 @@
-"""What users note on the equations that are recorded within a context: where they are computed
-(`compute_on`), and attributes for the compiler (`set_xla_metadata`). Values do not depend on it.
+"""User annotations on the equations that are recorded within a context.
 
-Jitted functions are traced anew for other notes, as equations hold them.
+They are where the equations are computed (`compute_on`), and attributes for the compiler
+(`set_xla_metadata`). Values do not depend on them. As equations carry them, jitted functions are
+retraced when they change.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Notes(NamedTuple):
-    """What is noted on equations.
+    """The annotations of an equation.
 
     Attributes:
-      compute_type: such as "device_host"; None if nothing is said.
+      compute_type: such as "device_host"; None if unspecified.
       xla_metadata: (name, value) pairs, sorted.
     """
 
@@ -41,13 +42,13 @@ _in_force = _InForce("notes on equations", _NONE, lambda notes: notes, traced=Tr
 
 @functools.cache
 def _counts() -> None:
-    """Has notes count among the settings that traces depend on, from their first use on."""
+    """Adds the annotations to the settings that traces depend on, once they are first used."""
     config.add_traced_state(_in_force)
     features.install(_Noting())
 
 
 class _Noting(RecordingInterceptor):
-    """Puts the notes on equations."""
+    """An interceptor that attaches the annotations to equations."""
 
     def context(self, context: JaxprEqnContext) -> JaxprEqnContext:
         compute_type, pairs = current()
@@ -55,19 +56,19 @@ class _Noting(RecordingInterceptor):
 
 
 def current() -> Notes:
-    """Returns what is noted on equations here and now."""
+    """Returns the annotations in effect in this thread."""
     return _in_force.value
 
 
-class noting(config.Overriding):  # reads as a function: `with noting(...)`
-    """Within the context these fields of the notes are others."""
+class noting(config.Overriding):  # lower case, as it is used like a function: `with noting(...)`
+    """A context that overrides some fields of the annotations."""
 
     def __init__(self, **fields: object) -> None:
         super().__init__()
         self._fields = fields
 
     def fields(self) -> dict[str, object]:
-        """Returns the fields and their values; subclasses may find them on entry."""
+        """Returns the overridden fields and values; subclasses may compute them on entry."""
         return self._fields
 
     def changes(self) -> list[tuple[config.State, object]]:

@@ -1,10 +1,10 @@
 """Errors of the public API.
 
-The classes are those of `jax.errors`; `docs/errors.md` has a section on each, with causes and cures,
-which `jitney explain` prints by its `code`.
+The classes are those of `jax.errors`. `docs/errors.md` has a section on each, with causes and
+fixes, which `jitney explain CODE` prints for the `code` of an error.
 """
 
-# What a message says of a tracer is the tracer's own `_origin_msg`, which users never call.
+# Messages use the private `_origin_msg` of tracers, which users never call.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
 
 def _documented(error: Exception, message: object) -> str:
-    """`message` and where the class of `error` is described."""
+    """Returns `message`, followed by where the class of `error` is documented."""
     name, text = type(error).__name__, str(message)
     code = getattr(type(error), "code", "")
     page = f"https://docs.jax.dev/en/latest/errors.html#jax.errors.{name}"
     see = f"\nSee `jitney explain {code}`, or {page}" if code else f"\nSee {page}"
-    return text if text.endswith(see) else text + see  # (that of one that was pickled does)
+    return text if text.endswith(see) else text + see  # the message of an unpickled error has it
 
 
 class JAXTypeError(TypeError):
-    """An operand is of the wrong kind."""
+    """A TypeError whose message refers to its documentation."""
 
     def __init__(self, message: object) -> None:
         super().__init__(_documented(self, message))
 
 
 class JAXIndexError(IndexError):
-    """An index is of the wrong kind."""
+    """An IndexError whose message refers to its documentation."""
 
     def __init__(self, message: object) -> None:
         super().__init__(_documented(self, message))
 
 
 class _Traced(Protocol):
-    """What messages ask of a tracer."""
+    """The interface of tracers that messages use."""
 
     _trace: Any
 
@@ -55,24 +55,28 @@ class _Traced(Protocol):
 
 
 def describe(tracer: _Traced) -> str:
-    """ "traced array with shape float32[3]"."""
+    """Returns a description of a tracer, such as "traced array with shape float32[3]"."""
     return f"traced array with shape {_type_of(tracer)}"
 
 
 def _type_of(tracer: _Traced) -> str:
-    """Returns the type of a tracer; of those that have none, as libraries make them, the class."""
+    """Returns a tracer's type as text; its class for tracers of libraries without a type."""
     aval: Any = tracer.aval
     return type(tracer).__name__ if aval is None else aval.str_short()
 
 
 def _or_static(tracer: _Traced) -> str:
-    """What else may be done about a value that is needed: nothing where it comes of an array."""
+    """Returns the advice to make an argument static.
+
+    Returns an empty string if the value depends on an array: only scalar arguments are worth making
+    static.
+    """
     inner: Any = tracer
     while inner is not None:
         ask = getattr(getattr(inner, "_trace", None), "depends_on_arrays", None)
         if ask is not None:
             return "" if ask(inner) else _STATIC
-        # That of a derivative, or of a mapped value, is the tracer of the function around it.
+        # A tracer of a derivative or of a batch holds a tracer of the enclosing function.
         inner = getattr(inner, "primal", getattr(inner, "val", None))
     return ""
 
@@ -98,7 +102,7 @@ class ConcretizationTypeError(JAXTypeError):
 
 
 class TracerBoolConversionError(ConcretizationTypeError):
-    """Python asked whether a tracer is true: `if`, `while`, `and`, `bool(x)`."""
+    """A tracer was used as a truth value: `if`, `while`, `and`, `bool(x)`."""
 
     code = "bool-of-tracer"
 
@@ -114,7 +118,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
 
 
 class TracerArrayConversionError(JAXTypeError):
-    """NumPy asked for the data of a tracer."""
+    """NumPy requested the data of a tracer."""
 
     code = "numpy-of-tracer"
 
@@ -132,7 +136,7 @@ class TracerArrayConversionError(JAXTypeError):
 
 
 class TracerIntegerConversionError(JAXTypeError):
-    """Python asked for a tracer as an index: `range(x)`, `list[x]`."""
+    """A tracer was used as a Python index: `range(x)`, `list[x]`."""
 
     code = "index-of-tracer"
 
@@ -146,12 +150,12 @@ class TracerIntegerConversionError(JAXTypeError):
 
 
 class NonConcreteBooleanIndexError(JAXIndexError):
-    """An array was indexed by a mask whose values are not known while tracing."""
+    """An array was indexed by a mask whose values are not known during tracing."""
 
     code = "mask-of-tracer"
 
     def __init__(self, tracer: _Traced) -> None:
-        # References refuse all masks, those of known values as well.
+        # References reject all masks, even concrete ones.
         is_traced = hasattr(tracer, "_origin_msg")
         got = (
             f"a {describe(tracer)}." + tracer._origin_msg() if is_traced else "one for a reference."
@@ -171,24 +175,24 @@ class UnexpectedTracerError(JAXTypeError):
 
 
 class KeyReuseError(JAXTypeError):
-    """A random key was used twice."""
+    """A PRNG key was used twice."""
 
     code = "key-reuse"
 
 
-class InconclusiveDimensionOperation(Exception):  # the API's name
-    """The result of an operation on symbolic sizes is not determined."""
+class InconclusiveDimensionOperation(Exception):  # the name is JAX's
+    """An operation on symbolic sizes has no definite result."""
 
 
 class JaxRuntimeError(RuntimeError):
-    """An error while a compiled program ran."""
+    """An error occurred while a compiled program ran."""
 
 
 # --- what tracers call ----------------------------------------------------------------------------
 
 
 def scalar_conversion_error(tracer: _Traced, kind: str) -> Exception:
-    """For int(x), float(x), complex(x), and what calls them: `math.exp(x)`."""
+    """Returns the error for int(x), float(x), complex(x), and callers such as `math.exp(x)`."""
     code = user_code.current()
     update = cures.of_store(code)
     written = messages.statement(code) if update else ""
@@ -197,22 +201,22 @@ def scalar_conversion_error(tracer: _Traced, kind: str) -> Exception:
 
 
 def item_error(tracer: _Traced) -> Exception:
-    """For x.item()."""
+    """Returns the error for x.item()."""
     return _number_error(tracer, "", "x.item()", user_code.current(), "")
 
 
 def _number_error(
     tracer: _Traced, written: str, fallback: str, code: UserCode | None, instead: str, wanted: str = ""
 ) -> Exception:  # fmt: skip
-    """For what makes a Python number.
+    """Returns the error for the conversion of a tracer to a Python number.
 
     Args:
-      tracer: of which.
-      written: what the user wrote, if it is not the expression where the program stands.
-      fallback: what is asked for, if there is no source.
-      code: where the program stands.
-      instead: what to write, if that is known already.
-      wanted: the type of the number; empty for that of the elements.
+      tracer: the tracer.
+      written: the user's code, if it is not the expression being evaluated.
+      fallback: a description of the operation, if the source is not available.
+      code: the expression being evaluated.
+      instead: the suggested replacement, if it is known already.
+      wanted: the Python type to convert to; empty for that of the elements.
     """
     printed = "" if instead else print_cures.of_printed(code)
     if printed:
@@ -225,13 +229,13 @@ def _number_error(
 
 
 def _kind_of(tracer: _Traced) -> str:
-    """Returns the Python type of a tracer's elements: "int", "float", "complex"; empty for others."""
+    """Returns the Python type of a tracer's elements: "int", "float", "complex", or else ""."""
     kind = getattr(getattr(tracer.aval, "dtype", None), "kind", "")
     return {"i": "int", "u": "int", "f": "float", "c": "complex"}.get(kind, "")
 
 
 def format_error(tracer: _Traced) -> TypeError:
-    """For f"{x:.3f}"."""
+    """Returns the error for f"{x:.3f}"."""
     code = user_code.current()
     text, instead = print_cures.of_format(code)
     return TypeError(
@@ -245,11 +249,12 @@ def format_error(tracer: _Traced) -> TypeError:
 def deleted_array_error(
     aval: AbstractValue, given_to: tuple[str, CodeType, int] | None
 ) -> RuntimeError:
-    """For an array that was deleted or donated.
+    """Returns the error for an array that was deleted or donated.
 
     Args:
       aval: its type.
-      given_to: the function that it was donated to, and where that was called; None for others.
+      given_to: the function that it was donated to, and the call site: its code and the offset of
+        its instruction; None for arrays that were deleted otherwise.
     """
     code = user_code.current()
     name = messages.variable_of(aval, code) or "the array"
@@ -270,7 +275,7 @@ def deleted_array_error(
 
 
 def check_truth_is_unambiguous(aval: AbstractValue) -> None:
-    """Raises ValueError for arrays that are not one element."""
+    """Raises ValueError for arrays that do not have exactly one element."""
     if aval.size == 0:
         raise ValueError(
             f"bool(x) needs an array of one element, but x is {aval.str_short()}, an empty one; "
@@ -306,7 +311,7 @@ def check_integer_conversion(x: Array) -> None:
 
 
 def escaped_tracer_message(tracer: _Traced, detail: str = "") -> str:
-    """Returns what to tell of a tracer met where its trace is not under way."""
+    """Returns the message for a tracer that is used outside of its trace."""
     kind = type(tracer).__name__
     message = (
         "A tracer leaked: a function that was traced kept a value of type "

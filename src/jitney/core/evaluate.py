@@ -1,4 +1,4 @@
-"""Running jaxprs equation by equation, under whatever trace is current."""
+"""Evaluation of jaxprs, equation by equation, under whatever trace is current."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
-    """For each equation, the variables that nothing after it reads (results excepted)."""
+    """Returns, for each equation, the variables last read by it (results of the jaxpr excepted)."""
     alive: set[Var] = {v for v in jaxpr.outvars if isinstance(v, Var)}
     dying: list[tuple[Var, ...]] = []
     for eqn in reversed(jaxpr.eqns):
@@ -27,10 +27,10 @@ def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
 def eval_jaxpr(
     jaxpr: Jaxpr, consts: Sequence[Any], *args: Value, propagate_source_info: bool = True
 ) -> list[Any]:
-    """Returns the results of `jaxpr` on `args`, each equation bound anew under the current trace.
+    """Returns the results of `jaxpr` on `args`, binding each equation under the current trace.
 
-    Values are dropped after their last use. With `propagate_source_info` what is recorded, and what
-    errors say, comes from where the equations come from, not from where they are run.
+    Values are dropped after their last use. With `propagate_source_info`, recorded equations and
+    errors refer to the source of the jaxpr's equations, rather than to where they are evaluated.
     """
     env: dict[Var, Any] = {}
 
@@ -60,7 +60,7 @@ def evaluate_by(
     consts: Sequence[Any],
     args: Sequence[Any],
 ) -> list[Any]:
-    """Returns the results of `jaxpr` where `apply` gives those of an equation, under its settings."""
+    """Returns the results of `jaxpr`; `apply` evaluates each equation under its settings."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     for eqn in jaxpr.eqns:
@@ -72,10 +72,10 @@ def evaluate_by(
 
 
 def value_of(atom: Atom, env: Mapping[Var, Any]) -> Any:
-    """Returns the value of a variable, or of a literal, to be bound to an operation."""
+    """Returns the value of a variable or literal, ready to be bound to a primitive."""
     if isinstance(atom, Var):
         return env[atom]
-    # A weak literal must stay weak when it is bound again: as a Python scalar it does.
+    # A weak literal must stay weak when it is bound again, as a Python scalar does.
     return atom.val.item() if getattr(atom.aval, "weak_type", False) else atom.val
 
 

@@ -1,15 +1,16 @@
-"""How results lie along the Explicit axes of a mesh: the shardings that types have.
+"""Sharding in types: propagation of shardings along Explicit mesh axes.
 
-An array that is divided along axes of the type Explicit says so in its type, `f32[8@x,4]`. Each
-operation has a rule for it, in the slot `sharding`, which says how its results are divided, or refuses:
-where operands are divided in ways that do not go together, or more than one answer is possible. Users
-then say how a result is to lie (`out_sharding=`), or move an operand (`jax.sharding.reshard`).
+The type of an array that is sharded along mesh axes of type Explicit has its sharding, as in
+`f32[8@x,4]`. Each operation has a rule in the slot `sharding`, which computes the shardings of its
+results. It raises an error if the shardings of operands are incompatible, or if the sharding of a
+result would be ambiguous. Users then specify the sharding of the result (`out_sharding=`), or
+reshard an operand (`jax.sharding.reshard`).
 
-A rule gets a description of the operation (`Operation`) and returns, for each result, the axes of the
-mesh that each of its axes is divided along. Operations without a rule of their own are taken for
-functions of elements where shapes say that they may be, and are refused otherwise.
+A rule receives a description of the operation (`Operation`) and returns, for each axis of each
+result, the mesh axes along which it is sharded. An operation without a rule is treated as
+elementwise if the shapes permit that, and is rejected otherwise.
 
-Nothing of this concerns arrays that are on no mesh, or on one whose axes are Auto.
+None of this concerns arrays that are on no mesh, or on a mesh whose axes are Auto.
 """
 
 from __future__ import annotations
@@ -41,21 +42,21 @@ from jitney.core.sums import ShardingTypeError as ShardingTypeError
 if TYPE_CHECKING:
     from jitney.core.varying import Operation as Primitive
 
-# For each axis of an array, the axes of the mesh that divide it.
+# For each axis of an array, the mesh axes along which it is sharded.
 Entries: TypeAlias = tuple[tuple[Any, ...], ...]
 
 
 @record
 class Operation:
-    """What a rule is told.
+    """The description of an operation, for sharding rules.
 
     Attributes:
-      name: of the primitive.
-      mesh: that operands are divided over.
-      avals: types of the operands.
-      specs: how they are divided.
-      params: parameters.
-      shapes: of the results.
+      name: the name of the primitive.
+      mesh: the mesh of the operands.
+      avals: the types of the operands.
+      specs: for each axis of each operand, the mesh axes along which it is sharded.
+      params: the parameters.
+      shapes: the shapes of the results.
     """
 
     name: str
@@ -66,14 +67,14 @@ class Operation:
     shapes: list[tuple[int, ...]]
 
     def parts(self, names: tuple[Any, ...]) -> int:
-        """Into how many parts axes of the mesh divide an axis of an array."""
+        """Returns the number of shards of an axis that is sharded along the mesh axes `names`."""
         n, extents = 1, self.mesh.shape
         for name in names:
             n *= extents[name]
         return n
 
     def refuse(self, why: str) -> NoReturn:
-        """Raises ShardingTypeError, with the types of the operands."""
+        """Raises ShardingTypeError with a message that shows the types of the operands."""
         types = ", ".join([aval.str_short(short_dtypes=True) for aval in self.avals])
         raise ShardingTypeError(
             f"{why} ({self.name} of {types}). Give the sharding of the result by out_sharding=, or "
@@ -85,7 +86,7 @@ class Operation:
 
 
 def sharding_of(aval: AbstractValue) -> NamedSharding | None:
-    """Returns how values of this type are divided; None if they are on no mesh."""
+    """Returns the sharding in a type; None if its values are on no mesh."""
     if not isinstance(aval, ShapedArray) or aval.has_default_place:
         return None
     sharding = aval.sharding
@@ -93,17 +94,17 @@ def sharding_of(aval: AbstractValue) -> NamedSharding | None:
 
 
 def is_explicit(avals: Sequence[AbstractValue]) -> bool:
-    """Returns whether some of these types say how values are divided."""
+    """Returns whether some of these types have a sharding."""
     return any([sharding_of(aval) is not None for aval in avals])
 
 
 def has_explicit_axes(place: object) -> TypeGuard[NamedSharding]:
-    """Returns whether `place` is a sharding on a mesh of which types know axes."""
+    """Returns whether `place` is a sharding on a mesh with Explicit axes."""
     return isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types
 
 
 def typed(aval: AbstractValue, place: object) -> Any:
-    """Returns the type of a value of type `aval` that lies as `place`, a sharding, says."""
+    """Returns `aval` with the sharding `place`, or with none if that has no Explicit axes."""
     if not isinstance(aval, ShapedArray):
         return aval
     if has_explicit_axes(place):
@@ -112,17 +113,17 @@ def typed(aval: AbstractValue, place: object) -> Any:
 
 
 def place_of(aval: AbstractValue, mesh: Mesh | None = None) -> NamedSharding | None:
-    """Returns where values of this type are put; None if the type does not say.
+    """Returns the sharding, with devices, of values of this type; None if the type has none.
 
-    Types know the axes of a mesh: devices are those of `mesh`, or of the mesh in force, or else of the
-    one that was made last with these axes.
+    A type has only an abstract mesh. The devices are those of `mesh`, or of the context mesh, or of
+    the mesh with these axes that was created last.
     """
     sharding = sharding_of(aval)
     if sharding is None:
         return None
     axes = sharding.mesh.abstract_mesh
     known = [m for m in (mesh, get_mesh(), made.last.get(axes.shape_tuple)) if m is not None]
-    # Within `auto_axes` axes are of other types, within `use_abstract_mesh` they may be others.
+    # Axes may be of other types within `auto_axes`, and other axes within `use_abstract_mesh`.
     for fits in (_same_axes, _same_size):
         for one in known:
             if fits(one, axes):
@@ -142,7 +143,10 @@ def _same_size(mesh: Mesh, axes: AbstractMesh) -> bool:
 
 
 class _Rewriting(threading.local):
-    """Whether this thread rewrites a program, whose values lie as it says: no mesh is in force then."""
+    """Whether this thread is rewriting a program.
+
+    The program fixes the shardings of its values then, and the context mesh has no influence.
+    """
 
     is_on = False
 
@@ -151,12 +155,15 @@ rewriting = _Rewriting()
 
 
 def as_written() -> Within:
-    """Returns a context in which results are on the mesh in force only if operands are."""
+    """Returns a context in which results are on a mesh only if operands are."""
     return Within(rewriting, ("is_on",), (True,))
 
 
 def in_force(aval: AbstractValue) -> AbstractValue:
-    """Type of a result whose operands are on no mesh: on the one in force, if types tell of it."""
+    """Returns the type of a result, none of whose operands is on a mesh.
+
+    The result is on the context mesh, if that has Explicit axes and no Manual ones.
+    """
     if not isinstance(aval, ShapedArray) or not aval.sharding.mesh.empty or rewriting.is_on:
         return aval
     mesh = get_abstract_mesh()
@@ -167,13 +174,13 @@ def in_force(aval: AbstractValue) -> AbstractValue:
 
 @cache
 def whole_on(mesh: Mesh, ndim: int) -> NamedSharding:
-    """Returns the sharding of uncommitted results while `mesh` is in force."""
+    """Returns the replicated sharding of uncommitted results while `mesh` is the context mesh."""
     is_typed = AxisType.Explicit in mesh.axis_types
     return NamedSharding(mesh, PartitionSpec(*[None] * ndim if is_typed else ()))
 
 
 def without(primitive: Primitive, avals: Sequence[AbstractValue]) -> Sequence[AbstractValue]:
-    """`avals` as type rules are told them that know nothing of shardings."""
+    """Returns `avals` without shardings, for type rules that do not support them."""
     rule = primitive.rules.get("sharding")
     if primitive.declares_sharding or (rule is None and primitive.called is not None):
         return avals
@@ -181,7 +188,7 @@ def without(primitive: Primitive, avals: Sequence[AbstractValue]) -> Sequence[Ab
 
 
 def asked_for(params: dict[str, Any]) -> NamedSharding | None:
-    """Returns how the parameters of an operation say that its result is to lie, if they do."""
+    """Returns the sharding of the result that the parameters of an operation specify, or None."""
     place = params.get("sharding")
     if place is None:
         place = params.get("out_sharding")
@@ -189,21 +196,21 @@ def asked_for(params: dict[str, Any]) -> NamedSharding | None:
 
 
 def on_mesh(place: Any) -> Any:
-    """`place`; a PartitionSpec on the mesh in force."""
+    """Returns `place`; binds a PartitionSpec to the context mesh."""
     return NamedSharding(mesh_of_specs(), place) if isinstance(place, PartitionSpec) else place
 
 
 def if_explicit(place: object) -> NamedSharding | None:
-    """`place`, if types say it: if it is on a mesh with Explicit axes."""
+    """Returns `place` if it is a sharding on a mesh with Explicit axes, else None."""
     if not isinstance(place, NamedSharding) or AxisType.Explicit not in place.mesh.axis_types:
         return None
     return place
 
 
 def like_factor_of(ct: AbstractValue, aval: AbstractValue) -> NamedSharding | None:
-    """Returns how a number on no mesh lies that a cotangent of type `ct` is multiplied by.
+    """Returns the sharding for a scalar on no mesh that multiplies a cotangent of type `ct`.
 
-    The cotangent may be terms of a sum: then the number is reduced, the same on all devices.
+    If the cotangent is unreduced, the scalar is reduced: it is the same on all devices.
     """
     if getattr(aval, "shape", ()) or sharding_of(aval) is not None:
         return None
@@ -214,7 +221,7 @@ def like_factor_of(ct: AbstractValue, aval: AbstractValue) -> NamedSharding | No
 
 
 def lies_alike(a: AbstractValue, b: AbstractValue) -> bool:
-    """Returns whether types say the same of where values lie; a value on no mesh is whole on any."""
+    """Returns whether two types have equal shardings; on no mesh is equal to replicated."""
     if a is b:
         return True
     x, y = sharding_of(a), sharding_of(b)
@@ -231,7 +238,7 @@ def _sums_of(place: NamedSharding | None) -> tuple[frozenset[Any], frozenset[Any
 
 
 def permuted(sharding: NamedSharding | None, axes: Sequence[int]) -> NamedSharding | None:
-    """`sharding` of an array whose axes are taken in the order `axes`."""
+    """Returns the sharding of an array after its axes are permuted to the order `axes`."""
     if sharding is None:
         return None
     entries = entries_of(sharding, len(axes))
@@ -239,7 +246,10 @@ def permuted(sharding: NamedSharding | None, axes: Sequence[int]) -> NamedShardi
 
 
 def place_of_cotangent(aval: AbstractValue, *others: AbstractValue) -> NamedSharding | None:
-    """How cotangents of values of this type lie: of values on no mesh, whole on that of the others."""
+    """Returns the sharding of cotangents of values of this type.
+
+    Values on no mesh have replicated cotangents, on the mesh of `others`.
+    """
     own = sharding_of(aval.to_cotangent_aval())
     if own is not None:
         return own
@@ -248,12 +258,12 @@ def place_of_cotangent(aval: AbstractValue, *others: AbstractValue) -> NamedShar
 
 
 def batched(place: object, dim: int, names: tuple[Any, ...] = ()) -> Any:
-    """Returns the parameter `sharding` of an operation that a batch goes through.
+    """Returns the parameter `sharding` of an operation for its batched form.
 
     Args:
       place: the parameter.
-      dim: where the result has the batch.
-      names: the axes of the mesh that divide the batch (`names_along`).
+      dim: the batch dimension of the result.
+      names: the mesh axes along which the batch is sharded (`names_along`).
     """
     if isinstance(place, NamedSharding):
         return place.update(spec=batched(place.spec, dim, names))
@@ -264,7 +274,7 @@ def batched(place: object, dim: int, names: tuple[Any, ...] = ()) -> Any:
 
 
 def names_along(aval: AbstractValue, dim: int | None) -> tuple[Any, ...]:
-    """Returns the axes of the mesh that divide axis `dim` of arrays of this type."""
+    """Returns the mesh axes along which axis `dim` of arrays of this type is sharded."""
     sharding = sharding_of(aval)
     return () if sharding is None or dim is None else names_of(sharding.spec[dim])
 
@@ -272,16 +282,18 @@ def names_along(aval: AbstractValue, dim: int | None) -> tuple[Any, ...]:
 def divided_alike(
     asked_by: str, xs: Sequence[Any], dims: Sequence[int | None], spmd_name: object
 ) -> NamedSharding | None:
-    """Returns how arrays lie along an axis that they share, as the sharding of an array of it alone.
+    """Returns the common sharding of an axis that arrays share, as that of an array of rank 1.
 
     Args:
       asked_by: the transformation that maps the axis.
-      xs: arrays.
-      dims: where each has the axis; None where it has not.
-      spmd_name: axes of the mesh that divide it (the user's `spmd_axis_name`); None if it is not given.
+      xs: the arrays.
+      dims: the position of the axis in each array; None for arrays without it.
+      spmd_name: the mesh axes along which it is sharded (the user's `spmd_axis_name`); None if the
+        user did not pass any.
 
     Raises:
-      ValueError: if some lie along it in one way, and some in another, or not as `spmd_name` says.
+      ValueError: if the arrays are sharded differently along the axis, or not as `spmd_name`
+        specifies.
     """
     avals = [get_aval(x) if d is not None else None for x, d in zip(xs, dims, strict=True)]
     shardings = {
@@ -321,17 +333,17 @@ def of_results(
     params: dict[str, Any],
     results: Any,
 ) -> Any:
-    """Types of the results of an operation, some of whose operands are divided along Explicit axes.
+    """Returns the types of the results of an operation, with shardings.
 
     Args:
       primitive: the operation.
       name: its name.
-      avals: types of its operands.
+      avals: the types of its operands, some of them with shardings.
       params: its parameters.
-      results: types of its results by its type rule: a list, or one.
+      results: the result type, or list of types, that its type rule returned.
 
     Raises:
-      ShardingTypeError: if the operation has no rule for operands that are divided in this way.
+      ShardingTypeError: if the operation has no rule for operands with these shardings.
     """
     rule = primitive.rules.get("sharding")
     if primitive.declares_sharding or (rule is None and primitive.called is not None):
@@ -365,7 +377,7 @@ def of_results(
 
 
 def _check_divided_once(operation: Operation, specs: Sequence[Entries]) -> None:
-    """Raises if an axis of the mesh divides two axes of a result."""
+    """Raises ShardingTypeError if a result would be sharded along a mesh axis twice."""
     for entries in specs:
         names = [name for entry in entries for name in entry]
         if len(set(names)) < len(names):
@@ -393,7 +405,7 @@ def _operation(
 
 
 def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], frozenset[Any]]:
-    """Returns the axes along which results are unreduced, and reduced: see `core.sums`."""
+    """Returns the mesh axes along which results are unreduced, and reduced: see `core.sums`."""
     shardings = [sharding_of(aval) for aval in operation.avals]
     specs = [None if s is None else s.spec for s in shardings]
     if not any([spec is not None and (spec.unreduced or spec.reduced) for spec in specs]):
@@ -411,14 +423,14 @@ def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], f
         elif isinstance(aval, ShapedArray) and (aval.shape or counts_numbers):
             operands.append(ManualAxisType())
         else:
-            operands.append(None)  # numbers on no mesh are constants
+            operands.append(None)  # scalars on no mesh are constants
     return sums.of_result(
         linearity, operation.name, operands, operation.refuse, contractions_gather=True
     )
 
 
 def entries_of(sharding: NamedSharding | None, ndim: int) -> Entries:
-    """For each axis, the axes of the mesh that divide it."""
+    """Returns, for each axis of an array, the mesh axes along which it is sharded."""
     if sharding is None:
         return ((),) * ndim
     named = [names_of(entry) for entry in sharding.spec]
@@ -440,7 +452,11 @@ def _along(
 
 
 def by_shapes(operation: Operation) -> list[Entries]:
-    """Returns the rule of operations without one: those of elements, or of operands that are whole."""
+    """Returns the shardings of results for operations without a rule.
+
+    Such an operation is treated as elementwise if its shapes permit that; otherwise its operands
+    must not be sharded.
+    """
     specs: list[Entries] = []
     for shape in operation.shapes:
         if _is_elementwise(operation, shape):
@@ -461,7 +477,10 @@ def _is_elementwise(operation: Operation, shape: tuple[int, ...]) -> bool:
 
 
 def elementwise(operation: Operation, shape: tuple[int, ...]) -> Entries:
-    """That of the operands, where each axis is divided by at most one of them, or by all alike."""
+    """Returns the sharding of the result of an elementwise operation.
+
+    Operands that are sharded along an axis must agree on it; others may be replicated.
+    """
     out: list[tuple[Any, ...]] = []
     used: dict[Any, int] = {}
     for axis in range(len(shape)):

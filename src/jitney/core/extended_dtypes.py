@@ -1,4 +1,4 @@
-"""Dtypes that NumPy does not know: arrays of them are stored as arrays of a carrier."""
+"""Dtypes that NumPy does not have; arrays of them are stored with a physical NumPy dtype."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 
-class extended(np.generic):  # a category, named as NumPy names them
-    """Category of dtypes that NumPy does not know."""
+class extended(np.generic):  # a category, named in NumPy's style
+    """The category of dtypes that NumPy does not have."""
 
 
 class prng_key(extended):
-    """Category of the dtypes of random keys."""
+    """The category of dtypes of PRNG keys."""
 
 
 class ExtendedDType:
-    """Base of dtypes that NumPy does not know."""
+    """The base class of dtypes that NumPy does not have."""
 
     type: type = extended
     kind = "V"
-    physical: np.dtype  # of the carrier
-    tangent: np.dtype | None = None  # of derivatives; None if there are none
+    physical: np.dtype  # of the stored elements
+    tangent: np.dtype | None = None  # of tangents; None if there are none
 
     if TYPE_CHECKING:
 
@@ -38,26 +38,27 @@ class ExtendedDType:
 
 
 DType: TypeAlias = "np.dtype[Any] | ExtendedDType"
-"""What arrays have for a dtype."""
+"""The dtype of an array."""
 
 
-# Keys that programs take apart: used from when there is a dtype of such keys.
+# Keys that programs unpack: in use once there is a dtype of such keys.
 keys_of_words = FirstUse()
 
 
 def words_of_key(dtype: object) -> int:
-    """Returns how many words keys of a dtype are taken apart into; 0 for all other values."""
+    """Returns the number of uint32 words into which programs unpack a key; 0 for other dtypes."""
     return dtype.n_words if type(dtype) is KeyDType else 0
 
 
 class KeyDType(ExtendedDType):
-    """Dtype of arrays of random keys.
+    """The dtype of arrays of PRNG keys.
 
     Attributes:
-      impl: the generator that the keys belong to.
-      physical: what carries a key: uint64 those of Threefry-2x32, so that they are numbers like
-        others; bytes those of other generators, which programs take apart (`transforms.key_words`).
-      n_words: how many words of uint32 a key is taken apart into; 0 if it is not.
+      impl: the PRNG implementation of the keys.
+      physical: the dtype of the stored keys. It is uint64 for Threefry-2x32, whose keys are handled
+        as integers; it is bytes for other generators, whose keys programs unpack
+        (`transforms.key_words`).
+      n_words: the number of uint32 words into which a key is unpacked; 0 if it is not unpacked.
     """
 
     type = prng_key
@@ -93,16 +94,16 @@ class KeyDType(ExtendedDType):
 
 
 class primal_tangent_dtype_scalar(extended):
-    """Category of the dtypes of numbers whose derivatives are of another dtype."""
+    """The category of dtypes whose tangents have another dtype."""
 
 
 class PrimalTangentDType(ExtendedDType):
-    """Dtype of numbers whose derivatives are of another: `jax.experimental.primal_tangent_dtype`.
+    """A dtype whose tangents have another dtype: `jax.experimental.primal_tangent_dtype`.
 
     Attributes:
-      physical: dtype of the numbers.
-      tangent: dtype of their tangents and cotangents.
-      name: what texts call the dtype.
+      physical: the dtype of the stored elements.
+      tangent: the dtype of tangents and cotangents.
+      name: the name of the dtype in texts.
     """
 
     type = primal_tangent_dtype_scalar
@@ -136,10 +137,10 @@ class PrimalTangentDType(ExtendedDType):
 
 
 def is_extended(dtype: object) -> TypeIs[ExtendedDType]:
-    """Returns whether `dtype` is not one of NumPy's or ml_dtypes'."""
+    """Returns whether `dtype` belongs neither to NumPy nor to ml_dtypes."""
     return isinstance(dtype, ExtendedDType)
 
 
 def physical_dtype(dtype: Any) -> np.dtype:
-    """Returns the NumPy dtype that values of `dtype` are stored in."""
+    """Returns the NumPy dtype with which values of `dtype` are stored."""
     return dtype.physical if isinstance(dtype, ExtendedDType) else dtype

@@ -1,4 +1,4 @@
-"""Features that are installed when they are first used: until then, nothing asks for them."""
+"""Features that are installed when they are first used, and cost nothing until then."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _T = TypeVar("_T")
 
 
 class Features(Generic[_T]):
-    """Features of one kind that all threads have: what goes through `installed` asks for nothing else.
+    """The installed features of one kind, for all threads.
 
     Attributes:
-      installed: the features in order. (A tuple, as another thread may be going through it.)
+      installed: the features in order. (A tuple, as another thread may be iterating over it.)
     """
 
     __slots__ = ("installed",)
@@ -23,22 +23,23 @@ class Features(Generic[_T]):
         self.installed: tuple[_T, ...] = ()
 
     def install(self, feature: _T) -> None:
-        """Adds `feature` after the others; once, however often it is called."""
+        """Appends `feature`, unless it is installed."""
         with forking.settings:
             if feature not in self.installed:
                 self.installed = (*self.installed, feature)
 
     def remove(self, feature: _T) -> None:
-        """Takes `feature` out, if it is installed."""
+        """Removes `feature`, if it is installed."""
         with forking.settings:
             self.installed = tuple([each for each in self.installed if each is not feature])
 
 
 class FirstUse:
-    """When a feature that slows others down is used for the first time in a process, in any thread.
+    """The first use, in any thread of the process, of a feature that slows others down.
 
-    What uses it (`note`) and what it needs (`installs`) do not know each other: a dtype that is made
-    low down has programs lowered in another way. Nothing else reads whether the feature has been used.
+    It decouples the code that uses the feature (`note`) from the code that implements it
+    (`installs`): for instance, creating a dtype in a low-level module can change how programs are
+    lowered. Nothing else reads whether the feature has been used.
     """
 
     __slots__ = ("_installers", "_is_past")
@@ -48,14 +49,17 @@ class FirstUse:
         self._installers: tuple[Callable[[], object], ...] = ()
 
     def note(self, value: object = True) -> None:
-        """Has the feature installed if `value` is true: that of an option, say."""
+        """Installs the feature if `value`, such as that of an option, is true."""
         if value:
             self._is_past = True
             for install in self._installers:
                 install()
 
     def installs(self, install: Callable[[], object]) -> None:
-        """Has `install` called when the feature is used, now if it was; it may be called again."""
+        """Registers `install`, to be called when the feature is used; at once if it has been used.
+
+        `install` may be called more than once.
+        """
         self._installers = (*self._installers, install)
         if self._is_past:
             install()

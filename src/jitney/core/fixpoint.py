@@ -1,4 +1,4 @@
-"""Least fixpoints, by which rules of loops find what a carry has to hold."""
+"""Least fixpoints, with which the rules of loops find properties of the carry."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ After = TypeVar("After")
 def least_fixpoint(
     analyse: Callable[[list[bool]], tuple[Found, Sequence[bool]]], start: Sequence[bool]
 ) -> tuple[list[bool], Found]:
-    """The smallest flags from `start` up that hold again after an iteration, and what was found then.
+    """Returns the least fixpoint of flags of a loop carry, and the analysis result for it.
 
     Args:
-      analyse: given the flags of carries before an iteration, (what it found, their flags after it).
-      start: flags that hold at first. None is ever taken back, so this ends.
+      analyse: maps the flags before an iteration to (the analysis result, the flags after it).
+      start: the initial flags. Flags are never cleared, so the iteration terminates.
     """
     return least_fixpoint_by(analyse, list(start), _either)
 
@@ -27,7 +27,10 @@ def least_fixpoint_by(
     start: State,
     join: Callable[[State, After], State],
 ) -> tuple[State, Found]:
-    """Returns the same for any values that `join` brings together, growing until they stay equal."""
+    """Returns the least fixpoint from `start` up, and the analysis result for it.
+
+    `join` combines the states before and after an iteration; the states grow until they are equal.
+    """
     while True:
         result, after = analyse(start)
         joined = join(start, after)

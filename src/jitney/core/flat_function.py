@@ -1,8 +1,8 @@
-"""A user's function of pytrees as one of flat values: the form that transformations work on.
+"""A user's function of pytrees as a function of flat values, on which transformations work.
 
-A transformation flattens the arguments of a function, runs a `FlatFunction` on what stands for the
-leaves, and builds the result anew from flat results and `out_tree`. What functions return is checked
-here, too.
+A transformation flattens the arguments of a function, runs a `FlatFunction` on values or tracers
+for the leaves, and rebuilds the result from flat results and `out_tree`. The results of users'
+functions are checked here, too.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class FlatFunction:
-    """A function of pytrees as one of flat values; remembers the structure of its result.
+    """A function of pytrees as a function of flat values, which records the result's structure.
 
     Attributes:
       fun: the function.
-      in_tree: structure of the tuple of its positional arguments, or of the pair of this and the
-        dictionary of its keyword arguments.
-      has_kwargs: which of the two `in_tree` is.
-      has_aux: whether the function returns a pair of which the second part is not transformed.
-      refusal: (an invalid leaf of the result, its path) -> the message of the error that it is. Without
-        it results are not looked at: the trace that they reach refuses them.
-      out_tree: structure of the result of the last call.
-      aux: the second part of that result, with `has_aux`.
+      in_tree: the structure of the tuple of its positional arguments, or of the pair of that tuple
+        and the dictionary of its keyword arguments.
+      has_kwargs: whether `in_tree` is that of the pair.
+      has_aux: whether the function returns a pair whose second element is not transformed.
+      refusal: (an invalid leaf of the result, its path) -> the error message for it. Without it
+        results are not checked here, but by the trace that receives them.
+      out_tree: the structure of the result of the last call.
+      aux: the second element of that result, if `has_aux`.
     """
 
     __slots__ = ("aux", "fun", "has_aux", "has_kwargs", "in_tree", "out_tree", "refusal")
@@ -56,13 +56,13 @@ class FlatFunction:
         self.aux: Any = None
 
     def __call__(self, *leaves: Value) -> list[Any]:
-        """Flat results of the function on the arguments with `leaves`.
+        """Returns the flat results of the function on the arguments with `leaves`.
 
-        While a program is recorded, a `ShapeDtypeStruct` may stand for a result of which only the type
-        is asked for; such a program cannot be run.
+        While a program is recorded, the function may return a `ShapeDtypeStruct` in place of a
+        result of which only the type is needed. Such a program cannot be run.
 
         Raises:
-          TypeError: if a result is not a valid value, or is not a pair with `has_aux`.
+          TypeError: if a result is not a valid value, or is not a pair if `has_aux`.
         """
         args = self.in_tree.unflatten(leaves)
         out = self.fun(*args[0], **args[1]) if self.has_kwargs else self.fun(*args)
@@ -85,7 +85,7 @@ class FlatFunction:
                 raise TypeError(refusal(x, pytrees.keystr(path)))
 
     def unflatten(self, outs: Sequence[Any]) -> Any:
-        """Returns a result with the leaves `outs`, of the structure of the last one."""
+        """Returns a result with the leaves `outs` and the structure of the last result."""
         return self.out_tree.unflatten(outs)
 
 

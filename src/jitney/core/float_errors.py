@@ -1,8 +1,8 @@
-"""Running NumPy without its floating-point warnings: arrays of ours overflow and divide in silence.
+"""Suppression of NumPy's floating-point warnings: our arrays overflow and divide silently.
 
-`np.errstate` costs as much as a small addition, and can be interrupted before it puts back what was.
-All that it does is to set a context variable. Which one, and to what value, is found by entering it in
-a context of its own.
+`np.errstate` costs as much as a small addition, and a signal can interrupt it before it restores
+the previous state. All it does is to set a context variable; which one, and to what value, is found
+by entering it in a separate context.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jitney.core.contexts import Setting
 
 
 def _find() -> tuple[Any, Any] | None:
-    """(the context variable that `np.errstate` sets, the value that silences NumPy), if it is one."""
+    """Returns (context variable that `np.errstate` sets, value that silences NumPy), or None."""
     context = contextvars.Context()
     context.run(np.errstate(all="ignore").__enter__)
     variables = list(context.items())
@@ -28,7 +28,7 @@ _found = _find()
 
 
 class _ByErrstate:
-    """The same interface by way of `np.seterr`."""
+    """The same interface, implemented by `np.seterr`."""
 
     def get(self) -> dict[str, Any]:
         return dict(np.geterr())
@@ -42,5 +42,5 @@ quiet: Any = _found[1] if _found else None
 
 
 def ignored() -> AbstractContextManager[None]:
-    """Returns a context without NumPy's floating-point warnings, whatever raises in it."""
+    """Returns a context without NumPy's floating-point warnings; exceptions leave it properly."""
     return Setting(variable, quiet) if _found else np.errstate(all="ignore")

@@ -1,4 +1,4 @@
-"""Along which axes of a mesh devices must not communicate: what `jax.sharding.no_collectives` sets."""
+"""Mesh axes along which devices must not communicate, as set by `jax.sharding.no_collectives`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _axes(value: object) -> frozenset[Any]:
 
 
 class NoCollectives(State):
-    """Returns, for a set of names of mesh axes, a context that forbids communication along them.
+    """Returns a context that forbids communication between devices along a set of mesh axes.
 
     Within the context, operations and collectives that communicate along one of these axes raise
     `ForbiddenCollectiveError`.

@@ -1,16 +1,17 @@
-"""Forks: a child process finds every lock of the package free, and what it guards whole.
+"""Support for forks: in the child every lock is free, and the data that it guards is consistent.
 
-A fork copies memory as it is, but of all threads only the one that forks. A lock that another thread
-holds at that moment stays held in the child for ever, and what it guards stays half done: LLVM in
-the middle of a module, a Python module that is being imported. So the forking thread first waits for
-imports and takes all locks of the package, which waits for compilations under way; parent and child
-release them afterwards.
+A fork copies the memory, but only the forking thread. A lock that another thread holds at that
+moment stays locked in the child for ever, and the data that it guards stays inconsistent: an LLVM
+module that is half built, a Python module that is being imported. Therefore the forking thread
+first waits for imports and acquires all locks of the package, which waits for compilations in
+progress; parent and child release them afterwards.
 
-All locks of the package are made here. They are reentrant, as a signal handler that forks may have
-interrupted their holder. The native thread pool handles forks itself (`runtime/native/threads.h`).
+All locks of the package are created here. They are reentrant, as a signal handler that forks may
+have interrupted the thread that holds one. The native thread pool handles forks itself
+(`runtime/native/threads.h`).
 """
 
-# `sys._current_frames` is documented; there is no other way to see what threads do.
+# `sys._current_frames` is documented; there is no other way to see what other threads run.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -21,33 +22,35 @@ import threading
 import time
 from types import FrameType
 
-# Taken while the machine code of kernels is looked up, made and entered.
+# Held while machine code of kernels is looked up, compiled and registered.
 kernels = threading.RLock()
 
-# Taken while LLVM works, which is for one thread at a time. Its objects are freed before the release.
+# Held while LLVM works, which it does for one thread at a time. Its objects are freed before the
+# release.
 llvm = threading.RLock()
 
-# Taken while machine code that programs share is read from disk.
+# Held while machine code that programs share is read from disk.
 disk = threading.RLock()
 
-# Taken while settings are changed for all threads.
+# Held while global settings change.
 settings = threading.RLock()
 
-# Taken while this process meets the others of its program.
+# Held while this process connects to the other processes of its program.
 processes = threading.RLock()
 
-# Taken while a program is compiled, by its digest: threads that need the same one wait for it. They
-# are held long, and not waited for: the child of a fork makes new ones.
+# Held while a program is compiled, one for each digest: threads that need the same program wait for
+# it. A fork does not wait for them, as they are held long; the child creates new ones.
 programs: dict[str, threading.RLock] = {}
 
-# A lock that is waited for while another is held stands after that one.
+# Lock order: a lock that is acquired while another is held comes after that one.
 _all = (kernels, llvm, disk, settings, processes)
 
-# Seconds that a fork waits for other threads' imports. None takes longer unless it waits for the fork.
+# Maximum time in seconds that a fork waits for imports of other threads. An import takes longer
+# only if it waits for the fork.
 _LONGEST_IMPORT = 10.0
 
-# Python keeps a lock for each module that is being imported; in a child it would never be released.
-# These are the packages whose modules are imported late, by whichever thread needs them first.
+# Python holds a lock for each module that is being imported; in a child it would never be released.
+# These are the packages whose modules are imported lazily, by whichever thread needs them first.
 _LATE = ("jitney", "jax", "numpy", "scipy", "llvmlite", "ml_dtypes", "opt_einsum")
 
 

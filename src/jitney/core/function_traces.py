@@ -1,9 +1,9 @@
-"""What tracing the functions of control flow gave: bodies of loops, branches, combining functions.
+"""A cache of programs traced from functions for control flow: bodies, branches, combiners.
 
 A loop that runs eagerly a second time, with the same function and operands of the same types, finds
-its program here, and with the program all that was made of it: derivatives, batches, machine code.
-Functions are told apart by identity, as in JAX: what a function reads from global variables is taken
-once. Its closure is compared. An entry goes with its function.
+its program here, along with everything derived from it: derivatives, batched forms, machine code.
+As in JAX, functions are compared by identity, and global variables are read only when a function is
+traced. Closures are compared. An entry is dropped with its function.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from jitney.core.trace import Tracer, state
 Result = TypeVar("Result")
 
 _LIMIT = threshold(4096, small=16)  # functions
-_LIMIT_OF_ONE = threshold(256, small=8)  # types of arguments of one function
+_LIMIT_OF_ONE = threshold(256, small=8)  # entries of one function
 
-# Identity of a function -> (reference to it, {key: (objects in its closure, result)}).
+# Identity of a function -> (weak reference to it, {key: (objects in its closure, result)}).
 _traces: dict[int, tuple[weakref.ref[Any], dict[Any, tuple[list[Any] | None, Any]]]] = {}
 caches.register(
     "traces of functions of control flow", "the function, structure, types, settings", __name__,
@@ -39,17 +39,18 @@ def traced_once(
     trace: Callable[[], Result],
     constants: Callable[[Result], Sequence[Any]],
 ) -> Result:
-    """Returns what `trace()` gave when it was asked for `fun` and `key` before, or gives now.
+    """Returns `trace()`, or its earlier result for `fun` and `key` from the cache.
 
     Args:
       fun: the user's function that is traced.
-      key: what the result depends on beside it: what it is traced for, structures, types.
+      key: what the result depends on besides the function: the purpose of the trace, structures,
+        types.
       trace: traces the function.
-      constants: the values that a result closes over. If some belong to a trace that is under way, the
-        result is kept no longer than that trace.
+      constants: returns the values that a result closes over. If some belong to a trace in
+        progress, the result is kept no longer than that trace.
     """
     if type(fun) is types.MethodType or config.check_tracer_leaks.value:
-        return trace()  # methods are made at each access
+        return trace()  # a method, created anew at each access
     full = (key, config.trace_epoch(), state.axis_env, state.checked_axes, state.folds)
     held = closures.held_by(fun)
     entry = _traces.get(id(fun))
@@ -58,7 +59,7 @@ def traced_once(
         known = entry[1]
         try:
             cached = known.get(full)
-        except (TypeError, ValueError):  # static data without a hash, or that cannot be compared
+        except (TypeError, ValueError):  # static data that cannot be hashed or compared
             return trace()
         if cached is not None and _are_same(cached[0], held):
             return cached[1]
@@ -82,7 +83,7 @@ def traced_once(
             known.clear()
         known[full] = held, result
     except TypeError:
-        pass  # static data without a hash, or a function without weak references
+        pass  # static data that cannot be hashed, or a function without weak references
     return result
 
 

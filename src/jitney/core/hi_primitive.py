@@ -1,6 +1,6 @@
-"""`HiPrimitive`: operations on values that stand for others, written by users.
+"""`HiPrimitive`: user-defined operations on values of high-level types.
 
-Evaluated, and when a program is compiled, such an operation is what its method `to_lojax` does.
+The method `to_lojax` defines such an operation when it is evaluated or compiled.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Param: TypeAlias = Any  # a parameter of an equation
 
 
 class HiPrimitive(Primitive):
-    """Base of primitives on values of types such as `HiType`, or on arrays.
+    """The base class of primitives on values of high-level types, such as `HiType`, or on arrays.
 
     A subclass defines `abstract_eval`, which returns (type or types of the results, effects), and
-    `to_lojax`; `jvp` and `transpose` if it is differentiated.
+    `to_lojax`; also `jvp` and `transpose` if it is to be differentiated.
     """
 
     passes_refs = True
     is_high_operation = True
-    is_memoized = False  # states may be among the operands
+    is_memoized = False  # operands may have states
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -55,13 +55,13 @@ class HiPrimitive(Primitive):
         raise self._undefined("abstract_eval")
 
     def to_lojax(self, *lotypes_wrapped_in_hitypes: HiVal, **params: Param) -> Any:
-        """Returns the operation itself, on values of the users' classes and on arrays."""
+        """Returns the results, computed on values of the users' classes and on arrays."""
         raise self._undefined("to_lojax")
 
     def jvp(self, primals: Sequence[HiVal], tangents: Sequence[HiVal], **params: Param) -> Any:
-        """Returns (results, tangents)."""
+        """Returns (results, tangents of the results)."""
         raise self._undefined("jvp")
 
     def transpose(self, *args: HiVal, **params: Param) -> Any:
-        """Cotangents of the operands, from the results' cotangents and the operands."""
+        """Returns the cotangents of the operands, given those of the results and the operands."""
         raise self._undefined("transpose")

@@ -1,12 +1,13 @@
-"""Types of values that stand for others: a pair of arrays, a quantised array, a mutable box.
+"""High-level types: types of values that lower to others, such as a quantized array.
 
-A user declares such a type by a subclass of `HiType` or `MutableHiType`, and which Python class its
-values are of by `register_hitype`. Values go through programs as one variable. Before a program is
-compiled, each is replaced by the arrays that it stands for (`jitney.transforms.lojax`), which
-`lo_ty`, `lower_val` and `raise_val` tell.
+A user declares such a type as a subclass of `HiType` or `MutableHiType`, and the Python class of
+its values with `register_hitype`. A value is a single variable of a program. Before the program is
+compiled, each value is lowered to arrays (`jitney.transforms.lojax`), as defined by `lo_ty`,
+`lower_val` and `raise_val`.
 
-A mutable value has, besides its type, a state that may change while a program is traced, such as the
-types of what it holds at the moment; JAX's word for it is quasi-dynamic data (`qdd`).
+A mutable value, such as a box for arrays, has, besides its type, a state that may change while a
+program is traced: for instance, the types of its present contents. JAX's term for it is
+quasi-dynamic data (`qdd`).
 """
 
 from __future__ import annotations
@@ -31,36 +32,36 @@ if TYPE_CHECKING:
     from jitney.core.part_types import AnyMesh
     from jitney.core.typing import AxisName
 
-HiVal: TypeAlias = Any  # a value of a user's class, or a tracer that stands for one
-LoVal: TypeAlias = Any  # one that is no such value: an array or a tracer
+HiVal: TypeAlias = Any  # a value of a user's class, or a tracer of one
+LoVal: TypeAlias = Any  # an array, or a tracer of one
 QDD: TypeAlias = Any  # a state, of a user's class
-MappingSpec: TypeAlias = Any  # tells an axis of a value: of a user's class, or the position
+MappingSpec: TypeAlias = Any  # specifies an axis: of a user's class, or a position
 
 
-class aval_method(NamedTuple):  # JAX's name
-    """Entered in a type's class: tracers of the type have the method `fun`."""
+class aval_method(NamedTuple):  # the name is JAX's
+    """A declaration in a type's class that tracers of the type have the method `fun`."""
 
     fun: Callable[..., Any]
 
     def of(self, tracer: Tracer) -> Any:
-        """Returns the method of one tracer."""
+        """Returns the method, bound to a tracer."""
         return functools.partial(self.fun, tracer)
 
 
-class aval_property(NamedTuple):  # JAX's name
-    """Entered in a type's class: tracers of the type have the attribute that `fget` computes."""
+class aval_property(NamedTuple):  # the name is JAX's
+    """A declaration in a type's class that its tracers have an attribute, computed by `fget`."""
 
     fget: Callable[..., Any]
 
     def of(self, tracer: Tracer) -> Any:
-        """Returns the attribute of one tracer."""
+        """Returns the value of the attribute for a tracer."""
         return self.fget(tracer)
 
 
 def describe_tracers(kind: type[AbstractValue], members: Mapping[str, Any]) -> None:
-    """Enters in a type's class what its tracers have: tables for libraries that read types.
+    """Declares in a type's class the members of its tracers, for libraries that read types.
 
-    What the class defines itself, such as `shape`, stays, and so do special methods.
+    Attributes that the class defines itself, such as `shape`, and special methods are left alone.
 
     Args:
       kind: the class of types.
@@ -82,7 +83,7 @@ def _must_be_defined(kind: object, method: str) -> NotImplementedError:
 
 
 class _HighType(AbstractValue):
-    """What the two kinds of types share."""
+    """The common base class of `HiType` and `MutableHiType`."""
 
     is_high = True
 
@@ -99,7 +100,7 @@ class _HighType(AbstractValue):
         raise _must_be_defined(self, "to_tangent_aval")
 
     def to_ct_aval(self) -> AbstractValue:
-        """Type of the cotangents; that of the tangents by default."""
+        """Returns the type of the cotangents; by default that of the tangents."""
         return self.to_tangent_aval()
 
     def to_cotangent_aval(self) -> AbstractValue:
@@ -107,11 +108,11 @@ class _HighType(AbstractValue):
 
 
 class HiType(_HighType):
-    """Base of the types of values that stand for others, and do not change.
+    """The base class of the types of immutable values that lower to others.
 
-    A subclass defines `__eq__`, `__hash__`, `lo_ty`, `lower_val`, `raise_val`, and what else is
-    asked for: `to_tangent_aval` if it is differentiated; `vspace_zero` and `vspace_add` if it is a type
-    of tangents; `dec_rank`, `inc_rank` and `leading_axis_spec` if `vmap` and `scan` go along it.
+    A subclass defines `__eq__`, `__hash__`, `lo_ty`, `lower_val` and `raise_val`. It also defines
+    `to_tangent_aval` if its values are to be differentiated; `vspace_zero` and `vspace_add` if it
+    is a type of tangents; and `dec_rank`, `inc_rank` and `leading_axis_spec` for `vmap` and `scan`.
 
     Example:
       >>> from jitney.experimental import hijax
@@ -135,15 +136,15 @@ class HiType(_HighType):
     """
 
     def lo_ty(self) -> Sequence[AbstractValue]:
-        """Types of the values that a value of this type stands for."""
+        """Returns the types of the values to which a value of this type is lowered."""
         raise _must_be_defined(self, "lo_ty")
 
     def lower_val(self, hi_val: HiVal) -> Sequence[Any]:
-        """Returns the values that `hi_val` stands for."""
+        """Returns the values to which `hi_val` is lowered."""
         raise _must_be_defined(self, "lower_val")
 
     def raise_val(self, *lo_vals: LoVal) -> Any:
-        """Returns the value that stands for `lo_vals`: the inverse of `lower_val`."""
+        """Returns the value that lowers to `lo_vals`: the inverse of `lower_val`."""
         raise _must_be_defined(self, "raise_val")
 
     def vspace_zero(self) -> Any:
@@ -155,45 +156,45 @@ class HiType(_HighType):
         raise _must_be_defined(self, "vspace_add")
 
     def dec_rank(self, size: int | None, spec: MappingSpec) -> AbstractValue:
-        """Type of one element along the axis that `spec` tells, whose size is `size`."""
+        """Returns the type of one slice along the axis that `spec` specifies, of size `size`."""
         raise _must_be_defined(self, "dec_rank")
 
     def inc_rank(self, size: int | None, spec: MappingSpec) -> AbstractValue:
-        """Type of `size` values of this type, along a new axis that `spec` tells."""
+        """Returns the type of `size` stacked values, along the new axis that `spec` specifies."""
         raise _must_be_defined(self, "inc_rank")
 
     def leading_axis_spec(self) -> Any:
-        """Returns what tells the axis that `scan` goes along."""
+        """Returns the specification of the axis that `scan` iterates over."""
         raise _must_be_defined(self, "leading_axis_spec")
 
     def shard(
         self, mesh: AnyMesh, manual_axes: frozenset[Any], check_vma: bool, spec: MappingSpec
     ) -> AbstractValue:
-        """Returns the type of a part of a value that `shard_map` divides as `spec` says."""
+        """Returns the type of a shard of a value that `shard_map` shards as specified by `spec`."""
         raise _must_be_defined(self, "shard")
 
     def unshard(self, mesh: AnyMesh, check_vma: bool, spec: MappingSpec) -> AbstractValue:
-        """Returns the type of a value whose parts are of this type."""
+        """Returns the type of the global value with shards of this type."""
         raise _must_be_defined(self, "unshard")
 
     def nospec(self, mesh: AnyMesh, check_vma: bool, all_names: tuple[AxisName, ...]) -> Any:
-        """Returns how `shard_map` divides residuals of this type."""
+        """Returns the specification with which `shard_map` shards residuals of this type."""
         raise _must_be_defined(self, "nospec")
 
 
 class MutableHiType(_HighType):
-    """Base of the types of values that stand for others, and change.
+    """The base class of the types of mutable values that lower to others.
 
-    Which values these are depends on the state, which `cur_qdd` of a value tells. A subclass defines
-    `__eq__`, `__hash__`, `lo_ty_qdd`, `new_from_loval`, `read_loval` and `update_from_loval`; the
-    class of its values the method `cur_qdd`.
+    The lowered values depend on the state of a value, which its method `cur_qdd` returns. A
+    subclass defines `__eq__`, `__hash__`, `lo_ty_qdd`, `new_from_loval`, `read_loval` and
+    `update_from_loval`; the class of its values defines `cur_qdd`.
     """
 
     has_qdd = True
     is_writer = False
 
     def lo_ty_qdd(self, state: QDD, /) -> Sequence[AbstractValue]:
-        """Types of what a value in the given state stands for."""
+        """Returns the types to which a value in the given state is lowered."""
         raise _must_be_defined(self, "lo_ty_qdd")
 
     def lo_ty(self) -> Sequence[AbstractValue]:
@@ -202,20 +203,20 @@ class MutableHiType(_HighType):
         )
 
     def new_from_loval(self, state: QDD, /, *vals: LoVal) -> Any:
-        """Returns a new value in the given state that stands for `vals`."""
+        """Returns a new value in the given state that lowers to `vals`."""
         raise _must_be_defined(self, "new_from_loval")
 
     def read_loval(self, state: QDD, val: HiVal, /) -> Sequence[Any]:
-        """Returns what `val`, in the given state, stands for."""
+        """Returns the values to which `val`, in the given state, is lowered."""
         raise _must_be_defined(self, "read_loval")
 
     def update_from_loval(self, state: QDD, val: HiVal, /, *lo_vals: LoVal) -> None:
-        """Has `val` stand for `lo_vals`, in the given state."""
+        """Changes `val`, in the given state, to lower to `lo_vals`."""
         raise _must_be_defined(self, "update_from_loval")
 
     @aval_method
     def type_state(self: HiVal) -> Any:
-        """Returns the state of the value that a tracer stands for."""
+        """Returns the state of the value that a tracer represents."""
         return cur_qdd(self)
 
 
@@ -244,14 +245,14 @@ class AvalQDD(AbstractValue):
         return self.aval.lo_ty_qdd(self.qdd)
 
     def read_loval(self, val: HiVal) -> Sequence[Any]:
-        """Returns what `val` stands for."""
+        """Returns the values to which `val` is lowered."""
         return self.aval.read_loval(self.qdd, val)
 
     def lower_val(self, hi_val: HiVal) -> Sequence[Any]:
         return self.read_loval(hi_val)
 
     def new_from_loval(self, *lovals: LoVal) -> Any:
-        """Returns a new value that stands for `lovals`."""
+        """Returns a new value that lowers to `lovals`."""
         return self.aval.new_from_loval(self.qdd, *lovals)
 
     def raise_val(self, *lo_vals: LoVal) -> Any:
@@ -274,11 +275,11 @@ class AvalQDD(AbstractValue):
 
 
 class MutableQDD:
-    """The state of a mutable value of a program that is being traced.
+    """The state of a mutable value in a program that is being traced.
 
     Attributes:
-      init_val: at first.
-      cur_val: now.
+      init_val: the initial state.
+      cur_val: the current state.
     """
 
     __slots__ = ("cur_val", "init_val")
@@ -293,7 +294,7 @@ class MutableQDD:
 
 @record(frozen=True)
 class AvalMutableQDD:
-    """How the rule for types of a primitive sees a mutable operand: it may set the state.
+    """The type of a mutable operand in a primitive's type rule, which may set the state.
 
     Attributes:
       aval: the type.
@@ -305,11 +306,11 @@ class AvalMutableQDD:
 
 
 def cur_qdd(x: HiVal) -> Any:
-    """Returns the state that a mutable value, or one that a tracer stands for, is in now."""
+    """Returns the current state of a mutable value or of the tracer of one."""
     return x.get_state() if isinstance(x, Tracer) else x.cur_qdd()
 
 
-HAS_QDD = attrgetter("has_qdd")  # of types: whether their values have a state
+HAS_QDD = attrgetter("has_qdd")  # of a type: whether its values have a state
 
 
 def with_state(aval: AbstractValue, x: HiVal) -> AbstractValue:
@@ -318,7 +319,7 @@ def with_state(aval: AbstractValue, x: HiVal) -> AbstractValue:
 
 
 class _TypeOf:
-    """What says of which type values of a user's class are."""
+    """A function from values of a user's class to their types."""
 
     def __init__(self, function: Callable[[HiVal], AbstractValue]) -> None:
         self.function = function
@@ -328,7 +329,7 @@ class _TypeOf:
 
 
 def register_hitype(val_cls: type, typeof_fn: Callable[[Any], AbstractValue]) -> None:
-    """Makes values of the class `val_cls` valid operands, of the type that `typeof_fn` says."""
+    """Makes values of the class `val_cls` valid operands; `typeof_fn` returns their types."""
 
     pytype_aval_mappings[val_cls] = _TypeOf(typeof_fn)
     if not high_classes:
@@ -337,9 +338,9 @@ def register_hitype(val_cls: type, typeof_fn: Callable[[Any], AbstractValue]) ->
 
 
 def _forward_to_types() -> None:
-    """Has tracers ask the type of their value for operators, and for attributes that arrays lack.
+    """Makes tracers look up operators, and attributes that arrays lack, in their types.
 
-    Only where there are such types: those of arrays would be asked each time.
+    It is called only once there are such types, as the look-up costs time for arrays, too.
     """
     type.__setattr__(Tracer, "__getattr__", _of_type)
     for operator in _OPERATORS.split():
@@ -348,7 +349,7 @@ def _forward_to_types() -> None:
 
 
 def _forwarded(of_type: str, of_array: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a special method of tracers that users' types may have, called as `of_type` says."""
+    """Returns a special method of tracers that calls the method `of_type` of high-level types."""
 
     @functools.wraps(of_array)
     def method(self: Tracer, *args: object) -> Any:
@@ -364,21 +365,21 @@ _OPERATORS = """
     matmul rmatmul and rand or ror xor rxor lshift rlshift rshift rrshift neg pos abs invert
     eq ne lt le gt ge getitem setitem len iter
 """
-_OWN = {"aval", "_aval", "_trace"}  # looked up while a tracer is made
+_OWN = {"aval", "_aval", "_trace"}  # looked up while a tracer is created
 
 
 def _of_type(tracer: Tracer, name: str) -> Any:
-    """Returns what the type of a value gives to tracers that stand for it; arrays' gives nothing."""
+    """Returns an attribute that a high-level type defines for its tracers."""
     aval = None if name in _OWN else tracer.aval
     if aval is None or not aval.is_high:
-        # Where the class has the attribute, it was what raised, and says again why.
+        # If the class has the attribute, its getter has raised; this raises the same error again.
         return object.__getattribute__(tracer, name)
     attribute = getattr(aval, name)
     return attribute.of(tracer) if isinstance(attribute, aval_method | aval_property) else attribute
 
 
 def is_high_value(x: object) -> bool:
-    """Returns whether `x`, or what it is the tracer of, is a value that stands for others."""
+    """Returns whether `x` is a value of a high-level type or a tracer of one."""
     if isinstance(x, Array):
         return isinstance(x, Tracer) and x.aval.is_high
     kind = type(x)

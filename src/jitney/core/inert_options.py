@@ -1,8 +1,8 @@
-"""Options of JAX that have nothing to act on here.
+"""Options of JAX that have no effect here.
 
-They speak of XLA's passes, of accelerators and of several processes, or choose between two ways of JAX
-to come to one result. Programs and scripts set them, so they are accepted, checked and read back;
-nothing else reads them. `docs/settings.md` lists them.
+They concern XLA's passes, accelerators or distributed processes, or choose between implementations
+within JAX that give the same result. As programs and scripts set them, they are accepted, checked
+and can be read back. `docs/settings.md` lists them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 Values: TypeAlias = "type | tuple[object, ...]"
-"""What an option may be: of a type (None, too, unless that is bool), or one of some values."""
+"""The valid values of an option: a type (and None, unless it is bool), or a tuple of choices."""
 
 _OFF = (
     "jax_accurate_erf_inv", "jax_custom_jvp3", "jax_export_deserialize_expired_versions",
@@ -102,7 +102,7 @@ _CHOICES: dict[str, tuple[object, tuple[object, ...]]] = {
     "jax_use_hlo_logistic_lowering": (None, (None, False, True)),
     "jax_use_magma": ("auto", ("off", "on", "auto")),
 }  # fmt: skip
-# Whatever JAX's client would be given.
+# Options that are passed to JAX's client unchecked.
 _FREE = (
     "jax_cross_host_transfer_timeout_seconds", "jax_cross_host_transfer_transfer_size",
     "jax_pjrt_client_create_options", "jax_use_hlo_logistic_lowering",
@@ -110,7 +110,7 @@ _FREE = (
 
 
 def inert_options() -> Iterator[tuple[str, object, Values]]:
-    """Yields (name, default, values that it may have) of each."""
+    """Yields (name, default, valid values) for each option."""
     yield from ((name, False, bool) for name in _OFF)
     yield from ((name, True, bool) for name in _ON)
     yield from ((name, default, type(default)) for name, default in _NUMBERS.items())

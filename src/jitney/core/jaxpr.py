@@ -4,10 +4,10 @@
     eqn    ::= outvars = primitive[params] invars
     atom   ::= Var | Literal
 
-A jaxpr is closed if it has the values of its constants, or has no constants; otherwise the caller gives
-them. Both are of one class. A jaxpr is a flat list of equations in order of execution; each variable is
-bound once. Variables compare by identity; jaxprs compare by identity, too. Programs are walked by loops
-over `eqns`.
+A jaxpr is closed if it has no constants or includes their values; otherwise it is open, and the
+caller supplies them. Both are instances of one class. A jaxpr is a flat list of equations in
+execution order, and each variable is bound once. Variables and jaxprs compare by identity. Passes
+are loops over `eqns`.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _counter = itertools.count()
 
 
 class Names(Protocol):
-    """What hands out names of variables: `jax.core.JaxprPpContext`."""
+    """An object that assigns names to variables, such as `jax.core.JaxprPpContext`."""
 
     def name(self, var: Var, /) -> str:
-        """Returns the name of a variable, a new one if it has none."""
+        """Returns the name of a variable; assigns a new one if it has none."""
         ...
 
 
 class Printer(Protocol):
-    """What makes text of jaxprs: the module `core.text`, which stands above this one."""
+    """The interface to the pretty-printer of jaxprs, `core.text`, which depends on this module."""
 
     Settings: Callable[..., Any]
 
     def result_paths(self, result: object, /) -> tuple[str, ...]:
-        """Returns the paths of the leaves of a result, each as "result['a'][0]"."""
+        """Returns the path of each leaf of a result, such as "result['a'][0]"."""
         ...
 
     def literal_text(self, literal: Literal, /) -> str:
@@ -63,7 +63,7 @@ class Printer(Protocol):
         ...
 
     def format_jaxpr(self, jaxpr: Jaxpr, settings: Any, /) -> str:
-        """Returns the text of a program."""
+        """Returns the text of a jaxpr."""
         ...
 
 
@@ -71,13 +71,13 @@ _printer: Callable[[], Printer] | None = None
 
 
 def use_printer(load: Callable[[], Printer]) -> None:
-    """Sets what loads the printer, when something is printed first."""
+    """Sets the function that loads the printer when something is first printed."""
     global _printer
     _printer = load
 
 
 def printer() -> Printer:
-    """Returns what makes text of jaxprs."""
+    """Returns the pretty-printer of jaxprs."""
     assert _printer is not None, "jitney.wiring sets the printer"
     return _printer()
 
@@ -92,7 +92,7 @@ class Var:
         self.count = next(_counter)
 
     def pretty_print(self, context: Names, *, print_dtype: bool = True) -> str:
-        """The name that the variable has in texts of `context`, which hands out names in turn."""
+        """Returns the variable's name in texts with `context`, which assigns names in order."""
         return context.name(self)
 
     def __repr__(self) -> str:
@@ -100,7 +100,7 @@ class Var:
 
 
 class DropVar(Var):
-    """The variable of a result that nothing uses; prints as `_`."""
+    """The variable of an unused result, printed as `_`."""
 
     __slots__ = ()
 
@@ -113,11 +113,11 @@ class DropVar(Var):
 
 
 class Literal:
-    """A scalar constant standing in an equation.
+    """A scalar constant within an equation.
 
     Attributes:
-      val: the value, a NumPy scalar array of the aval's dtype.
-      aval: its type; weak if it came from a Python scalar.
+      val: the value, a NumPy scalar array with the dtype of the aval.
+      aval: its type; weak if it comes from a Python scalar.
     """
 
     __slots__ = ("aval", "val")
@@ -128,7 +128,7 @@ class Literal:
 
     @property
     def hash(self) -> int | None:
-        """A hash by value, None where the value has none (`Literal` itself is not hashable)."""
+        """A hash of the value; None if it is not hashable (`Literal` itself is not hashable)."""
         try:
             return hash((self.val.item(), self.val.dtype))
         except (TypeError, AttributeError):
@@ -150,14 +150,14 @@ Atom = Var | Literal
 
 
 class DebugInfo(NamedTuple):
-    """Where a traced function comes from, for messages.
+    """The origin of a traced function, for messages.
 
     Attributes:
       traced_for: the transformation, such as "jit".
       func_src_info: "name at file:line".
       arg_names: a name for each flat argument, such as "x['k'][0]"; None where unknown.
       result_paths: likewise for results, such as "result['a']".
-      made_by: transformations of the function before `traced_for`, the first first.
+      made_by: the transformations applied before `traced_for`, in order of application.
     """
 
     traced_for: str
@@ -169,11 +169,11 @@ class DebugInfo(NamedTuple):
     def then(
         self, transformation: str, arg_names: tuple[str | None, ...] | None = None
     ) -> DebugInfo:
-        """Of what a transformation makes of the program, whose results are others.
+        """Returns the debug info of the transformed program, without paths of its results.
 
         Args:
-          transformation: its name.
-          arg_names: of the arguments of what it makes.
+          transformation: the name of the transformation.
+          arg_names: the names of the transformed program's arguments.
         """
         made_by = (*self.made_by, self.traced_for)
         return DebugInfo(transformation, self.func_src_info, arg_names, None, made_by)
@@ -193,26 +193,26 @@ class DebugInfo(NamedTuple):
         return int(line) if line.isdigit() else None
 
     def safe_arg_names(self, n: int) -> tuple[str, ...]:
-        """Names for `n` arguments, whether known or not."""
+        """Returns names for `n` arguments, even if they are not known."""
         names = self.arg_names
         if names is None or len(names) != n:
             return ("",) * n
         return tuple(name or "" for name in names)
 
     def safe_result_paths(self, n: int) -> tuple[str, ...]:
-        """Paths for `n` results, whether known or not."""
+        """Returns paths for `n` results, even if they are not known."""
         paths = self.result_paths
         if paths is None or callable(paths) or len(paths) != n:
             return ("",) * n
         return paths
 
     def assert_arg_names(self, expected_count: int) -> None:
-        """Asserts that there are so many names of arguments, where they are known."""
+        """Asserts that the number of argument names, if known, is `expected_count`."""
         names = self.arg_names
         assert names is None or len(names) == expected_count, (expected_count, self)
 
     def assert_result_paths(self, expected_count: int) -> None:
-        """Asserts that there are so many paths of results, where they are known."""
+        """Asserts that the number of result paths, if known, is `expected_count`."""
         paths = self.result_paths
         assert paths is None or callable(paths) or len(paths) == expected_count, (
             expected_count,
@@ -220,43 +220,43 @@ class DebugInfo(NamedTuple):
         )
 
     def filter_arg_names(self, keep: Sequence[bool]) -> tuple[str | None, ...] | None:
-        """Returns the names of the arguments that are kept; None where they are unknown."""
+        """Returns the names of the kept arguments; None if names are unknown."""
         names = self.arg_names
         if names is None:
             return None
         return tuple([name for name, kept in zip(names, keep, strict=True) if kept])
 
     def filter_result_paths(self, keep: Sequence[bool]) -> tuple[str, ...] | None:
-        """Returns the paths of the results that are kept; None where they are unknown."""
+        """Returns the paths of the kept results; None if paths are unknown."""
         paths = self.resolve_result_paths().result_paths
         if paths is None or callable(paths):
             return None
         return tuple([path for path, kept in zip(paths, keep, strict=True) if kept])
 
     def replace_func_name(self, name: str) -> DebugInfo:
-        """Returns the same of a function of another name."""
+        """Returns a copy with another function name."""
         _, space, where = self.func_src_info.partition(" ")
         return self._replace(func_src_info=f"{name}{space}{where}")
 
     def resolve_result_paths(self) -> DebugInfo:
-        """Returns the same with paths of results that are computed, if they were not yet."""
+        """Returns a copy whose lazily computed result paths are computed."""
         paths = self.result_paths
         return self._replace(result_paths=paths()) if callable(paths) else self
 
     def set_result_paths(self, ans: object) -> DebugInfo:
-        """Returns the same with the paths of the leaves of a result."""
+        """Returns a copy with the paths of the leaves of a result."""
         return self._replace(result_paths=printer().result_paths(ans))
 
     def with_unknown_names(self) -> DebugInfo:
-        """Returns the same of arguments and results without names."""
+        """Returns a copy without names of arguments and results."""
         return self._replace(arg_names=None, result_paths=None)
 
 
 class JaxprEqnContext(NamedTuple):
-    """Settings under which an equation was recorded that change what it computes.
+    """The settings under which an equation was recorded, as far as they affect its computation.
 
     Attributes:
-      cur_abstract_mesh: the axes of the mesh in force, if there was one.
+      cur_abstract_mesh: the context mesh, if there was one.
     """
 
     threefry_partitionable: bool = True
@@ -266,7 +266,7 @@ class JaxprEqnContext(NamedTuple):
 
 
 class JaxprEqn:
-    """outvars = primitive[params] invars."""
+    """An equation: outvars = primitive[params] invars."""
 
     __slots__ = ("ctx", "effects", "invars", "outvars", "params", "primitive", "source_info")
 
@@ -299,7 +299,7 @@ class JaxprEqn:
 
 
 def has_other_settings(eqn: JaxprEqn) -> bool:
-    """Returns whether `eqn` was recorded under other settings than those in force."""
+    """Returns whether the current settings differ from those under which `eqn` was recorded."""
     wanted = eqn.ctx
     return wanted is not None and (
         wanted.threefry_partitionable is not config.threefry_partitionable_enabled()
@@ -308,7 +308,7 @@ def has_other_settings(eqn: JaxprEqn) -> bool:
 
 
 def _are_other_axes(mesh: AbstractMesh) -> bool:
-    """Returns whether the devices in force stand along other axes than those of `mesh`."""
+    """Returns whether the context mesh arranges the devices along other axes than `mesh`."""
     now = get_abstract_mesh()
     return (
         now is not mesh
@@ -320,7 +320,7 @@ def _are_other_axes(mesh: AbstractMesh) -> bool:
 
 
 def settings_of(eqn: JaxprEqn) -> AbstractContextManager[Any]:
-    """The settings under which `eqn` was recorded, whatever others are in force where it is run."""
+    """Returns a context that restores the settings under which `eqn` was recorded."""
     wanted = eqn.ctx
     if wanted is None or not has_other_settings(eqn):
         return _AS_THEY_ARE
@@ -345,7 +345,7 @@ def new_jaxpr_eqn(
     source_info: SourceInfo | None = None,
     ctx: JaxprEqnContext | None = None,
 ) -> JaxprEqn:
-    """Returns an equation from its parts (public as `jax.extend.core.new_jaxpr_eqn`)."""
+    """Returns a new equation (public as `jax.extend.core.new_jaxpr_eqn`)."""
     return JaxprEqn(list(invars), list(outvars), primitive, dict(params), effects, source_info, ctx)
 
 
@@ -355,19 +355,20 @@ _NO_DEBUG_INFO = DebugInfo("unknown", "<unknown>")
 class Jaxpr:
     """A program.
 
-    `Jaxpr(constvars, invars, outvars, eqns, effects, debug_info)` is open: its constants are variables,
-    given by the caller. `Jaxpr(jaxpr, consts)` is `jaxpr` with their values, a closed program.
+    `Jaxpr(constvars, invars, outvars, eqns, effects, debug_info)` is open: its constants are
+    variables whose values the caller supplies. `Jaxpr(jaxpr, consts)` is `jaxpr` with these values,
+    a closed program.
 
     Attributes:
-      constvars, invars: variables of constants and operands.
-      eqns: equations, in order.
-      outvars: results.
-      effects: of the equations.
-      debug_info: where the program comes from.
-      consts: a value for each of `constvars`, which an open program does not know.
+      constvars, invars: the variables of constants and operands.
+      eqns: the equations, in order.
+      outvars: the results.
+      effects: the effects of the equations.
+      debug_info: the origin of the program.
+      consts: a value for each of `constvars`; an open program with constants has none.
       jaxpr: the program without the values of its constants.
-      is_open: whether it is made without them.
-      facts: what `fact_of_program` has found.
+      is_open: whether it was created without these values.
+      facts: results that `fact_of_program` has cached.
     """
 
     __slots__ = (
@@ -418,7 +419,7 @@ class Jaxpr:
         self.is_open = True
 
     def _close(self, program: Jaxpr, consts: Sequence[Any]) -> None:
-        """Makes this `program` with the values of its constants."""
+        """Initializes this object as `program` with the values of its constants."""
         assert len(consts) == len(program.constvars), (len(consts), len(program.constvars))
         self.jaxpr = program if program.is_open else program.jaxpr
         self.constvars, self.invars = program.constvars, program.invars
@@ -427,10 +428,13 @@ class Jaxpr:
         self.consts = list(consts)
         self.is_open = False
 
-    if not TYPE_CHECKING:  # type checkers would accept any name
+    if not TYPE_CHECKING:  # hidden from type checkers, which would accept any name
 
         def __getattr__(self, name: str) -> Any:
-            """What an open program does not store: itself, a cycle of references, and constants."""
+            """Returns `jaxpr` and `consts` of an open program.
+
+            They are not stored: `jaxpr` is the program itself, which would be a reference cycle.
+            """
             if name == "jaxpr":
                 return self
             if name != "consts":
@@ -444,12 +448,12 @@ class Jaxpr:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the values of its constants are known."""
+        """Whether the values of the constants are known."""
         return not (self.is_open and self.constvars)
 
     @property
     def known_consts(self) -> list[Any]:
-        """The values of its constants; none of a program that is not closed."""
+        """The values of the constants; an empty list if the program is not closed."""
         return self.consts if self.is_closed else []
 
     @property
@@ -458,11 +462,11 @@ class Jaxpr:
 
     @property
     def num_consts(self) -> int:
-        """The number of its constants."""
+        """The number of constants."""
         return len(self.constvars)
 
     def _own_effects(self, effects: frozenset[Effect] | set[Effect]) -> frozenset[Effect]:
-        """`effects`, with those on operands of equations told as on operands of the program."""
+        """Returns the effects of the program; those on operands have the program's indices."""
         place = {v: k for k, v in enumerate((*self.constvars, *self.invars))}
         own = {e for e in effects if not isinstance(e, InputEffect)}
         for eqn in self.eqns:
@@ -475,7 +479,7 @@ class Jaxpr:
 
     @property
     def is_high(self) -> bool:
-        """Whether there are values in it that stand for others, or operations on such."""
+        """Whether it has values of high-level types, or operations on such values."""
         return is_high(self)
 
     @property
@@ -493,7 +497,7 @@ class Jaxpr:
     def replace(
         self, *, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None, **changes: Any
     ) -> Jaxpr:
-        """Returns a copy with some fields replaced, with another program, or with other constants."""
+        """Returns a copy with some fields, the open program, or the constants replaced."""
         if changes:
             fields = {name: changes.pop(name, getattr(self, name)) for name in _JAXPR_FIELDS}
             assert not changes, f"Jaxpr has no fields {sorted(changes)}"
@@ -504,7 +508,7 @@ class Jaxpr:
         return Jaxpr(jaxpr, consts)
 
     def with_consts(self, consts: Sequence[Any]) -> Jaxpr:
-        """Returns the program with a value for each of its constants."""
+        """Returns the program closed over values of its constants."""
         return Jaxpr(self.jaxpr, consts)
 
     def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> Jaxpr:
@@ -512,7 +516,7 @@ class Jaxpr:
         return changed if self.is_open else Jaxpr(changed, self.consts)
 
     def copy(self) -> Jaxpr:
-        """Returns the same program over variables of its own, as if it had been traced again."""
+        """Returns a copy of the program with fresh variables, as if it had been traced again."""
         new: dict[Atom, Var] = {v: Var(v.aval) for v in (*self.constvars, *self.invars)}
         eqns: list[JaxprEqn] = []
         for eqn in self.eqns:
@@ -551,11 +555,11 @@ class Jaxpr:
 _JAXPR_FIELDS = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info")
 
 
-ClosedJaxpr = Jaxpr  # of which the values of constants are known
+ClosedJaxpr = Jaxpr  # a jaxpr whose constants have values
 
 
 def jaxprs_in_params(params: Mapping[str, object]) -> Iterator[Jaxpr]:
-    """Returns the jaxprs in an equation's parameters, directly or in tuples, in order."""
+    """Yields the jaxprs in an equation's parameters, directly or in tuples, in order."""
     for value in params.values():
         if isinstance(value, Jaxpr):
             yield value
@@ -564,7 +568,7 @@ def jaxprs_in_params(params: Mapping[str, object]) -> Iterator[Jaxpr]:
 
 
 def fact_of_program(find: Callable[[Jaxpr], Fact]) -> Callable[[Jaxpr], Fact]:
-    """Finds a fact of a program once: `find` goes over its equations, and depends on nothing else."""
+    """Memoizes `find` per program; it must depend only on the program's equations."""
 
     @functools.wraps(find)
     def fact(program: Jaxpr) -> Fact:
@@ -582,14 +586,14 @@ def fact_of_program(find: Callable[[Jaxpr], Fact]) -> Callable[[Jaxpr], Fact]:
 
 @fact_of_program
 def is_high(jaxpr: Jaxpr) -> bool:
-    """Whether there are, in a program, values that stand for others, or users' operations on such."""
+    """Returns whether a program has values of high-level types, or operations on such values."""
     return any(v.aval.is_high for v in (*jaxpr.constvars, *jaxpr.invars)) or any(
         eqn.primitive.is_high_operation or has_high_program(eqn.params) for eqn in jaxpr.eqns
     )
 
 
 def has_high_program(params: Mapping[str, object]) -> bool:
-    """Returns whether `is_high` of one of the programs in an equation's parameters."""
+    """Returns whether `is_high` holds for a program in an equation's parameters."""
     return any(map(is_high, jaxprs_in_params(params)))
 
 
@@ -598,11 +602,11 @@ def _is_sequence(x: object) -> TypeIs[tuple[object, ...] | list[object]]:
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
-    """Returns the jaxprs in the parameters of all of `jaxpr`'s equations."""
+    """Yields the jaxprs in the parameters of all equations of `jaxpr`."""
     for eqn in jaxpr.eqns:
         yield from jaxprs_in_params(eqn.params)
 
 
 def is_scalar_type(aval: AbstractValue) -> bool:
-    """Returns whether `aval` is an array type of rank 0."""
+    """Returns whether `aval` is the type of an array of rank 0."""
     return isinstance(aval, ShapedArray) and not aval.shape

@@ -1,12 +1,12 @@
 """Staging: running a Python function on tracers to record it as a jaxpr.
 
 `JaxprTrace` records every operation as an equation, in order, at the cost of a few microseconds
-each. Values that the function takes from outside become constants: scalars of Python and NumPy
-stand in the equations as literals, arrays become constant variables, tracers of outer traces become
-constant variables whose value is the tracer (code that stages inside of another trace passes these on
-as operands).
+each. Values from outside the function become constants: Python and NumPy scalars become literals in
+the equations, arrays become constant variables, and tracers of outer traces become constant
+variables whose value is the tracer (code that stages within another trace passes these on as
+operands).
 
-Nothing is simplified here: the jaxpr says what the function did.
+Nothing is simplified here: the jaxpr records exactly what the function did.
 """
 
 # A trace recognizes its own tracers by their `_trace`.
@@ -63,14 +63,12 @@ if TYPE_CHECKING:
 
 
 class DynamicJaxprTracer(Tracer):
-    """Stands for a variable, or for a literal, of the jaxpr under construction.
+    """A tracer for a variable or literal of the jaxpr under construction.
 
-    The name is JAX's: it shows in messages, and libraries look for it.
+    The name is JAX's: it appears in messages, and libraries look for it.
     """
 
-    __module__ = (
-        "jax._src.interpreters.partial_eval"  # which libraries ask for the package of an array
-    )
+    __module__ = "jax._src.interpreters.partial_eval"  # libraries derive an array's package from it
     __slots__ = ("atom", "aval", "origin")
 
     aval: AbstractValue
@@ -84,8 +82,8 @@ class DynamicJaxprTracer(Tracer):
     ) -> None:
         self._trace = trace
         self.aval = aval  # pyright: ignore[reportIncompatibleMethodOverride]  # in a slot
-        self.atom = atom  # not `var`: arrays have a method of that name
-        self.origin = origin  # source info of the line that made it; None for arguments
+        self.atom = atom  # not `var`, as arrays have a method of that name
+        self.origin = origin  # source info of the line that created it; None for arguments
 
     def _origin_msg(self) -> str:
         trace = self._trace
@@ -107,7 +105,7 @@ class DynamicJaxprTracer(Tracer):
 
 
 class JaxprTrace(Trace):
-    """Records operations as the equations of one jaxpr."""
+    """A trace that records operations as the equations of a jaxpr."""
 
     is_staging = True
 
@@ -138,15 +136,15 @@ class JaxprTrace(Trace):
         self.constvars: list[Var] = []
         self.const_values: list[Any] = []
         self.effects: set[Effect] = set()
-        self.states: dict[Atom, MutableQDD] = {}  # of values of mutable types of users'
-        # What jitted functions did that close over values of this trace: see `core.closures`.
+        self.states: dict[Atom, MutableQDD] = {}  # of mutable values of user-defined types
+        # Results of jitted functions that close over values of this trace: see `core.closures`.
         self.nested: dict[Any, Any] = {}
-        # How many scopes around are not to be noted: they are around whatever runs the program, too.
+        # The number of enclosing scopes to omit: code that runs the program is within them, too.
         self.outer_scopes = 0
         self._const_tracers: dict[int, DynamicJaxprTracer] = {}
-        # What was copied of arrays that may be written to while the trace goes on.
+        # Copies of arrays that may be written to while tracing continues.
         self._copies: dict[int, np.ndarray] = {}
-        # Objects whose id() is a key above must live as long as the trace.
+        # Keeps alive the objects whose id() is a key above.
         self._keep_alive: list[Any] = []
 
     def __repr__(self) -> str:
@@ -155,8 +153,8 @@ class JaxprTrace(Trace):
     __str__ = __repr__
 
     def invalidate(self) -> None:
-        # Tracers of constants know their trace: a circle, which would keep constants that the user
-        # has dropped until Python looks for circles.
+        # Tracers of constants refer to their trace: a cycle, which would keep constants alive after
+        # the user has dropped them, until the garbage collector runs.
         self._invalid = True
         self.nested.clear()
         self._const_tracers.clear()
@@ -167,11 +165,11 @@ class JaxprTrace(Trace):
     def new_arg(
         self, aval: AbstractValue, source_info: source_info.SourceInfo | None = None
     ) -> DynamicJaxprTracer:
-        """Returns a tracer for one more argument of the jaxpr, the last one.
+        """Appends an argument to the jaxpr and returns its tracer.
 
         Args:
           aval: its type.
-          source_info: where it comes from, for libraries that add arguments while a function is traced.
+          source_info: its origin, for libraries that add arguments while a function is traced.
         """
         var = Var(aval)
         self.invars.append(var)
@@ -180,7 +178,7 @@ class JaxprTrace(Trace):
         return DynamicJaxprTracer(self, aval, var, source_info)
 
     def _tracer_of(self, var: Var, origin: source_info.SourceInfo | None) -> DynamicJaxprTracer:
-        """Returns the tracer of a variable, which may be one of a mutable value in its first state."""
+        """Returns the tracer of a variable; initializes its state if it is mutable."""
         aval = var.aval
         if type(aval) is AvalQDD:
             self.states[var] = MutableQDD(aval.qdd)
@@ -192,7 +190,7 @@ class JaxprTrace(Trace):
         return self.states[x.atom].cur_val
 
     def new_const(self, x: Value) -> DynamicJaxprTracer:
-        """Returns the tracer of a value from outside of the trace."""
+        """Returns the tracer of a value from outside the trace."""
         tracer = self._const_tracers.get(id(x))
         if tracer is None or (id(x) in self._copies and _is_changed(x, self._copies[id(x)])):
             tracer = self._make_const(x)
@@ -212,13 +210,13 @@ class JaxprTrace(Trace):
                 if isinstance(x, np.ndarray):
                     self._note_copy(x, literal)
                 return DynamicJaxprTracer(self, aval, Literal(literal, aval), None)
-        if isinstance(x, np.ndarray):  # its owner may write to it while the program lives
+        if isinstance(x, np.ndarray):  # its owner may write to it during the life of the program
             copy = np.array(x, aval.dtype, order="C")
             self._note_copy(x, copy)
             x = copy
         convert = None if aval.is_high else getattr(x, "__jax_array__", None)
         if convert is not None and not isinstance(x, Tracer):
-            return self.to_tracer(convert())  # perhaps a value of this very trace
+            return self.to_tracer(convert())  # possibly a tracer of this trace
         if type(x) in host_values:
             return self.to_tracer(host_values[type(x)](x))
         var = Var(with_state(aval, x) if aval.has_qdd else aval)
@@ -229,7 +227,7 @@ class JaxprTrace(Trace):
         return DynamicJaxprTracer(self, aval, var, None)
 
     def _note_copy(self, x: np.ndarray, copy: np.ndarray) -> None:
-        """Notes what was copied of an array, if it or one that it is a view of may be written to."""
+        """Records the copy of an array, if the array or one that it is a view of is writeable."""
         array: Any = x
         while isinstance(array, np.ndarray):
             if array.flags.writeable:
@@ -238,14 +236,14 @@ class JaxprTrace(Trace):
             array = array.base
 
     def new_valueless(self, x: object, aval: AbstractValue) -> DynamicJaxprTracer:
-        """Returns the tracer of `x`, which has a type, but no value."""
+        """Returns the tracer of `x`, which has a type but no value."""
         var = Var(aval)
         self.constvars.append(var)
         self.const_values.append(x)
         return DynamicJaxprTracer(self, aval, var, None)
 
     def to_tracer(self, x: Value) -> DynamicJaxprTracer:
-        """`x` as a tracer of this trace."""
+        """Returns `x` as a tracer of this trace."""
         if type(x) is DynamicJaxprTracer and x._trace is self:
             return x
         return self.new_const(x)
@@ -268,10 +266,10 @@ class JaxprTrace(Trace):
         features = interceptors.installed
         for feature in features:
             feature.check(primitive, avals)
-        # As `Primitive.typed` does, without a call: this is the way of every operation.
+        # `Primitive.typed`, inlined: hot path, runs once per operation.
         try:
             typed = primitive.abstract_memo.get((*map(id, avals), *params.items()))
-        except TypeError:  # parameters without a hash
+        except TypeError:  # parameters that are not hashable
             typed = None
         try:
             if not typed:
@@ -288,7 +286,7 @@ class JaxprTrace(Trace):
         if self.outer_scopes:
             inner = NameStack(origin.name_stack[self.outer_scopes :])
             origin = origin.replace(name_stack=inner)
-        usual = (  # the common case without a call: all recorded operations come here
+        usual = (  # hot path: the common case, without a call
             config.threefry_partitionable.global_value
             if config.local.values is None
             else config.threefry_partitionable_enabled()
@@ -308,7 +306,10 @@ class JaxprTrace(Trace):
         return [DynamicJaxprTracer(self, v.aval, v, origin) for v in outvars]
 
     def _bind_after_end(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
-        """Bind an operation that comes when the trace has ended: to another, if it can be left."""
+        """Binds an operation that reaches this trace after its end.
+
+        It goes to another trace, if this one can be left.
+        """
         if leave_ended_trace(self):
             return primitive.bind(*args, **params)
         raise RuntimeError(f"operation {primitive} reached a trace that has ended")
@@ -316,7 +317,7 @@ class JaxprTrace(Trace):
     def _with_states(
         self, primitive: Primitive, atoms: Sequence[Atom], avals: Sequence[AbstractValue]
     ) -> Sequence[Any]:
-        """Types of operands as the rule of an operation of users' sees them: it sets their states."""
+        """Returns operand types for a `HiPrimitive`'s type rule, which may set their states."""
         if not primitive.is_high_operation:
             return avals
         return [
@@ -325,7 +326,7 @@ class JaxprTrace(Trace):
         ]
 
     def _advance_states(self, primitive: Primitive, atoms: Sequence[Atom], params: Params) -> None:
-        """Sets the states of mutable values to what a program that is called leaves."""
+        """Sets the states of mutable operands to those after a called program."""
         if primitive.called is not None:
             program: Any = params[primitive.called]
             for var, x in zip(program.invars, atoms, strict=True):
@@ -342,7 +343,7 @@ class JaxprTrace(Trace):
         params: Params,
         axes: frozenset[Any],
     ) -> Any:
-        """Record an operation on operands made to vary along the same axes.
+        """Records an operation after casting its operands to vary along the same manual axes.
 
         Raises:
           ValueError: if `jax_auto_pcast` is off.
@@ -356,7 +357,7 @@ class JaxprTrace(Trace):
         return self.process_primitive(primitive, [self._varying(x, axes) for x in args], params)
 
     def _varying(self, x: Value, axes: frozenset[Any]) -> Any:
-        """`x`, varying along all of `axes`."""
+        """Returns `x`, cast to vary along all of `axes`."""
         aval = get_aval(x)
         missing = axes - aval.vma if isinstance(aval, ShapedArray) else None
         if not missing:
@@ -373,7 +374,7 @@ class JaxprTrace(Trace):
     def to_jaxpr(
         self, outs: Sequence[DynamicJaxprTracer], debug_info: DebugInfo
     ) -> tuple[Jaxpr, list[Any]]:
-        """Returns the jaxpr recorded so far with results `outs`, and the values of its constants."""
+        """Returns the jaxpr recorded so far, with results `outs`, and its constants' values."""
         outvars = [t.atom for t in outs]
         used = set(map(id, outvars))
         for eqn in self.eqns:
@@ -393,7 +394,7 @@ class JaxprTrace(Trace):
     # --- messages ---------------------------------------------------------------------------------
 
     def origin_message(self, tracer: DynamicJaxprTracer) -> str:
-        """Returns which function was traced, where, and what the tracer's value depends on."""
+        """Returns a text on the traced function and on what the tracer's value depends on."""
         info = self.debug_info
         if self._invalid:
             return ""
@@ -415,7 +416,7 @@ class JaxprTrace(Trace):
         return where
 
     def ref_origin(self, tracer: DynamicJaxprTracer) -> str:
-        """Returns where a reference comes from, as a paragraph; empty if it is not known."""
+        """Returns a paragraph on the origin of a reference."""
         names = self.debug_info.safe_arg_names(len(self.invars))
         for var, name in zip(self.invars, names, strict=True):
             if var is tracer.atom:
@@ -424,7 +425,7 @@ class JaxprTrace(Trace):
         return f"\n\nIt was created on line {line}." if line else "\n\n"
 
     def _dependencies(self, var: Atom) -> list[JaxprEqn]:
-        """Equations that `var` depends on, last first."""
+        """Returns the equations on which `var` depends, last first."""
         needed = {id(var)}
         eqns: list[JaxprEqn] = []
         for eqn in reversed(self.eqns):
@@ -434,7 +435,7 @@ class JaxprTrace(Trace):
         return eqns
 
     def depends_on_arrays(self, tracer: DynamicJaxprTracer) -> bool:
-        """Returns whether an argument that the tracer's value depends on is not a scalar."""
+        """Returns whether the tracer's value depends on an argument that is not a scalar."""
         avals: list[Any] = [v.aval for v, _ in self._arguments(tracer)]
         return any(getattr(aval, "ndim", 0) > 0 for aval in avals)
 
@@ -442,7 +443,7 @@ class JaxprTrace(Trace):
         return [name for _, name in self._arguments(tracer) if name]
 
     def _arguments(self, tracer: DynamicJaxprTracer) -> list[tuple[Var, str | None]]:
-        """Returns the arguments that the tracer's value depends on, and their names."""
+        """Returns the arguments on which the tracer's value depends, with their names."""
         atoms = {id(tracer.atom)}
         for eqn in self._dependencies(tracer.atom):
             atoms.update(id(a) for a in eqn.invars)
@@ -456,31 +457,31 @@ class JaxprTrace(Trace):
         ]
 
 
-# Operand of a program of a mutable type -> its state after the program.
+# Operand of mutable type of a program -> its state after the program.
 _last_states: weakref.WeakKeyDictionary[Var, Any] = weakref.WeakKeyDictionary()
 
 
-# How much of an array that is used again is compared with its copy: all up to so many bytes, and some
-# elements of a larger one, which show that it has been filled anew. Either takes a few microseconds, of
-# the fifteen or so that an operation takes to be recorded; to compare all of a large array would take
-# half as long each time as to copy it.
+# How much of an array that is used again is compared with its copy: all of it up to this many
+# bytes, and of a larger one a sample of elements, which detects that it was refilled. Both take a
+# few microseconds, of the fifteen or so that recording an operation takes; comparing all of a large
+# array would take half as long as copying it.
 _COMPARED_BYTES, _COMPARED_ELEMENTS = threshold(1 << 14, small=16), threshold(64, small=16)
 
 
 def _is_changed(x: Any, copy: np.ndarray) -> bool:
-    """Returns whether `x` has been written to since `copy` was made of it."""
+    """Returns whether `x` has been written to since it was copied to `copy`."""
     if x.shape != copy.shape:
         return True
     if copy.nbytes > _COMPARED_BYTES:
-        step = copy.size // _COMPARED_ELEMENTS | 1  # odd, so that it is not always the same columns
+        step = copy.size // _COMPARED_ELEMENTS | 1  # odd, so as not to sample the same columns
         x, copy = x.flat[::step], copy.flat[::step]
     return np.asarray(x, copy.dtype).tobytes() != copy.tobytes()
 
 
 def literal_value(x: Value, aval: AbstractValue) -> np.ndarray | None:
-    """Returns the value of `x` as a literal's, or None if it cannot stand in an equation.
+    """Returns the value of `x` for a literal; None if it cannot be one.
 
-    Scalars of Python and NumPy become literals; arrays of the runtime, even scalar ones, do not.
+    Python and NumPy scalars become literals; arrays of the runtime, even scalar ones, do not.
     """
     if not isinstance(aval, ShapedArray) or aval.shape or dtypes.is_extended(aval.dtype):
         return None
@@ -512,16 +513,16 @@ _IS_REF = attrgetter("aval.is_ref")
 def trace_to_jaxpr(
     fun: Callable[..., Sequence[Any]], in_avals: Sequence[AbstractValue], debug_info: DebugInfo
 ) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
-    """Runs `fun` on tracers and returns what it did.
+    """Traces `fun` to a jaxpr.
 
     Args:
-      fun: takes one tracer per aval, positionally, and returns a flat sequence of values. It may
-        return with them, as `fun.result_paths`, nothing else is asked of it.
-      in_avals: types of the arguments.
-      debug_info: where `fun` comes from.
+      fun: a function of one tracer per aval, passed positionally, that returns a flat sequence of
+        values.
+      in_avals: the types of the arguments.
+      debug_info: the origin of `fun`.
 
     Returns: (jaxpr, types of its results, values of its constants). Constants may be tracers of
-      traces that are under way outside.
+      enclosing traces.
     """
     trace = JaxprTrace(debug_info, state.trace)
     try:
@@ -553,13 +554,13 @@ __all__ = [
 def retrace(
     name: str, fun: Callable[..., Any], avals: Sequence[AbstractValue], like: ClosedJaxpr
 ) -> ClosedJaxpr:
-    """`fun` of values of the types `avals`, made from the program `like`, as a program of its own.
+    """Returns a new closed jaxpr of `fun`, a function derived from the program `like`.
 
     Args:
-      name: what it is traced for, as messages say it.
-      fun: takes and returns flat values.
-      avals: types of its arguments.
-      like: the program whose source messages name.
+      name: the purpose of the trace, for messages.
+      fun: a function from flat values to flat values.
+      avals: the types of its arguments.
+      like: the program whose source messages refer to.
     """
     info = DebugInfo(name, like.jaxpr.debug_info.func_src_info)
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)

@@ -1,11 +1,11 @@
-"""Which random keys a program uses: what `jax_debug_key_reuse` looks at.
+"""Key reuse checking: which PRNG keys a program consumes, for `jax_debug_key_reuse`.
 
-A key may be consumed once. Draws and splits consume their key, and results of a split are new ones.
-What moves keys on, such as a reshape, forwards them: its result is consumed when its operand is. Every
-primitive may say so in the slot `key_use`. Those that do not are taken to consume all keys that they
-are given, and to return consumed ones.
+A key may be consumed once. Samplers and splits consume their key, and the results of a split are
+new keys. Operations that rearrange keys, such as a reshape, forward them: the result is consumed if
+the operand is. A primitive declares this in the slot `key_use`. Primitives that do not are assumed
+to consume all keys among their operands, and to return consumed keys.
 
-Arrays of keys are consumed as a whole or, where slices with fixed bounds say which, key by key.
+An array of keys is consumed as a whole or, if slices with static bounds permit, key by key.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from jitney.core.record import record
 KEY_USE = declare_slot("key_use")
 
 Mask: TypeAlias = "bool | np.ndarray"
-"""Which keys of an array are meant: all, none, or those at which a boolean array is True."""
+"""Selects keys of an array: all, none, or those at which a boolean array is True."""
 
 
 @record(frozen=True)
 class KeyUse:
-    """What an operation or a program does with keys.
+    """The keys that an operation or a program consumes, creates and forwards.
 
     Attributes:
-      consumed: (operand, which of its keys) for those that are consumed.
-      new: results that may be consumed.
+      consumed: (operand, mask of its keys) for consumed keys.
+      new: the results that are new keys, which may be consumed.
       forwarded: (operand, result) for results that are the keys of an operand.
     """
 
@@ -48,13 +48,13 @@ class KeyUse:
 def uses_keys(
     prim: Primitive, *, consumes: Sequence[int] = (), new: bool = False, forwards: bool = False
 ) -> None:
-    """Says what `prim` does with keys.
+    """Declares how `prim` uses keys.
 
     Args:
-      prim: a primitive of one result.
-      consumes: the operands that it consumes.
+      prim: a primitive with one result.
+      consumes: the operands whose keys it consumes.
       new: whether the result is a new key.
-      forwards: whether the result is what the first operand was.
+      forwards: whether the result has the keys of the first operand.
     """
     use = KeyUse(
         tuple([(i, True) for i in consumes]), (0,) if new else (), ((0, 0),) if forwards else ()
@@ -66,14 +66,14 @@ def uses_keys(
 
 
 def is_key(aval: AbstractValue) -> bool:
-    """Returns whether values of a type are keys."""
+    """Returns whether values of this type are PRNG keys."""
     return isinstance(aval, ShapedArray) and dtypes.issubdtype(aval.dtype, dtypes.prng_key)
 
 
 def use_of(
     primitive: Primitive, avals: Sequence[AbstractValue], params: Mapping[str, Any]
 ) -> KeyUse:
-    """Returns what an operation on operands of types `avals` does with keys."""
+    """Returns how an operation on operands of types `avals` uses keys."""
     rule = KEY_USE.rule_of(primitive)
     if rule is not None:
         return rule(avals, **params)
@@ -84,12 +84,12 @@ def use_of(
 
 
 class _Consumption:
-    """Which keys of a program have been consumed so far, and by what."""
+    """The keys of a program that have been consumed so far, and the consuming equations."""
 
     def __init__(self) -> None:
         self.masks: dict[Var, Mask] = {}
         self.users: dict[Var, JaxprEqn] = {}
-        self.origins: dict[Var, Atom] = {}  # of keys that were forwarded
+        self.origins: dict[Var, Atom] = {}  # of forwarded keys
 
     def origin(self, atom: Atom) -> Atom:
         while isinstance(atom, Var) and atom in self.origins:
@@ -117,12 +117,12 @@ class _Consumption:
 
 
 def reused(what: str, first: object, second: object) -> KeyReuseError:
-    """Returns the error of a key that is used again.
+    """Returns the error for a key that is used twice.
 
     Args:
-      what: the use.
-      first: where the key was consumed, a `SourceInfo`, if that is known.
-      second: where it is used now.
+      what: the second use.
+      first: where the key was consumed, a `SourceInfo`; None if it is not known.
+      second: where it is used again.
     """
     lines = [
         f"{what} is a random key that was used before; jax.random.split makes new keys of one."
@@ -136,7 +136,7 @@ def reused(what: str, first: object, second: object) -> KeyReuseError:
 
 @memoize_by_identity
 def use_of_program(jaxpr: Jaxpr) -> KeyUse:
-    """Returns what a program does with keys among its operands; those of its constants come last.
+    """Returns how a program uses keys among its operands, with constants counted last.
 
     Raises:
       KeyReuseError: if it uses a key twice.
@@ -174,7 +174,7 @@ def check_program(closed: ClosedJaxpr) -> None:
 
 
 def use_of_branches(branches: Sequence[ClosedJaxpr]) -> KeyUse:
-    """Returns what one of several programs does with keys, whichever it is."""
+    """Returns how one of several programs uses keys, whichever is run."""
     uses = [use_of_program(branch.jaxpr) for branch in branches]
     consumed: dict[int, Mask] = {}
     for use in uses:
@@ -186,30 +186,30 @@ def use_of_branches(branches: Sequence[ClosedJaxpr]) -> KeyUse:
 
 
 def use_of_rows(use: KeyUse, n_whole: int) -> KeyUse:
-    """What a loop does with keys, of which each iteration takes rows of all operands but the first.
+    """Returns how a loop uses keys; each iteration reads a row of all operands but the first ones.
 
     Args:
-      use: what an iteration does.
-      n_whole: number of operands that are the same for all, or carried.
+      use: how an iteration uses keys.
+      n_whole: the number of leading operands that are loop-invariant or carried.
     """
     consumed = [(i, mask if i < n_whole else _of_all_rows(mask)) for i, mask in use.consumed]
     return KeyUse(tuple(consumed), use.new, use.forwarded)
 
 
 def _of_all_rows(mask: Mask) -> Mask:
-    """The mask of an array, each row of which has `mask`: its first axis has size one."""
+    """Returns the mask of an array whose rows all have `mask`; the first axis has size one."""
     return mask[None] if isinstance(mask, np.ndarray) else mask
 
 
 def check_repeated(name: str, use: KeyUse, n_consts: int, n_carry: int, renewed: set[int]) -> None:
-    """Raises KeyReuseError if a program that is run again and again uses a key in each iteration.
+    """Raises KeyReuseError if a program that runs repeatedly uses a key in every iteration.
 
     Args:
-      name: what runs it, for the message.
-      use: what one iteration does with keys.
-      n_consts: number of its first operands, which are the same each time.
-      n_carry: number of operands after these, which come from the iteration before.
-      renewed: which of the carry are new keys at the end of an iteration.
+      name: the construct that runs it, for the message.
+      use: how one iteration uses keys.
+      n_consts: the number of leading operands, which are the same in every iteration.
+      n_carry: the number of operands after these, which are results of the previous iteration.
+      renewed: the indices of carries that are new keys at the end of an iteration.
     """
     for i, _ in use.consumed:
         if i < n_consts:

@@ -1,8 +1,8 @@
-"""What namespaces show, and namespaces that load their parts at first access.
+"""Public namespaces whose members are loaded on first access, and their listings.
 
 `import jax.numpy` should not load what a program does not use. A namespace is a package with a stub
-`__init__.pyi` that imports its public names (type checkers and readers look there), and an
-`__init__.py` that hands the stub to `attach`.
+`__init__.pyi` that imports its public names (for type checkers and readers), and an `__init__.py`
+that passes the stub to `attach`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 _IMPORT = re.compile(r"^from (jitney[\w.]*) import (\w+) as (\w+)", re.M)
-# Checkers take a name imported under another one for private; public ones are assigned.
+# Type checkers treat a name imported under another one as private; public ones are assigned.
 _ALIAS = re.compile(r"^(\w+) = (\w+)$", re.M)
 
 
@@ -26,9 +26,10 @@ def attach(
 
     Args:
       package: its `__name__`.
-      init_file: its `__file__`; the stub stands beside it.
-      without: names of the stub that do not exist with the installed versions of other packages.
-      published_by: a module whose `repeated` makes what users get of what is found.
+      init_file: its `__file__`; the stub is next to it.
+      without: names in the stub that do not exist with the installed versions of other packages.
+      published_by: a module whose function `repeated` wraps the functions of the namespace for
+        users.
     """
     with open(init_file.removesuffix("c") + "i", encoding="utf-8") as file:  # not pathlib: 3 ms
         stub = file.read()
@@ -40,13 +41,13 @@ def attach(
         if not name.startswith("_") and name not in without
     }
 
-    def __getattr__(name: str) -> Any:  # what Python calls it
+    def __getattr__(name: str) -> Any:  # called by Python
         place = places.get(name)
         if place is None:
             return _from_elsewhere(package, name)
         module, attribute = place
-        # `from package import module` is an import of the submodule, which waits where another thread
-        # is loading it.
+        # `from package import module` imports the submodule, and waits if another thread is loading
+        # it.
         if f"{module}.{attribute}" in sys.modules:
             value = importlib.import_module(f"{module}.{attribute}")
         else:
@@ -56,9 +57,9 @@ def attach(
             else:
                 value = importlib.import_module(f"{module}.{attribute}")
         namespace = sys.modules[package]
-        known_as = namespace.__name__  # a second name, once the program has imported it by that
+        known_as = namespace.__name__  # another name, if the program has imported it by that
         if known_as != package and type(value) is ModuleType and attribute == name:
-            importlib.import_module(f"{known_as}.{name}")  # and so has its part
+            importlib.import_module(f"{known_as}.{name}")  # and likewise its submodule
         if published_by is not None and type(value) is FunctionType:
             value = importlib.import_module(published_by).repeated(value)
         setattr(namespace, name, value)
@@ -77,13 +78,13 @@ def attach(
 
 
 def refusing(module: str) -> Callable[[str], Any]:
-    """Returns the `__getattr__` of a module that has other names than JAX's.
+    """Returns a `__getattr__` for a module that does not define all names of JAX's module.
 
-    Names that JAX's module only takes from other modules are looked up there. For others there is an
-    error, which says what is there in place.
+    Names that JAX's module re-exports from other modules are looked up there. For other names the
+    AttributeError suggests a replacement.
     """
 
-    def __getattr__(name: str) -> Any:  # what Python calls it
+    def __getattr__(name: str) -> Any:  # called by Python
         return _from_elsewhere(module, name)
 
     return __getattr__
@@ -94,12 +95,12 @@ _finders: list[_Finder] = []
 
 
 def use_reexports(find: _Finder) -> None:
-    """Takes the function (public module of JAX, name) -> what that has from other modules, or None."""
+    """Sets the function from (public module of JAX, name) to a re-exported value, or None."""
     _finders[:] = [find]
 
 
 def _from_elsewhere(module: str, name: str) -> Any:
-    """What the module has by `name` in JAX, from another module. Raises AttributeError if nothing."""
+    """Returns the re-exported value `name` of a module; raises AttributeError if there is none."""
     if not name.startswith("__"):
         for find in _finders:
             value = find(module.replace("jitney", "jax", 1), name)
@@ -112,22 +113,22 @@ def _missing(module: str, name: str) -> AttributeError:
     from jitney.core import absent
 
     message = absent.missing_attribute(module.replace("jitney", "jax", 1), name)
-    # Python adds the name that was meant, where an error is shown.
+    # Python suggests similar names when it displays the error.
     return AttributeError(message, name=name, obj=sys.modules.get(module))
 
 
 def listing(module: str) -> Callable[[], list[str]]:
-    """Returns the `__dir__` of a public module: what it has for users, not what it is made with.
+    """Returns the `__dir__` of a public module, which lists names for users and omits internals.
 
-    These are the names in `__all__`; without that, those that are defined in the file or imported under
-    their own name (`from m import f as f`), and have no underscore in front.
+    These are the names in `__all__`, or else those that the file defines or imports under their own
+    name (`from m import f as f`) and that do not begin with an underscore.
 
     Args:
       module: its `__name__`.
     """
 
     def __dir__() -> list[str]:
-        from jitney.core import declared_names  # for completion alone
+        from jitney.core import declared_names  # only needed for completion
 
         held = vars(sys.modules[module])
         public = held["__all__"] if "__all__" in held else declared_names.declared(held["__file__"])

@@ -1,6 +1,6 @@
-"""Finding tracers that outlived their trace, for `checking_leaks`.
+"""Detection of tracers that outlive their trace, for `checking_leaks`.
 
-Looking costs a walk over all objects, so it is done only where it was asked for.
+A check walks over all objects, so it is made only on request.
 """
 
 # A trace recognizes its own tracers by their `_trace`.
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def check(trace: Trace, known: set[int]) -> None:
-    """Raises an Exception if a tracer of `trace` is still referred to.
+    """Raises an Exception if a tracer of `trace` is still referenced.
 
     Args:
-      trace: one whose function has returned.
-      known: identities of tracers that the trace itself holds.
+      trace: a trace whose function has returned.
+      known: the identities of tracers that the trace itself holds.
     """
     gc.collect()
     leaked = [
@@ -40,7 +40,7 @@ def check(trace: Trace, known: set[int]) -> None:
 
 
 def _holders(tracer: Tracer, seen: set[int]) -> list[str]:
-    """Returns what refers to `tracer`, what refers to that, and so on: a line for each step."""
+    """Returns the chain of references to `tracer`, one line for each link."""
     lines: list[str] = []
     x: object = tracer
     for _ in range(_MAX_STEPS):
@@ -58,7 +58,7 @@ _MAX_STEPS = 10
 
 
 def _holder_of(x: object, seen: set[int]) -> tuple[object, str]:
-    """Returns (what refers to `x`, in words how); (None, how) if that is to be followed no further."""
+    """Returns (object that refers to `x`, description); (None, description) ends a chain."""
     for holder in gc.get_referrers(x):
         if id(holder) in seen or isinstance(holder, types.FrameType):
             continue
@@ -86,7 +86,7 @@ def _holder_of(x: object, seen: set[int]) -> tuple[object, str]:
 
 
 def _function_over(cell: types.CellType) -> tuple[types.FunctionType, str] | None:
-    """Returns (function, variable) that closes over `cell`."""
+    """Returns (function, variable) of a function that closes over `cell`; None for none."""
     for closure in gc.get_referrers(cell):
         if not _is_sequence(closure):
             continue

@@ -1,8 +1,9 @@
 """Functions wrapped in stages, inner ones first; public as `jax.extend.linear_util`.
 
-A stage is a function that calls the one below: as a generator, which yields (args, kwargs), is sent
-the result, and yields its own (`transformation`), or plainly, taking what it calls as its first
-argument (`transformation2`). Stages "with aux" give a second result, aside, once they have run.
+A stage is a function that calls the next inner one. It is either a generator, which yields (args,
+kwargs), is sent the result, and yields its own result (`transformation`), or a plain function,
+which receives the inner function as its first argument (`transformation2`). Stages "with aux"
+produce an auxiliary result, which is available once they have run.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from jitney.core.typing import Params, PyTree
 
 
-class StoreException(Exception):  # the API's name
-    """A side result was asked for before it was there, or given twice."""
+class StoreException(Exception):  # the name is JAX's
+    """An auxiliary result was read before it was stored, or was stored twice."""
 
 
 class Store:
-    """A place for one value."""
+    """A container for one value."""
 
     __slots__ = ("_full", "_value")
 
@@ -52,16 +53,16 @@ class Store:
 
 
 class WrappedFun:
-    """A function and the stages around it. Equal if both are the same.
+    """A function with the stages around it; two are equal if their functions and stages are.
 
     Attributes:
       f: the function itself.
       f_transformed: the function with all stages.
       transforms: (stage, its static arguments), outermost first.
-      stores: where the stages' side results go; None for stages without.
-      params: names and values that belong to the function.
-      in_type: types of the arguments, where known.
-      debug_info: where the function comes from.
+      stores: the stores of the stages' auxiliary results; None for stages without.
+      params: named values that belong to the function.
+      in_type: the types of the arguments, if known.
+      debug_info: the origin of the function.
     """
 
     __slots__ = ("debug_info", "f", "f_transformed", "in_type", "params", "stores", "transforms")
@@ -95,7 +96,10 @@ class WrappedFun:
     def wrap(
         self, stage: Callable[..., Any], static_args: tuple[Any, ...], store: Store | None
     ) -> WrappedFun:
-        """With one more stage: `stage(f, [store,] *static_args, *args, **kwargs)`."""
+        """Returns the function with one more stage around it.
+
+        The stage is called as `stage(f, [store,] *static_args, *args, **kwargs)`.
+        """
         extra = static_args if store is None else (store, *static_args)
         return WrappedFun(
             self.f,
@@ -108,18 +112,18 @@ class WrappedFun:
         )
 
     def replace_debug_info(self, debug_info: DebugInfo) -> WrappedFun:
-        """Returns a copy that comes from elsewhere."""
+        """Returns a copy with another `debug_info`."""
         return WrappedFun(
             self.f, self.f_transformed, self.transforms, self.stores, self.params, self.in_type,
             debug_info,
         )  # fmt: skip
 
     def with_unknown_names(self) -> WrappedFun:
-        """Returns a copy that does not name its arguments and results."""
+        """Returns a copy without names of its arguments and results."""
         return self.replace_debug_info(self.debug_info._replace(arg_names=None, result_paths=None))
 
     def populate_stores(self, stores: tuple[Store | None, ...]) -> None:
-        """Takes over side results from a run of an equal function."""
+        """Copies the auxiliary results of a run of an equal function."""
         for own, other in zip(self.stores, stores, strict=True):
             if own is not None and other is not None:
                 own.store(other.val)
@@ -144,7 +148,7 @@ class WrappedFun:
 def wrap_init(
     f: Callable[..., Any], params: Params | None = None, *, debug_info: DebugInfo | None = None
 ) -> WrappedFun:
-    """Returns `f` as a function without transformations."""
+    """Returns `f` as a `WrappedFun` without stages."""
     info = debug_info or DebugInfo("unknown", getattr(f, "__name__", "<unnamed>"))
     pairs = () if params is None else tuple(sorted(params.items()))
     run = functools.partial(f, **dict(pairs)) if pairs else f
@@ -154,7 +158,8 @@ def wrap_init(
 def transformation2(stage: Callable[..., Any], *args: Any) -> Any:
     """Adds a stage `stage(f, *static, *args, **kwargs)`: (fun, *static) -> WrappedFun.
 
-    With `stage` alone, gives a function of the rest, so that it works as a decorator.
+    Called with `stage` alone, it returns a function of the other arguments, so it works as a
+    decorator.
     """
     if not args:
         return functools.partial(transformation2, stage)
@@ -165,9 +170,9 @@ def transformation2(stage: Callable[..., Any], *args: Any) -> Any:
 def transformation_with_aux2(
     stage: Callable[..., Any], *args: Any, use_eq_store: bool = False, unk_names: bool = False
 ) -> Any:
-    """Adds a stage `stage(f, store, *static, *args, **kwargs)` that stores a side result.
+    """Adds a stage `stage(f, store, *static, *args, **kwargs)` that stores an auxiliary result.
 
-    Returns: (WrappedFun, function that gives the side result once the function has run).
+    Returns: (WrappedFun, function that returns the auxiliary result once the function has run).
     """
     if not args:
         return functools.partial(
@@ -180,7 +185,7 @@ def transformation_with_aux2(
 
 
 def transformation(gen: Callable[..., Any], *args: Any) -> Any:
-    """Works like `transformation2`, for a generator function: `gen(*static, *args, **kwargs)`."""
+    """Adds a stage like `transformation2`, for a generator: `gen(*static, *args, **kwargs)`."""
     if not args:
         return functools.partial(transformation, gen)
     fun, *static = args
@@ -188,7 +193,7 @@ def transformation(gen: Callable[..., Any], *args: Any) -> Any:
 
 
 def transformation_with_aux(gen: Callable[..., Any], *args: Any, use_eq_store: bool = False) -> Any:
-    """Works like `transformation`; the last yield of the generator is (result, side result)."""
+    """Adds a stage like `transformation`; the generator last yields (result, auxiliary result)."""
     if not args:
         return functools.partial(transformation_with_aux, gen, use_eq_store=use_eq_store)
     fun, *static = args
@@ -197,7 +202,7 @@ def transformation_with_aux(gen: Callable[..., Any], *args: Any, use_eq_store: b
 
 
 class _GeneratorStage:
-    """A generator function as a plain stage; equal if the generator functions are the same."""
+    """A generator function as a plain stage; two are equal if their generator functions are."""
 
     def __init__(self, gen: Callable[..., Any]) -> None:
         self.gen = gen
@@ -230,10 +235,12 @@ class _GeneratorStageWithAux(_GeneratorStage):
 
 
 def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, Any]:
-    """Returns the side result of whichever of two functions has run: (whether the first, it).
+    """Returns the auxiliary result of the one of two functions that ran.
+
+    Returns: (whether the first one ran, the auxiliary result).
 
     Raises:
-      StoreException: if none has run, or both have.
+      StoreException: if neither has run, or both have.
     """
     try:
         first = aux1()
@@ -247,7 +254,7 @@ def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[
 
 
 def cache(call: Callable[..., Any], *, explain: object = None) -> Callable[..., Any]:
-    """Memoises `call(fun: WrappedFun, *args)` by the function, the arguments and the settings.
+    """Memoizes `call(fun: WrappedFun, *args)` by the function, the arguments and the settings.
 
     Results live as long as the function itself.
     """

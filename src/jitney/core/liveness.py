@@ -1,4 +1,4 @@
-"""Which operands of a program its results depend on."""
+"""Liveness of the operands of a jaxpr."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ caches.register(
 
 
 def live_inputs(jaxpr: Jaxpr) -> tuple[bool, ...]:
-    """For each operand of `jaxpr`, whether a result or an effect depends on it."""
+    """Returns, for each operand of `jaxpr`, whether a result or an effect depends on it."""
     live = _live.get(jaxpr)
     if live is None:
         live = _live[jaxpr] = _find(jaxpr, (True,) * len(jaxpr.outvars))

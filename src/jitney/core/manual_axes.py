@@ -1,4 +1,4 @@
-"""How values of devices relate along the manual axes of a mesh: the types of values in `shard_map`."""
+"""Types of values along manual mesh axes: how the values of devices relate within `shard_map`."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ _interned = weakref.WeakValueDictionary()
 
 
 class HasManualAxes(Protocol):
-    """What is asked of a mesh here."""
+    """The interface of a mesh that is needed here."""
 
     @property
     def manual_axes(self) -> tuple[Any, ...]: ...
 
 
 class ManualAxisType:
-    """What is known of the values that the devices along manual axes of a mesh have.
+    """How the values of the devices along the manual axes of a mesh relate to each other.
 
-    Equal means identical: there is one object for each type while it is in use.
+    Equal instances are identical: each type is interned while it is in use.
 
     Attributes:
-      varying: axes along which they differ.
-      unreduced: axes along which they are unreduced: terms of a sum.
-      reduced: axes along which they are equal, and cotangents are terms of a sum.
-      unreduced_kind: what the terms are of; a sum, or None where there are none.
+      varying: the axes along which the values differ.
+      unreduced: the axes along which they are unreduced: terms of a sum.
+      reduced: the axes along which they are equal, and their cotangents are unreduced.
+      unreduced_kind: the reduction of the terms: a sum, or None if there are none.
 
     Raises:
       ValueError: if an axis is in two of these.
-      NotImplementedError: if the terms are to be of a maximum or minimum.
+      NotImplementedError: if the reduction is a maximum or minimum.
     """
 
     __slots__ = ("__weakref__", "reduced", "unreduced", "varying")
@@ -85,12 +85,12 @@ class ManualAxisType:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is said of any axis."""
+        """Whether no axis is varying, unreduced or reduced."""
         return not self
 
     @property
     def vur(self) -> frozenset[Any]:
-        """All axes of which something is said."""
+        """All axes that are varying, unreduced or reduced."""
         return self.varying | self.unreduced | self.reduced
 
     def _key(self) -> tuple[frozenset[Any], ...]:
@@ -103,11 +103,11 @@ class ManualAxisType:
         return ManualAxisType(**changed)
 
     def to_ct_mat(self) -> ManualAxisType:
-        """Returns the type of cotangents: `unreduced` and `reduced` change places."""
+        """Returns the type of cotangents: `unreduced` and `reduced` are interchanged."""
         return ManualAxisType(varying=self.varying, unreduced=self.reduced, reduced=self.unreduced)
 
     def without(self, axes: Iterable[Any]) -> ManualAxisType:
-        """The type of values that are arrays of the values along `axes`: nothing is said of these."""
+        """Returns the type without `axes`, for values that are combined along these."""
         gone = frozenset(axes)
         return ManualAxisType(
             varying=self.varying - gone,
@@ -116,7 +116,7 @@ class ManualAxisType:
         )
 
     def invarying(self, mesh: HasManualAxes) -> frozenset[Any]:
-        """The manual axes of `mesh` along which the devices' values are equal, and nothing more."""
+        """Returns the manual axes of `mesh` along which values are equal, and not reduced."""
         return frozenset(mesh.manual_axes) - self.varying - self.unreduced - self.reduced
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""Memoisation of functions of programs: results live as long as the program they were computed from."""
+"""Memoization of functions of programs: results live as long as the program they depend on."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from jitney.core.trace import state
 
 Result = TypeVar("Result")
 
-# In place of the first argument as the result: held by its own entry, the entry would never go.
+# Replaces a result that is the first argument itself: an entry that held its key would never be
+# dropped.
 _ITSELF = object()
 
 
 def memoize_by_identity(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Memoises `function` by the identity of its first argument and the values of the others.
+    """Memoizes `function` by the identity of its first argument and the values of the others.
 
     The first argument must allow weak references; configuration and named axes are part of the key.
     """

@@ -1,4 +1,4 @@
-"""Kinds of memory, as types and programs name them; on a CPU they are one."""
+"""Memory spaces, as types and programs name them; on a CPU they are all the same memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class MemorySpace(enum.Enum):
-    """Where a value is kept: on the device, on its host, or in either."""
+    """The memory that holds a value: that of the device, of its host, or either."""
 
     Device = enum.auto()
     Host = enum.auto()

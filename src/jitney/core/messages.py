@@ -1,13 +1,13 @@
-"""Messages of errors, in one form.
+"""Error messages in a uniform format.
 
     x @ w: axis 1 of the left operand has 785 elements, axis 0 of the right one 784; ...
       left   float32[32,785]   argument x of layer (model.py:11)
       right  float32[784,128]  argument w of layer (model.py:11)
     Instead: ...
 
-First the operation as the user wrote it and what must hold, then the operands, one a line, with their
-types and the variables that hold them, then what to write in place of it. Nothing here runs unless an
-error is raised.
+The first line has the operation as the user wrote it and the violated requirement. Then follow the
+operands, one per line, with their types and the variables that hold them, and a suggested
+replacement. This code runs only when an error is raised.
 """
 
 from __future__ import annotations
@@ -20,38 +20,37 @@ from typing import Protocol
 from jitney.core import user_code
 from jitney.core.user_code import UserCode
 
-# What `located` makes of an expression.
+# The beginning of a result of `located`.
 _LOCATED = re.compile(r"`[^`]+` \(")
 
 
 class Type(Protocol):
-    """What messages show of an operand: an aval."""
+    """The interface of operand types that messages use; avals have it."""
 
     def str_short(self) -> str: ...
 
 
 Operand = tuple[str, Type]
-"""What an operand is called, and its type."""
+"""The label of an operand in messages, and its type."""
 
-# Endings of nouns, and those of their plurals where these are more than an s.
+# Irregular plurals: endings of the singular and of the plural.
 _PLURALS = (("axis", "axes"), ("index", "indices"), ("try", "tries"))
 
-# What stands for an operation in Python, beside a call of its name.
+# Python syntax for operations, besides calls.
 _SYMBOLS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
 
 
 def refusal(
     name: str, must: str, operands: Sequence[Operand] = (), instead: str = "", anchor: str = ""
 ) -> str:  # fmt: skip
-    """Returns the message for operands that do not fit.
+    """Returns the message for invalid operands.
 
     Args:
-      name: of the operation, as the public interface has it, for calls of which there is no source and
-        for calls of other functions that come to it.
-      must: what must hold and does not.
-      operands: what came.
-      instead: what to write in place of it.
-      anchor: the section of `docs/errors.md` on it.
+      name: the public name of the operation, for calls without source and calls by other functions.
+      must: the violated requirement.
+      operands: the operands.
+      instead: the suggested replacement.
+      anchor: the section of `docs/errors.md` on the error.
     """
     code = user_code.current()
     lines = [f"{subject(name, code)}: {must}", *_rows(operands, code)]
@@ -61,16 +60,16 @@ def refusal(
 
 
 def see(anchor: str) -> str:
-    """Returns the last line of a message: where a section of `docs/errors.md` says more."""
+    """Returns the last line of a message: a reference to a section of `docs/errors.md`."""
     return f"\nSee `jitney explain {anchor}`"
 
 
 def subject(name: str, code: UserCode | None = None) -> str:
-    """Returns the operation as the user wrote it; with `name` if it does not show there.
+    """Returns the operation as the user wrote it, with `name` unless it is evident.
 
     Args:
-      name: of the operation.
-      code: where the user asks for it; found if it is not given.
+      name: the name of the operation.
+      code: the user's code; by default that of the current call.
     """
     code = code or user_code.current()
     text = _expression(code)
@@ -81,7 +80,7 @@ def subject(name: str, code: UserCode | None = None) -> str:
         last = name.rpartition(".")[2]
         function: ast.expr | None = node.func
         shows_it = False
-        while function is not None and not shows_it:  # `grad(f)(x)` shows what it is
+        while function is not None and not shows_it:  # as in `grad(f)(x)`
             shows_it = code.text(function).rpartition(".")[2] == last
             function = function.func if isinstance(function, ast.Call) else None
     else:
@@ -90,12 +89,12 @@ def subject(name: str, code: UserCode | None = None) -> str:
 
 
 def _expression(code: UserCode | None) -> str:
-    """Returns what the user wrote; of a call that is long, its function."""
+    """Returns the user's expression; only the function of a long call."""
     if code is None:
         return ""
     text, node = code.text(), code.expression
     if isinstance(node, ast.Tuple | ast.List) and isinstance(node.ctx, ast.Store):
-        # Python unpacks a value, where it notes the targets alone.
+        # When Python unpacks a value, it records the location of the targets only.
         parent = code.path[1] if len(code.path) > 1 else None
         text = code.text(parent) if isinstance(parent, ast.Assign) else text
     if isinstance(node, ast.Call) and not is_short(text):
@@ -104,7 +103,7 @@ def _expression(code: UserCode | None) -> str:
 
 
 def at_expression(message: str, code: UserCode | None = None) -> str:
-    """`message`, which names no operation, behind the expression that the user wrote."""
+    """Returns `message`, which names no operation, prefixed with the user's expression."""
     code = code or user_code.current()
     is_statement = code is not None and isinstance(code.expression, ast.stmt)
     text = "" if is_statement else _expression(code)
@@ -112,25 +111,25 @@ def at_expression(message: str, code: UserCode | None = None) -> str:
 
 
 def begins_with_expression(line: str, code: UserCode) -> bool:
-    """Returns whether the first line of a message shows what the user wrote."""
+    """Returns whether the first line of a message begins with the user's expression."""
     text = _expression(code)
     return bool(text and line.startswith(text)) or bool(_LOCATED.match(line))
 
 
 def statement(code: UserCode | None) -> str:
-    """Returns the assignment or other statement where the program stands; empty if it is not known."""
+    """Returns the user's current statement; empty if it is not known."""
     path = () if code is None else code.path
     stmt = next((node for node in path if isinstance(node, ast.stmt)), None)
     return "" if code is None or stmt is None else code.text(stmt)
 
 
 def located(text: str, fallback: str, code: UserCode | None) -> str:
-    """ "`if x > lim` (relu, model.py:25)": what the user wrote, and where.
+    """Returns an expression and its location: "`if x > lim` (relu, model.py:25)".
 
     Args:
-      text: if it is not the expression where the program stands.
-      fallback: what is asked for, if there is no source.
-      code: where the program stands.
+      text: the user's code, if it is not the expression being evaluated.
+      fallback: a description of the operation, if the source is not available.
+      code: the expression being evaluated.
     """
     if code is None:
         return f"`{fallback}`"
@@ -139,16 +138,16 @@ def located(text: str, fallback: str, code: UserCode | None) -> str:
 
 
 def is_short(text: str) -> bool:
-    """Returns whether a text is shown as it is."""
+    """Returns whether a text is short enough to be shown unchanged."""
     return shortened(text) == text
 
 
 def counted(n: object, noun: str) -> str:
-    """ "1 element", "2 elements": a number, and a noun of so many things.
+    """Returns a number with a noun, in the plural if needed: "1 element", "2 elements".
 
     Args:
       n: a number, or a symbolic size.
-      noun: in the singular.
+      noun: the noun in the singular.
     """
     if str(n) == "1":
         return f"1 {noun}"
@@ -159,13 +158,13 @@ def counted(n: object, noun: str) -> str:
 
 
 def there_are(n: object, noun: str = "") -> str:
-    """ "there is 1", "there are 2 elements": how many there are."""
+    """Returns "there is 1", "there are 2 elements" and the like."""
     verb = "is" if str(n) == "1" else "are"
     return f"there {verb} {counted(n, noun) if noun else n}"
 
 
 def shortened(text: str, width: int = 60) -> str:
-    """Returns the beginning of a text that is longer than `width`, and " ..."."""
+    """Returns `text`, truncated to `width` characters including " ..."."""
     return text if len(text) <= width else f"{text[: width - 4]} ..."
 
 
@@ -173,7 +172,7 @@ def shortened(text: str, width: int = 60) -> str:
 
 
 def _rows(operands: Sequence[Operand], code: UserCode | None) -> list[str]:
-    """Returns a line for each operand: what it is called, its type, the variable that holds it."""
+    """Returns a line for each operand, with its label, its type and the variable that holds it."""
     sides = _sides(code)
     left = max((len(label) for label, _ in operands), default=0)
     types = [aval.str_short() for _, aval in operands]
@@ -187,7 +186,7 @@ def _rows(operands: Sequence[Operand], code: UserCode | None) -> list[str]:
 
 
 def _sides(code: UserCode | None) -> dict[str, str]:
-    """Returns the variables on both sides of a binary operator."""
+    """Returns the variables on the two sides of a binary operator."""
     node = None if code is None else code.expression
     if not isinstance(node, ast.BinOp):
         return {}
@@ -196,7 +195,7 @@ def _sides(code: UserCode | None) -> dict[str, str]:
 
 
 def variable_of(aval: Type, code: UserCode | None) -> str:
-    """The variable in the expression that holds a value of a type; empty if none or several do."""
+    """Returns the only variable in the expression with a value of this type; else ""."""
     if code is None:
         return ""
     names = {name for name, value in code.variables() if _has_type(value, aval)}
@@ -206,5 +205,5 @@ def variable_of(aval: Type, code: UserCode | None) -> str:
 def _has_type(value: object, aval: Type) -> bool:
     try:
         return all(getattr(value, name) == getattr(aval, name) for name in ("shape", "dtype"))
-    except Exception:  # any object may come, whose attributes may fail
+    except Exception:  # the attributes of arbitrary objects may raise
         return False

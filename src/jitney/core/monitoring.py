@@ -1,8 +1,8 @@
-"""Events, durations and numbers that a process reports: `jax.monitoring`.
+"""Events, durations and scalars that a process reports: `jax.monitoring`.
 
-Events are recorded under a name like a path (`/jax/core/compile/...`); listeners
-are called with it at once, in the recording thread, in the order of their registration. Without
-listeners recording costs next to nothing.
+Events have path-like names (`/jax/core/compile/...`). Listeners are called immediately, in the
+recording thread and in the order of registration. Without listeners, recording costs next to
+nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Listener = TypeVar("Listener", bound=Callable[..., None])
 
 
 class _Listeners(Generic[Listener]):
-    """The listeners for one kind of record; changed by replacement, so that threads may read."""
+    """The listeners for one kind of record, copied on write so that threads may read them."""
 
     def __init__(self) -> None:
         self.current: tuple[Listener, ...] = ()
@@ -40,11 +40,11 @@ _scalars: _Listeners[Callable[..., None]] = _Listeners()
 
 
 def record_event(event: str, **metadata: str | int) -> None:
-    """Tells that something has happened.
+    """Records that an event has happened.
 
     Args:
       event: its name.
-      **metadata: more about it, which listeners get as keyword arguments.
+      **metadata: further information, which listeners receive as keyword arguments.
 
     Example:
       >>> heard = []
@@ -58,63 +58,79 @@ def record_event(event: str, **metadata: str | int) -> None:
 
 
 def record_event_duration_secs(event: str, duration: float, **metadata: str | int) -> None:
-    """Tells that something took `duration` seconds."""
+    """Records that an event took `duration` seconds."""
     _durations.tell(event, duration, **metadata)
 
 
 def record_event_time_span(
     event: str, start_time: float, end_time: float, **metadata: str | int
 ) -> None:
-    """Tells when something began and ended, in seconds since the epoch."""
+    """Records the start and end of an event, in seconds since the epoch."""
     _spans.tell(event, start_time, end_time, **metadata)
 
 
 def record_scalar(event: str, value: float, **metadata: str | int) -> None:
-    """Tells a number."""
+    """Records a scalar value."""
     _scalars.tell(event, value, **metadata)
 
 
 def register_event_listener(callback: Callable[..., None]) -> None:
-    """Has `callback(event, **metadata)` called for each event."""
+    """Registers `callback(event, **metadata)` for events."""
     _events.add(callback)
 
 
 def register_event_duration_secs_listener(callback: Callable[..., None]) -> None:
-    """Has `callback(event, seconds, **metadata)` called for each duration."""
+    """Registers `callback(event, seconds, **metadata)` for durations."""
     _durations.add(callback)
 
 
 def register_event_time_span_listener(callback: Callable[..., None]) -> None:
-    """Has `callback(event, start, end, **metadata)` called for each span of time."""
+    """Registers `callback(event, start, end, **metadata)` for time spans."""
     _spans.add(callback)
 
 
 def register_scalar_listener(callback: Callable[..., None]) -> None:
-    """Has `callback(event, value, **metadata)` called for each number."""
+    """Registers `callback(event, value, **metadata)` for scalars."""
     _scalars.add(callback)
 
 
 def unregister_event_listener(callback: Callable[..., None]) -> None:
-    """Undoes `register_event_listener`; AssertionError if `callback` is not registered."""
+    """Removes a listener added by `register_event_listener`.
+
+    Raises:
+      AssertionError: if `callback` is not registered.
+    """
     _events.remove(callback)
 
 
 def unregister_event_duration_listener(callback: Callable[..., None]) -> None:
-    """Undoes `register_event_duration_secs_listener`; AssertionError if it is not registered."""
+    """Removes a listener added by `register_event_duration_secs_listener`.
+
+    Raises:
+      AssertionError: if `callback` is not registered.
+    """
     _durations.remove(callback)
 
 
 def unregister_event_time_span_listener(callback: Callable[..., None]) -> None:
-    """Undoes `register_event_time_span_listener`; AssertionError if it is not registered."""
+    """Removes a listener added by `register_event_time_span_listener`.
+
+    Raises:
+      AssertionError: if `callback` is not registered.
+    """
     _spans.remove(callback)
 
 
 def unregister_scalar_listener(callback: Callable[..., None]) -> None:
-    """Undoes `register_scalar_listener`; AssertionError if `callback` is not registered."""
+    """Removes a listener added by `register_scalar_listener`.
+
+    Raises:
+      AssertionError: if `callback` is not registered.
+    """
     _scalars.remove(callback)
 
 
 def clear_event_listeners() -> None:
-    """Forgets all listeners, of every kind."""
+    """Removes all listeners of every kind."""
     for listeners in (_events, _durations, _spans, _scalars):
         listeners.current = ()

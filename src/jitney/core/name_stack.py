@@ -1,7 +1,7 @@
-"""Name stacks: in which scopes, and under which transformations, an operation was recorded.
+"""Name stacks: the scopes and transformations within which an operation was recorded.
 
-A name stack is immutable and is compared by its elements. As text, scopes are joined by slashes, and a
-transformation stands around what follows it: "outer/jvp(vmap(inner))/innermost".
+A name stack is immutable and compares by its elements. In its text, scopes are joined by slashes,
+and a transformation encloses what follows it: "outer/jvp(vmap(inner))/innermost".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jitney.core.record import record
 
 @record(frozen=True)
 class Scope:
-    """A scope that the user named.
+    """A scope named by the user.
 
     Attributes:
       name: any text.
@@ -23,7 +23,7 @@ class Scope:
     name: str
 
     def wrap(self, stack: list[str]) -> None:
-        """Puts the scope before the names that follow it."""
+        """Prepends the scope to the names that follow it."""
         stack.append(self.name)
 
     def __repr__(self) -> str:
@@ -32,16 +32,16 @@ class Scope:
 
 @record(frozen=True)
 class Transform:
-    """A transformation of everything that follows.
+    """A transformation of everything that follows it.
 
     Attributes:
-      name: of the transformation, such as "jvp".
+      name: the name of the transformation, such as "jvp".
     """
 
     name: str
 
     def wrap(self, stack: list[str]) -> None:
-        """Writes the transformation around the name that follows it, of which there may be none."""
+        """Encloses the name that follows, if there is one, in the transformation."""
         inner = stack.pop() if stack else ""
         stack.append(f"{self.name}({inner})")
 
@@ -50,9 +50,9 @@ class Transform:
 
 
 class NameStack(tuple[Scope | Transform, ...]):
-    """Scopes and transformations, the outermost first."""
+    """A tuple of scopes and transformations, outermost first."""
 
-    # A tuple: each recorded operation has one, and tests whether it is empty.
+    # A tuple: every recorded operation has one, and tests whether it is empty.
     __slots__ = ()
 
     if TYPE_CHECKING:
@@ -61,15 +61,15 @@ class NameStack(tuple[Scope | Transform, ...]):
 
     @property
     def stack(self) -> tuple[Scope | Transform, ...]:
-        """The elements."""
+        """The scopes and transformations."""
         return tuple(self)
 
     def extend(self, name: str) -> NameStack:
-        """With one more scope, the innermost."""
+        """Returns the stack with one more innermost scope."""
         return NameStack((*self, Scope(name)))
 
     def transform(self, name: str) -> NameStack:
-        """With a transformation of what follows."""
+        """Returns the stack with a transformation of what follows."""
         return NameStack((*self, Transform(name)))
 
     def __add__(self, other: object) -> NameStack:
@@ -93,5 +93,5 @@ class NameStack(tuple[Scope | Transform, ...]):
 
 
 def new_name_stack(name: str = "") -> NameStack:
-    """Returns a name stack: empty, or of one scope."""
+    """Returns a name stack that is empty or has one scope."""
     return NameStack().extend(name) if name else NameStack()

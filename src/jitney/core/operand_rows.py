@@ -1,4 +1,4 @@
-"""Rows of operands in messages: what an argument is called, its type, what the user wrote for it."""
+"""Operand rows in messages: an argument's label, its type, and the user's expression for it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from jitney.core.avals import AbstractValue
 from jitney.core.call_arguments import Argument
 from jitney.core.user_code import UserCode
 
-MOST_ROWS = 6  # operands that are shown
+MOST_ROWS = 6  # operands to show
 _SCALARS = (bool, int, float, complex, str, bytes, type(None))
 
 
 def rows(arguments: Sequence[Argument], code: UserCode) -> list[str]:
-    """Returns a line for each operand: what it is called, its type, what the user wrote for it."""
+    """Returns a line for each operand: its label, its type and the user's expression for it."""
     lines: list[tuple[str, str, str]] = []
     for argument in arguments:
         for each in _parts(argument):
@@ -33,7 +33,7 @@ def rows(arguments: Sequence[Argument], code: UserCode) -> list[str]:
 
 
 def _parts(argument: Argument) -> Iterator[Argument]:
-    """Yields the arrays in a list or tuple, each; else the argument itself."""
+    """Yields the arrays in a list or tuple; for other arguments the argument itself."""
     value: Any = argument.value
     node = argument.node
     if type(value) not in (list, tuple) or not any(type_of(each) for each in value):
@@ -46,7 +46,7 @@ def _parts(argument: Argument) -> Iterator[Argument]:
 
 
 def _text(argument: Argument) -> str:
-    """Returns the type of an array, or a value that does not stand in the expression; else empty."""
+    """Returns the type of an array, or a value that the expression does not show; else empty."""
     type_text = type_of(argument.value)
     if type_text or argument.node is None or not _is_short(argument.value):
         return type_text
@@ -74,7 +74,10 @@ def type_of(value: Any) -> str:
 
 
 def count_arrays(values: Sequence[Any]) -> int:
-    """How many of the first values are arrays, other than integers of rank 0, which may be axes."""
+    """Returns how many leading values are arrays.
+
+    Integers of rank 0 do not count, as they may be axes.
+    """
     for k, value in enumerate(values):
         if not type_of(value):
             return k

@@ -1,9 +1,9 @@
-"""What an option is: a global value, and other values for a while and a thread.
+"""The class of options: a global value, with overrides that are scoped to a context and a thread.
 
-`trace_epoch()` is a number that stands for the present values of all options that change what
-tracing gives: equal settings have equal numbers, so caches hit again when a setting comes back.
-`call_epoch()` covers, beside these, the options that change what calling a traced function does.
-The options themselves are in `config`.
+`trace_epoch()` returns an integer that identifies the current values of all options that affect
+tracing. Equal settings have equal epochs, so caches hit again when a setting is restored.
+`call_epoch()` covers, in addition, the options that affect calls of traced functions. The options
+themselves are in `config`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Local(threading.local):
-    """Overrides in this thread; None while there are none, which is what fast paths look at."""
+    """The overrides of this thread; None if there are none, which fast paths check."""
 
     values: dict[str, Any] | None = None
     epochs: tuple[int, int] | None = None
@@ -31,28 +31,29 @@ class Local(threading.local):
 local = Local()
 _epoch_numbers = itertools.count()
 _epochs: dict[tuple[Any, ...], int] = {}
-_global_epochs = (0, 0)  # of tracing, of calling
-# Environment variables of values that options cannot have, and why: `environment.check` raises them.
+_global_epochs = (0, 0)  # for tracing, for calls
+# Environment variables with invalid values -> the reason; `environment.check` raises errors for
+# them.
 refused: dict[str, str] = {}
 _traced_states: tuple[State, ...] = ()
 _called_states: tuple[State, ...] = ()
 
 
-# Of options that JAX has and this package accepts.
+# The description of options that JAX has and this package accepts.
 INEFFECTIVE = "Has no effect; accepted so that programs which set it run."
 
 
 class State:
-    """One option.
+    """An option.
 
     Attributes:
       name: such as "jax_enable_x64".
-      global_value: value where no override is active.
-      traced: whether it changes what tracing gives.
-      called: whether it changes what calling a traced function does.
-      effective: whether it changes anything at all; others are checked and kept.
-      frozen: why it can be set no more, which raises a RuntimeError that says so; None if it can.
-      listeners: called with every value that the option is given, in whatever thread.
+      global_value: its value where no override is active.
+      traced: whether it affects tracing.
+      called: whether it affects calls of traced functions.
+      effective: whether it affects anything; other options are only checked and stored.
+      frozen: the message of the RuntimeError raised when it is set; None if it can be set.
+      listeners: functions that are called with every value it is set to, in any thread.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class State:
         self.global_value = self._from_environment()
 
     def listen(self, listener: Callable[[Any], None]) -> None:
-        """Calls `listener` with the global value now, and with all values that are set later."""
+        """Calls `listener` with the global value, and with every value that is set later."""
         self.listeners.append(listener)
         listener(self.global_value)
 
@@ -98,26 +99,26 @@ class State:
 
     @property
     def value(self) -> Any:
-        """The value in force here and now."""
+        """The value in effect in this thread."""
         overrides = local.values
         if overrides is None:
             return self.global_value
         return overrides.get(self.name, self.global_value)
 
     def __call__(self, new_value: object = True) -> Overriding:
-        """Returns a context in which, in this thread, the option has the value `new_value`."""
+        """Returns a context in which the option has the value `new_value` in this thread."""
         return Overriding((self, new_value))
 
     def get_global(self) -> Any:
-        """Returns the value where no override is active."""
+        """Returns the global value."""
         return self.global_value
 
     def set_global(self, value: object) -> None:
-        """Sets the value where no override is active.
+        """Sets the global value.
 
         Raises:
-          RuntimeError: if the option can be set no more.
-          ValueError: if it does not take this value.
+          RuntimeError: if the option cannot be set any longer.
+          ValueError: if the value is not valid.
         """
         global _global_epochs
         if self.frozen is not None:
@@ -139,10 +140,10 @@ class State:
 
 
 class Overriding(Within):
-    """Within the context, in this thread, options have other values, which are parsed on entry.
+    """A context in which options have other values in this thread; values are parsed on entry.
 
     Args:
-      *pairs: options, and their values.
+      *pairs: pairs of an option and its value.
     """
 
     def __init__(self, *pairs: tuple[State, object]) -> None:
@@ -150,7 +151,7 @@ class Overriding(Within):
         self.pairs = pairs
 
     def changes(self) -> Sequence[tuple[State, object]]:
-        """Returns the options, and their values; subclasses may find them on entry."""
+        """Returns the options and their values; subclasses may compute them on entry."""
         return self.pairs
 
     def find(self) -> tuple[tuple[Any, ...], Any]:
@@ -167,7 +168,7 @@ class Overriding(Within):
 
 
 def _from_text(text: str, default: object) -> Any:
-    """Returns an environment variable's text as a value of the kind of `default`."""
+    """Returns the text of an environment variable, converted to the type of `default`."""
     if isinstance(default, bool):
         lowered = text.lower()
         if lowered in ("y", "yes", "t", "true", "on", "1"):
@@ -197,19 +198,19 @@ def _epochs_of(overrides: dict[str, Any]) -> tuple[int, int]:
 
 
 def trace_epoch() -> int:
-    """Stands for the values of all options that change what tracing gives."""
+    """Returns an integer that identifies the values of all options that affect tracing."""
     epochs = local.epochs
     return _global_epochs[0] if epochs is None else epochs[0]
 
 
 def call_epoch() -> int:
-    """Stands for the values of all options that change what a call of a traced function does."""
+    """Returns an integer that identifies the values of all options that affect calls."""
     epochs = local.epochs
     return _global_epochs[1] if epochs is None else epochs[1]
 
 
 def settings_of_epoch(epoch: int) -> dict[str, Any]:
-    """Returns the options that a `trace_epoch` stands for, by name; empty if it has been given up."""
+    """Returns the options that a `trace_epoch` identifies, by name; empty if it was discarded."""
     with forking.settings:
         matches = [values for values, number in _epochs.items() if number == epoch]
     names = [s.name for s in _traced_states]
@@ -217,7 +218,7 @@ def settings_of_epoch(epoch: int) -> dict[str, Any]:
 
 
 def mind(states: Iterable[State]) -> None:
-    """Has epochs stand for the values of these options."""
+    """Sets the options whose values epochs identify."""
     global _global_epochs, _traced_states, _called_states
     options = tuple(states)
     _traced_states = tuple([s for s in options if s.traced])
@@ -226,13 +227,14 @@ def mind(states: Iterable[State]) -> None:
 
 
 def add_traced_state(state: State) -> None:
-    """Adds an option that changes what tracing gives; what was traced before stays valid."""
+    """Adds an option that affects tracing; programs traced before stay valid."""
     global _global_epochs, _traced_states
     with forking.settings:
         _traced_states = (*_traced_states, state)
         for key in list(_epochs):
             number = _epochs.pop(key)
-            # Keys are the values of the traced options, alone or paired with those of the called.
+            # Keys are the values of the traced options, alone or paired with those of the called
+            # ones.
             traced, called = (key[0], key[1:]) if _is_pair(key) else (key, ())
             longer = (*traced, state.default)
             _epochs[(longer, *called) if called else longer] = number
@@ -246,7 +248,7 @@ def _is_pair(key: tuple[Any, ...]) -> bool:
 
 
 def renew_epochs() -> None:
-    """Gives all settings new numbers: whatever is kept under the old ones is not found again."""
+    """Gives all settings new epochs, so that entries cached under old ones are not found."""
     global _global_epochs
     with forking.settings:
         _epochs.clear()
@@ -259,34 +261,34 @@ def renew_epochs() -> None:
 
 
 def boolean(value: object) -> bool:
-    """Any value, as it counts in conditions."""
+    """Parses a value by its truth."""
     return bool(value)
 
 
 def anything(value: object) -> Any:
-    """Any value, as it is."""
+    """Accepts any value unchanged."""
     return value
 
 
 def integer(value: SupportsIndex) -> int:
-    """Returns a whole number; raises ValueError for anything else."""
+    """Returns an integer; raises ValueError for other values."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ValueError(f"new value must be an int, got {value!r} of type {type(value)}.")
     return int(value)
 
 
 class OneOf:
-    """The check of an option that has one of some values.
+    """A parser for an option with a fixed set of values.
 
     Attributes:
-      choices: these.
+      choices: the valid values.
     """
 
     def __init__(self, choices: tuple[object, ...]) -> None:
         self.choices = choices
 
     def __call__(self, value: object) -> Any:
-        """Returns the value; raises ValueError if it is not one of them."""
+        """Returns the value; raises ValueError if it is not among the choices."""
         if value not in self.choices:
             raise ValueError(
                 f"this option takes one of {list(self.choices)}, but got {value!r} of type "
@@ -296,12 +298,12 @@ class OneOf:
 
 
 def one_of(*choices: object) -> OneOf:
-    """Returns the check of an option that has one of some values."""
+    """Returns a parser for an option with the given choices."""
     return OneOf(choices)
 
 
 def parser(values: Values) -> Callable[[Any], Any]:
-    """Returns the check of an option that may be of a type, or one of some values."""
+    """Returns a parser for values of a type, or for a choice of values."""
     if isinstance(values, tuple):
         return one_of(*values)
     if values is bool:

@@ -1,4 +1,4 @@
-"""Types of the parts of arrays that the devices of a `shard_map` have, by its rules."""
+"""Types of shards, as seen by functions in `shard_map`, which defines the rules."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     AnyMesh: TypeAlias = Mesh | AbstractMesh
 
-Aval = TypeVar("Aval")  # `AbstractValue`, whose module is above this one
+Aval = TypeVar("Aval")  # `AbstractValue`, which is in a higher layer
 
 
 class PartTypes(Protocol[Aval]):
-    """What `shard_map` says of types of arrays and of their parts."""
+    """The rules by which `shard_map` converts types of arrays to types of shards and back."""
 
     def part(
         self,
@@ -27,11 +27,11 @@ class PartTypes(Protocol[Aval]):
         spec: PartitionSpec,
         /,
     ) -> Aval:
-        """Returns the type of a part of an array of type `aval` that is divided as `spec` says."""
+        """Returns the type of a shard of an array of type `aval` that is sharded by `spec`."""
         ...
 
     def whole(self, aval: Aval, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec, /) -> Aval:
-        """Returns the type of an array whose parts are of type `aval`."""
+        """Returns the type of the global array whose shards have type `aval`."""
         ...
 
 
@@ -39,12 +39,12 @@ _part_types: list[PartTypes[Any]] = []
 
 
 def use_part_types(rules: PartTypes[Any]) -> None:
-    """Takes the rules of `shard_map`, which is above this module."""
+    """Sets the rules, which are defined by `shard_map` in a higher layer."""
     _part_types[:] = [rules]
 
 
 class Divisible(Generic[Aval]):
-    """The methods of types of arrays that tell of their parts."""
+    """A mixin for array types with the methods that convert to and from types of shards."""
 
     __slots__ = ()
 
@@ -60,21 +60,22 @@ class Divisible(Generic[Aval]):
         check_vma: bool,
         spec: PartitionSpec,
     ) -> Aval:
-        """Returns the type of a part of an array that is divided as `spec` says."""
+        """Returns the type of a shard of an array that is sharded by `spec`."""
         return _part_types[0].part(self, mesh, manual_axes, check_vma, spec)
 
     def unshard(self, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec) -> Aval:
-        """Returns the type of an array whose parts, divided as `spec` says, are of this type."""
+        """Returns the type of the global array whose shards, by `spec`, have this type."""
         return _part_types[0].whole(self, mesh, check_vma, spec)
 
     def nospec(
         self, mesh: AnyMesh, check_vma: bool, all_names: Sequence[Any] | None
     ) -> PartitionSpec:
-        """Returns a specification of residuals: all axes that a part may vary along, along axis 0.
+        """Returns a spec for residuals: all axes along which a shard may vary shard axis 0.
 
         Args:
           mesh: the mesh of the `shard_map`.
-          check_vma: whether the type says what it varies along; otherwise it may along `all_names`.
+          check_vma: whether the type records the axes along which it varies; otherwise it may vary
+            along all of `all_names`.
           all_names: the axes that the function is mapped over.
         """
         from jitney.core.sharding.partition_spec import PartitionSpec

@@ -1,7 +1,7 @@
-"""Warnings of programs that are slower than they need be, each with the cure.
+"""Warnings for programs that are slower than necessary, each with a remedy.
 
-What finds them stands beside what it looks at (`api/slow_calls.py`, `runtime/slow_programs.py`), and
-looks where a function is traced or a program lowered: calls that are known pay nothing for it.
+The checks are next to what they examine (`api/slow_calls.py`, `runtime/slow_programs.py`). They run
+when a function is traced or a program is lowered, so cached calls do not pay for them.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from jitney.core.user_warnings import warn as warn_as
 
 
 class PerformanceWarning(UserWarning):
-    """A program is slower than it need be; the message says why, and the cure.
+    """A program is slower than necessary; the message has the reason and a remedy.
 
     `jitney_performance_warnings` turns these warnings off; `docs/settings.md` lists them.
     """
 
 
-PerformanceWarning.__module__ = "jitney"  # where users find it, and filters of warnings name it
+PerformanceWarning.__module__ = "jitney"  # the public location, for users and warning filters
 
 
 def warns() -> bool:
-    """Returns whether such programs are looked for."""
+    """Returns whether performance warnings are enabled."""
     return config.performance_warnings.value
 
 
 def warn(message: str, place: object = None) -> None:
-    """Warns at the user's line.
+    """Issues a warning at a line of the user's code.
 
     Args:
-      message: why it is slow, and the cure.
-      place: where an equation comes from, as a `SourceInfo`, or (file, line); the innermost line of the
-        user's that is being run by default.
+      message: the reason and a remedy.
+      place: the location, as the `SourceInfo` of an equation or as (file, line); by default the
+        innermost line of the user's code that is being executed.
     """
     warn_as(message, PerformanceWarning, place)

@@ -1,25 +1,27 @@
-"""Primitives: the operations that programs are made of, each with all of its rules.
+"""Primitives: the operations of programs, each with all its rules.
 
-A rule stands in a slot. A module that looks up rules declares a slot for them (`declare_slot`): the
-type rule and evaluation here, transformations and lowering each in its own module:
+A rule fills a slot. A module that looks up rules declares a slot for them (`declare_slot`): the
+type rule and evaluation here, each transformation and the lowering in its own module:
 
-    abstract   (*avals, **params) -> aval, or list of avals     type rule; raises the user's errors
-    eager      (*ndarrays, **params) -> ndarray, or list        reference implementation, by NumPy
-    jvp        (primals, tangents, **params) -> (out, dout)     forward derivative
-    transpose  (ct, *primals, **params) -> cts                  of linear operands
-    batch      (args, dims, **params) -> (out, dim)             one more axis
+    abstract   (*avals, **params) -> aval, or list of avals     type rule; raises errors to users
+    eager      (*ndarrays, **params) -> ndarray, or list        reference implementation, in NumPy
+    jvp        (primals, tangents, **params) -> (out, dout)     forward-mode derivative
+    transpose  (ct, *primals, **params) -> cts                  for linear operands
+    batch      (args, dims, **params) -> (out, dim)             vectorization
     lower      (builder, *nodes, **params) -> node, or list     to the tensor IR
 
-These six every primitive has to fill, or it says why it does not (`absent`);
-`tests/test_primitives_complete.py` walks all primitives and fails on an open one. Other slots, such as
-`partial`, `dce` and `jet`, may stay open. A rule is set once, by the decorator of the slot's name:
+Every primitive has to fill these six, or state why it does not (`absent`);
+`tests/test_primitives_complete.py` checks all primitives and fails on an open one. Other slots,
+such as `partial`, `dce` and `jet`, are optional. A rule is set once, by the decorator named after
+the slot:
 
     @sin_p.jvp
     def _(primals, tangents): ...
 
-Tracebacks and profiles show it as `sin.jvp`. `docs/adding_a_transformation.md` adds a slot.
+Tracebacks and profiles show it as `sin.jvp`. `docs/adding_a_transformation.md` shows how to add a
+slot.
 
-Users define primitives, too, in JAX's documented way: `Primitive(name)`, `def_impl`,
+Users can define primitives, too, as JAX documents: with `Primitive(name)`, `def_impl`,
 `def_abstract_eval`, and the tables of `jax.interpreters`.
 """
 
@@ -53,9 +55,9 @@ class Slot:
     """A kind of rule that primitives may have.
 
     Attributes:
-      name: of the slot, and of the decorator that fills it.
-      required: whether a primitive of this package must fill it or say why not.
-      instead_of: the required slot that need not be filled where this one is.
+      name: the name of the slot, and of the decorator that fills it.
+      required: whether a primitive of this package must fill it or state why not.
+      instead_of: the required slot that may stay open if this one is filled.
     """
 
     name: str
@@ -63,7 +65,7 @@ class Slot:
     instead_of: str | None = None
 
     def rule_of(self, primitive: Primitive) -> Callable[..., Any] | None:
-        """Returns the rule that `primitive` has in this slot, if any."""
+        """Returns the rule of `primitive` in this slot; None if there is none."""
         return primitive.rules.get(self.name)
 
 
@@ -71,10 +73,10 @@ slots: Table[Slot] = Table("the rule of primitives")
 
 
 def declare_slot(name: str, *, required: bool = False, instead_of: str | None = None) -> Slot:
-    """Returns a new kind of rule, which primitives are then given by a decorator called `name`.
+    """Declares a new kind of rule, which is set for a primitive by a decorator called `name`.
 
     Raises:
-      ValueError: if there is such a slot, or if primitives have an attribute of that name.
+      ValueError: if the slot exists, or if primitives have an attribute of that name.
     """
     is_attribute = name not in slots and hasattr(Primitive(name), name)
     if slots.is_taken(name) or (is_attribute and name not in ("abstract", "eager")):
@@ -82,10 +84,10 @@ def declare_slot(name: str, *, required: bool = False, instead_of: str | None = 
     return slots.declare(name, Slot(name, required, instead_of))
 
 
-# Every primitive that the package itself declares, by name, in order of declaration.
+# All primitives that the package declares, by name, in order of declaration.
 registry: Table[Primitive] = Table("primitive")
 
-_all: weakref.WeakSet[Primitive] = weakref.WeakSet()  # users' ones, too
+_all: weakref.WeakSet[Primitive] = weakref.WeakSet()  # user-defined ones, too
 
 
 def _clear_types() -> None:
@@ -103,10 +105,10 @@ _HAS_DEFAULT_PLACE = attrgetter("has_default_place")
 
 
 class Evaluator(Protocol):
-    """Evaluates operations on values of some types, in place of their reference implementations."""
+    """An evaluator for operands of some types, used in place of reference implementations."""
 
     def concerns(self, avals: Sequence[AbstractValue]) -> bool:
-        """Returns whether it evaluates operations whose operands and results have the types `avals`."""
+        """Returns whether it evaluates operations with operand and result types `avals`."""
         ...
 
     def evaluate(
@@ -117,41 +119,52 @@ class Evaluator(Protocol):
         params: dict[str, Any],
         out: Any,
     ) -> Any:
-        """Results of an operation on operands `args` of types `avals`, of type or types `out`."""
+        """Returns the results of an operation.
+
+        Args:
+          primitive: the operation.
+          avals: the types of its operands.
+          args: its operands.
+          params: its parameters.
+          out: the type, or list of types, of its results.
+        """
         ...
 
 
-# One is installed before there are values that it concerns: what was decided for a type stays so.
+# An evaluator must be installed before values of its types exist: the choice for a type is
+# memoized.
 evaluators: Features[Evaluator] = Features()
 
 
-# What operand types and parameters decide about an operation: (types of its results or type of the
-# one, effects); types of its operands, which are interned, and kept alive here; what evaluates it in
-# place of its reference implementation, if anything does.
+# What operand types and parameters determine: (result type or types, effects); the operand types,
+# which are interned and kept alive here; the evaluator to use in place of the reference
+# implementation, or None.
 TypedOperation: TypeAlias = "tuple[tuple[Any, Any], tuple[AbstractValue, ...], Evaluator | None]"
 
 
 class Primitive:
-    """An operation. See the module's docstring for its rules.
+    """An operation; the docstring of the module describes its rules.
 
     Attributes:
-      name: JAX's name for it, as jaxprs print it.
-      multiple_results: whether rules return lists of results instead of one.
-      linearity: in which operands it is linear, so that it may go before sums of unreduced values.
-      called: name of the parameter that holds the program whose results on the operands are those
-        of the operation; None if it is not a call.
-      is_transparent: whether it is evaluated by running that program: the rest is for derivatives.
-      makes_ref: whether the result is a new reference: its tangent is one, too, even if it is zero yet.
-      passes_refs: whether users' functions that it calls may be given references.
+      name: JAX's name of it, as printed in jaxprs.
+      multiple_results: whether rules return lists of results instead of a single result.
+      linearity: the operands in which it is linear, so that it commutes with the reduction of
+        unreduced values.
+      called: the name of the parameter with the program that the operation calls on its operands;
+        None if it is not a call.
+      is_transparent: whether it is evaluated by running that program; the rest is for derivatives.
+      makes_ref: whether the result is a new reference, whose tangent is one, too, even if it is
+        zero.
+      passes_refs: whether it may pass references to users' functions that it calls.
       is_high_operation: whether it is a `HiPrimitive`.
-      ref_primitive, ref_allocating: whether libraries are told that it takes references, or makes one.
-      declares_sharding: whether the type rule itself says how results lie along Explicit axes.
-      stretches: whether it is of elements, so that operands lie as the result once they are broadcast.
-      asks_places: whether a parameter is a function that is told where the operands lie.
-      divides_itself: whether it says how devices compute it on their parts.
-      deferred: whether partial evaluation takes the result for unknown, whatever the operands are.
-      is_memoized: whether the types of operands and the parameters alone decide about types of results;
-        otherwise axes in scope do, or states of operands.
+      ref_primitive, ref_allocating: whether, for libraries, it operates on or creates references.
+      declares_sharding: whether the type rule computes the sharding of results along Explicit axes.
+      stretches: whether it is elementwise, so that broadcast operands are sharded like the result.
+      asks_places: whether a parameter is a function of the shardings of the operands.
+      divides_itself: whether it defines how devices compute it on their shards.
+      deferred: whether partial evaluation treats the result as unknown, whatever the operands are.
+      is_memoized: whether the result types depend only on the operand types and the parameters, and
+        not on axes in scope or states of operands.
     """
 
     multiple_results: bool = False
@@ -176,14 +189,14 @@ class Primitive:
         self.name = name
         self.rules: dict[str, Callable[..., Any]] = {}
         self.absences: dict[str, str] = {}
-        self._defaults: set[str] = set()  # slots with a rule that may be replaced
+        self._defaults: set[str] = set()  # slots whose rules may be replaced
         self._executions: dict[
             str, ModuleSpec | None
-        ] = {}  # of modules that have set the rules, by slot
+        ] = {}  # specs of the modules that set the rules, by slot
         # The two rules that every bind needs, as attributes for speed.
         self.abstract_rule: Callable[..., Any] | None = None
         self.eager_rule: Callable[..., Any] | None = None
-        # (ids of avals, params) -> what follows from them
+        # (ids of avals, params) -> what they determine
         self.abstract_memo: dict[Any, TypedOperation] = {}
         self.effectful = False
         self.user_impl: Callable[..., Any] | None = None
@@ -192,7 +205,7 @@ class Primitive:
     # --- declaring rules ---------------------------------------------------------------------
 
     def set_rule(self, slot: str, rule: Rule) -> Rule:
-        """Fills a slot; returns `rule`.
+        """Fills a slot, and returns `rule`.
 
         Raises:
           ValueError: if it is filled already.
@@ -212,12 +225,12 @@ class Primitive:
         return rule
 
     def replace_rule(self, slot: str, rule: Rule) -> Rule:
-        """Fills a slot whatever is in it."""
+        """Fills a slot, replacing any rule in it."""
         self.rules.pop(slot, None)
         return self.set_rule(slot, rule)
 
     def set_default(self, slot: str, rule: Rule) -> Rule:
-        """Fills a slot with the rule of a family, which one of the primitive's own may replace."""
+        """Fills a slot with the rule of a family, which a specific rule may replace."""
         self.set_rule(slot, rule)
         self._defaults.add(slot)
         return rule
@@ -243,28 +256,28 @@ class Primitive:
         return self.set_rule("eager", rule)
 
     def absent(self, *names: str, why: str) -> None:
-        """Says that the primitive has no rules in the slots `names`, and why."""
+        """States that the primitive has no rules in the slots `names`, and why."""
         for name in names:
             assert slots[name].required and name not in self.rules, name
             self.absences[name] = why
 
     def missing(self) -> list[str]:
-        """Required slots with neither a rule nor a reason for having none."""
+        """Returns the required slots with neither a rule nor a reason for its absence."""
         known = self.rules.keys() | self.absences.keys()
         return [name for name, slot in slots.items() if slot.required and name not in known]
 
     # --- JAX's way of declaring rules ------------------------------------------------------------
 
     def def_impl(self, impl: Rule) -> Rule:
-        """Sets the function run outside of any transformation; it takes and returns arrays.
+        """Sets the function that evaluates the primitive eagerly; it maps arrays to arrays.
 
-        What `impl` was before may be called by it, and set again later.
+        It may call the previous `impl`, which can also be restored later.
         """
         self.user_impl = None if impl == self.evaluate else impl
         return impl
 
     def def_abstract_eval(self, rule: Rule) -> Rule:
-        """Sets the type rule, replacing an earlier one."""
+        """Sets the type rule, replacing any earlier one."""
         self.abstract_rule = self.rules["abstract"] = rule
         self.abstract_memo.clear()
         self.effectful = False
@@ -277,9 +290,9 @@ class Primitive:
         return rule
 
     def def_effectful_abstract_eval2(self, rule: Rule) -> Rule:
-        """Sets a type rule that returns avals alone, for a primitive whose effect is one of its own.
+        """Sets a type rule that returns avals only, for a primitive with its own effect.
 
-        The effect keeps equations in programs, and their order: `GenericEffect`.
+        The effect, a `GenericEffect`, preserves the equations and their order.
         """
 
         def with_effect(*avals: AbstractValue, **params: object) -> tuple[Any, Any]:
@@ -289,9 +302,11 @@ class Primitive:
         return rule
 
     def to_lojax(self, *args: Value, **params: object) -> Any:
-        """Computes the operation on values of users' types by operations on arrays.
+        """Computes the operation on values of high-level types by operations on arrays.
 
-        Raises NotImplementedError: primitives on such values define it (`jax.experimental.hijax`).
+        Raises:
+          NotImplementedError: always; primitives on such values override it
+            (`jax.experimental.hijax`).
         """
         raise NotImplementedError(
             f"the primitive {self.name} has no rule to_lojax, which operations on values of users' "
@@ -307,11 +322,11 @@ class Primitive:
         return self.evaluate if self.user_impl is None else self.user_impl
 
     def evaluate(self, *args: Value, **params: object) -> Any:
-        """Returns the operation on arrays by its own meaning, whatever `def_impl` has set."""
+        """Returns the results on arrays by the primitive's own rules, ignoring `def_impl`."""
         return _trace.state.eval_trace.process_primitive(self, args, params, own=True)
 
     def abstract_eval(self, *avals: AbstractValue, **params: object) -> tuple[Any, Any]:
-        """Returns (result type or types, effects), not memoised."""
+        """Returns (result type or types, effects), without memoization."""
         if self.abstract_rule is None:
             if _trace.state.trace is _trace.state.eval_trace:
                 what, setter = "evaluation rule, which calls outside of jit need", "def_impl"
@@ -342,11 +357,11 @@ class Primitive:
         return outs, effects
 
     def result_type(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> Any:
-        """`abstract_eval`, memoised as `typed` is."""
+        """Returns `abstract_eval`, memoized like `typed`."""
         return self.typed(avals, params)[0]
 
     def typed(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> TypedOperation:
-        """Returns the operation on such operands, memoised where parameters can be hashed."""
+        """Returns the `TypedOperation` for operand types and parameters, memoized if hashable."""
         # Parameters that are equal but of different types (1 and 1.0) never change a result's type.
         key: Any = (*map(id, avals), *params.items()) if self.is_memoized else None
         memo = self.abstract_memo
@@ -371,7 +386,7 @@ class Primitive:
         return typed
 
     def _check_takes_refs(self, avals: tuple[AbstractValue, ...]) -> None:
-        """Raises TypeError unless the operation is one on references, or holds programs."""
+        """Raises TypeError unless the operation accepts references."""
         if "discharge" not in self.rules and not self.passes_refs:
             types = ", ".join([a.str_short() for a in avals])
             raise TypeError(
@@ -390,7 +405,7 @@ class Primitive:
         return trace.process_primitive(self, args, params[-1])
 
     def get_bind_params(self, params: dict[str, Any]) -> Any:
-        """Returns what `bind` wants of an equation's parameters."""
+        """Returns the parameters with which to bind an equation again."""
         return params
 
     def is_effectful(self, params: dict[str, Any]) -> bool:
@@ -406,11 +421,12 @@ class Primitive:
 
 
 ABSTRACT = declare_slot("abstract", required=True)
-# (avals, params, results) -> results: types of results with the axes that they vary along.
+# (avals, params, results) -> results: result types with the manual axes along which they vary.
 VARYING = declare_slot("varying")
-# (operation) -> for each result, the axes of the mesh that its axes are divided along: `core.explicit`.
+# (operation) -> for each result, the mesh axes along which its axes are sharded: `core.explicit`.
 SHARDING = declare_slot("sharding")
-# (operation, out_sharding) -> None: refuses results that are to lie so, where the rule could say why.
+# (operation, out_sharding) -> None: raises if results cannot have that sharding, if the rule knows
+# why.
 ASKED = declare_slot("checks_place")
 EAGER = declare_slot("eager", required=True)
 
@@ -418,12 +434,12 @@ _MEMO_LIMIT = threshold(4096, small=16)  # distinct (avals, params) of one primi
 
 
 def declare(name: str, *, multiple_results: bool = False, linear: bool = False) -> Primitive:
-    """Returns a new primitive of the package, entered in `registry`.
+    """Declares a new primitive of this package and enters it in `registry`.
 
     Args:
-      name: of the primitive.
+      name: the name of the primitive.
       multiple_results: whether rules return lists of results.
-      linear: whether it is linear in its operands, all together.
+      linear: whether it is jointly linear in its operands.
     """
     prim = Primitive(name)
     prim.multiple_results = multiple_results
@@ -433,7 +449,7 @@ def declare(name: str, *, multiple_results: bool = False, linear: bool = False) 
 
 
 def _name_code(rule: Callable[..., Any], name: str) -> None:
-    """Lets tracebacks and profiles show a rule without a name of its own as `name`."""
+    """Renames the code of an anonymous rule to `name` for tracebacks and profiles."""
     code = getattr(rule, "__code__", None)
     if code is not None and code.co_name in ("_", "rule", "<lambda>"):
-        rule.__code__ = code.replace(co_name=name, co_qualname=name)  # a function
+        rule.__code__ = code.replace(co_name=name, co_qualname=name)  # a plain function

@@ -1,7 +1,7 @@
-"""`jax.debug.print` in place of texts that the user's program makes of traced numbers.
+"""Suggestions of `jax.debug.print` in place of formatting traced values as text.
 
-f-strings, `"..." % x`, `"...".format(x)`, `format(x, spec)` and `print` are read from the line where
-the program stands, as other cures are (`core.cures`).
+f-strings, `"..." % x`, `"...".format(x)`, `format(x, spec)` and `print` are recognized in the
+user's code, as for other suggestions (`core.cures`).
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ _ANY_PRINT = 'jax.debug.print("x = {x}", x=x)'
 
 _PARAMETERS_OF_PRINT = ("fmt", "ordered", "partitioned", "skip_format_check")
 
-# A conversion of the operator %: name, flags, width, precision, kind.
+# A conversion of the % operator: name, flags, width, precision, kind.
 _CONVERSION = re.compile(r"%(?:\((\w+)\))?([-#0 +]*)(\d*)(?:\.(\d*))?[hlL]?([diouxXeEfFgGcrsa%])")
-# What Python converts to an integer, which `format` refuses to do with other numbers.
+# Conversions for which Python converts numbers to integers, which `format` rejects.
 _WITHOUT_KIND = "diucrsa"
 
 
 def of_format(code: UserCode | None) -> tuple[str, str]:
-    """Returns (what makes the text, the call of `jax.debug.print` in place of it).
+    """Returns (the formatting code, the call of `jax.debug.print` that replaces it).
 
-    That is an f-string, `text.format(...)`, or `format(x, spec)`; the former is empty where it is the
-    expression itself.
+    The code is an f-string, `text.format(...)`, or `format(x, spec)`; it is returned as an empty
+    string if it is the expression being evaluated.
     """
     nodes = () if code is None else code.path
     inner = itertools.takewhile(lambda n: not isinstance(n, ast.stmt), nodes)
-    # The outermost: one may stand in another, and format specifications are such nodes, too.
+    # The outermost one: f-strings may be nested, and format specifications are such nodes, too.
     string = next((n for n in reversed([*inner]) if isinstance(n, ast.JoinedStr)), None)
     if code is None:
         return "", _ANY_PRINT
@@ -52,9 +52,10 @@ def of_format(code: UserCode | None) -> tuple[str, str]:
 
 
 def of_printed(code: UserCode | None) -> str:
-    """The call of `jax.debug.print` in place of the text that a number is a part of; empty if none is.
+    """Returns the call of `jax.debug.print` that replaces the text containing a value.
 
-    Such texts are f-strings, `"..." % x`, `"...".format(x)`, and what `print` makes of its arguments.
+    Returns an empty string if the value is not formatted. The text may be an f-string, `"..." % x`,
+    `"...".format(x)`, or an argument of `print`.
     """
     if code is None:
         return ""
@@ -81,7 +82,7 @@ def of_printed(code: UserCode | None) -> str:
 
 
 def _is_template(node: ast.expr) -> bool:
-    """Whether an argument of `print` is a text with other texts put in, other than an f-string."""
+    """Returns whether an argument of `print` is a formatted text other than an f-string."""
     match node:
         case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod()):
             return True
@@ -92,7 +93,7 @@ def _is_template(node: ast.expr) -> bool:
 
 
 def _printed_part(node: ast.expr, values: dict[str, str]) -> str:
-    """Returns the part of a template for an argument of `print`."""
+    """Returns the template for one argument of `print`."""
     match node:
         case ast.Constant(value=value):
             return _doubled(str(value))
@@ -103,9 +104,9 @@ def _printed_part(node: ast.expr, values: dict[str, str]) -> str:
 
 
 class _Unconverted(ast.NodeTransformer):
-    """Takes out what makes Python numbers of arrays: `float(x)`, `x.item()`."""
+    """A transformer that removes conversions to Python scalars: `float(x)`, `x.item()`."""
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # the name that `ast` calls
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # the name is that of `ast`
         number = cures.converted(node)
         return self.visit(number) if number is not None else self.generic_visit(node)
 
@@ -118,7 +119,7 @@ def _without_conversion(node: ast.expr) -> str:
 
 
 def of_percent(code: UserCode | None) -> str:
-    """Returns the call of `jax.debug.print` in place of `"..." % x`; empty for other expressions."""
+    """Returns the call of `jax.debug.print` that replaces `"..." % x`; empty for other code."""
     return "" if code is None else _of_percent(code, code.expression)
 
 
@@ -153,13 +154,13 @@ def _of_percent(code: UserCode, node: ast.AST | None) -> str:
             return _ANY_PRINT
         spec = _spec_of_conversion(flags, width, precision, kind)
         parts.append("{" + _named(_without_conversion(node), values) + spec + "}")
-    if not by_key and count != len(operands):  # such as a width that is given, too
+    if not by_key and count != len(operands):  # such as a width passed as an argument
         return _ANY_PRINT
     return _print_call("".join([*parts, _doubled(text[end:])]), values)
 
 
 def _spec_of_conversion(flags: str, width: str, precision: str | None, kind: str) -> str:
-    """Returns a conversion of the operator % as `format` has it: ":<8.3f" for "%-8.3f"."""
+    """Returns a conversion of the % operator as a format specification: ":<8.3f" for "%-8.3f"."""
     spec = "<" if "-" in flags else ""
     spec += "".join(sign for sign in "+ #0" if sign in flags) + width
     if kind in _WITHOUT_KIND:
@@ -168,7 +169,7 @@ def _spec_of_conversion(flags: str, width: str, precision: str | None, kind: str
 
 
 def _template(string: ast.JoinedStr, values: dict[str, str]) -> str:
-    """The text of an f-string with names in place of the expressions, which are put into `values`."""
+    """Returns the text of an f-string with names for expressions, which `values` receives."""
     parts: list[str] = []
     for part in string.values:
         match part:
@@ -184,7 +185,7 @@ def _template(string: ast.JoinedStr, values: dict[str, str]) -> str:
 
 
 def _named(text: str, values: dict[str, str]) -> str:
-    """Returns the name under which `values` has an expression."""
+    """Returns the name of an expression in `values`, to which it is added."""
     is_name = text.isidentifier() and text not in _PARAMETERS_OF_PRINT
     name = text if is_name else f"value{len(values)}"
     values[name] = text

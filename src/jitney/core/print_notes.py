@@ -1,9 +1,9 @@
-"""A note for `print(x)` in a function that is traced, where it shows a type instead of values.
+"""A note for `print(x)` in a traced function, where it shows a type instead of values.
 
     model.py:12: x was printed while loss is traced; for its values, jax.debug.print("x = {x}", x=x)
 
-It goes to standard error, and only where that is a terminal: programs whose output is read by others
-print what they do with JAX. Each line of a program is noted once.
+It is written to standard error, and only if that is a terminal: programs whose output is captured
+print the same as with JAX. Each line of a program is noted once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _told: set[tuple[str, int]] = set()
 
 
 def of_print() -> None:
-    """Tells the user, if what asks for the text of a tracer is a call of `print`."""
+    """Prints the note if the text of a tracer is requested by a call of `print`."""
     if not config.print_notes.value or not _is_terminal():
         return
     here = inspect.currentframe()
@@ -38,7 +38,7 @@ def of_print() -> None:
 def _is_terminal() -> bool:
     try:
         return sys.stderr.isatty()
-    except (AttributeError, ValueError):  # there is none, or it is closed
+    except (AttributeError, ValueError):  # standard error is None or closed
         return False
 
 

@@ -1,7 +1,7 @@
-"""What `jax.profiler` has recorded, in memory: planes of lines of events, as JAX has them.
+"""Profiles recorded by `jax.profiler`, in memory: planes of lines of events, as in JAX.
 
-There is one plane, of the host, with a line for each thread. Times are in nanoseconds since the
-recording began. Files are read back in the Trace Event Format, which they are written in.
+There is one plane, that of the host, with a line for each thread. Times are in nanoseconds since
+the start of the recording. Files are read and written in the Trace Event Format.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any, cast
 from jitney.core.record import record
 
 HOST = "/host:CPU"
-_NS = 1_000  # in a microsecond, the unit of the format
+_NS = 1_000  # ns per microsecond, the unit of the format
 
 
 @record(frozen=True)
 class ProfileEvent:
-    """A span of time with a name.
+    """A named span of time.
 
     Attributes:
-      name: of what ran.
-      start_ns, duration_ns: nanoseconds.
-      stats: pairs of a name and a value.
+      name: what ran.
+      start_ns, duration_ns: start and duration in nanoseconds.
+      stats: (name, value) pairs.
     """
 
     name: str
@@ -40,10 +40,10 @@ class ProfileEvent:
 
 
 class ProfileLine:
-    """The events of one thread, in the order in which they ended.
+    """The events of one thread, in the order of their ends.
 
     Attributes:
-      name: of the thread.
+      name: the name of the thread.
     """
 
     def __init__(self, name: str, events: Sequence[ProfileEvent]) -> None:
@@ -59,7 +59,7 @@ class ProfilePlane:
     """The lines of one device.
 
     Attributes:
-      stats: pairs of a name and a value.
+      stats: (name, value) pairs.
     """
 
     def __init__(self, name: str, lines: Sequence[ProfileLine], process: int) -> None:
@@ -82,13 +82,13 @@ class ProfilePlane:
 
 
 class ProfileData:
-    """A recording."""
+    """A recorded profile."""
 
     def __init__(self, text: str) -> None:
-        """The recording that `text` has in the Trace Event Format.
+        """Reads a profile from a text in the Trace Event Format.
 
         Raises:
-          ValueError: if it is none.
+          ValueError: if the text is not in this format.
         """
         self._text = text
         recording: Any = json.loads(text)
@@ -114,13 +114,13 @@ class ProfileData:
 
     @staticmethod
     def from_file(path: str | os.PathLike[str]) -> ProfileData:
-        """Returns the recording in a file that `jax.profiler` has written, `....trace.json.gz`."""
+        """Reads a profile from a file written by `jax.profiler`, `....trace.json.gz`."""
         data = Path(path).read_bytes()
         is_packed = data[:2] == b"\x1f\x8b"  # the magic number of gzip
         return ProfileData((gzip.decompress(data) if is_packed else data).decode())
 
     def as_text(self) -> str:
-        """Returns the recording in the Trace Event Format."""
+        """Returns the profile in the Trace Event Format."""
         return self._text
 
 

@@ -1,7 +1,7 @@
-"""Casts of the types of values along manual axes: `pvary` and its like, which compute nothing.
+"""Casts of types along manual axes: `pvary` and related primitives, which compute nothing.
 
-They are the operations that the core itself applies: where one is recorded whose operands vary along
-different axes (`core.varying`), and where zeros of a type are wanted. Their rules stand in
+The core itself applies them: when it records an operation whose operands vary along different axes
+(`core.varying`), and when it creates zeros of a given type. Their rules are in
 `primitives.parallel.pvary`.
 """
 
@@ -14,22 +14,20 @@ from jitney.core.manual_axes import ManualAxisType
 from jitney.core.primitive import declare
 from jitney.core.trace import state
 
-pvary_p = declare("pvary", linear=True)  # equal values as ones that may differ
-preduced_p = declare("preduced", linear=True)  # equal values as sums that have been taken
-reduced_vary_cast_p = declare(
-    "reduced_vary_cast_p", linear=True
-)  # such sums as ones that may differ
-vary_unreduced_cast_p = declare("vary_unreduced_cast_p", linear=True)  # values that differ as terms
+pvary_p = declare("pvary", linear=True)  # from equal to varying
+preduced_p = declare("preduced", linear=True)  # from equal to reduced
+reduced_vary_cast_p = declare("reduced_vary_cast_p", linear=True)  # from reduced to varying
+vary_unreduced_cast_p = declare("vary_unreduced_cast_p", linear=True)  # from varying to unreduced
 
 
 def in_order(names: Iterable[Any]) -> tuple[Any, ...]:
-    """Returns the axes in scope that are among `names`, in their order."""
+    """Returns the axes in scope that are among `names`, in the order of the scope."""
     wanted = frozenset(names)
     return tuple([name for name, _ in state.axis_env if name in wanted])
 
 
 def as_type(x: Any, manual: ManualAxisType) -> Any:
-    """Returns the value `x`, the same on all devices, as one of the type `manual` along manual axes."""
+    """Returns `x`, which is equal on all devices, cast to the manual axis type `manual`."""
     varying = in_order(manual.varying | manual.unreduced)
     if varying:
         x = pvary_p.bind(x, axes=varying)

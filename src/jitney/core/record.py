@@ -1,10 +1,11 @@
-"""Records: classes of named fields, as `dataclasses` makes them, at a twentieth of the cost of a class.
+"""Records: classes with named fields like those of `dataclasses`, at a twentieth of the cost.
 
-The package has some hundred of them, most on the way from `import jax` to the first compiled call.
-The standard decorator writes and compiles the text of up to six methods for each, 0.2 to 0.5 ms; this
-one shares its methods among all records, and writes a constructor when a class is first called.
-What `dataclass(slots=True)` promises holds here too: slots, defaults, equality by fields or, with
-`eq=False`, by identity, hashes of frozen records, pickling, matching by position.
+The package has some hundred of them, most of which are needed between `import jax` and the first
+compiled call. The standard decorator generates and compiles up to six methods for each class, which
+takes 0.2 to 0.5 ms. This one shares its methods among all records, and generates a constructor when
+a class is first called. It keeps the promises of `dataclass(slots=True)`: slots, defaults, equality
+by fields or, with `eq=False`, by identity, hashes of frozen records, pickling, matching by
+position.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _MISSING: Any = object()
 
 
 class _Factory:
-    """A default that each record gets afresh."""
+    """A default value that is created for each record."""
 
     __slots__ = ("make",)
 
@@ -29,7 +30,7 @@ class _Factory:
 
 
 def field(*, default_factory: Callable[[], Any]) -> Any:
-    """Returns a field whose default is what `default_factory()` returns for each record."""
+    """Returns a field whose default is the result of `default_factory()` for each record."""
     return _Factory(default_factory)
 
 
@@ -39,12 +40,12 @@ def record(cls: type[T], /) -> type[T]: ...
 def record(*, frozen: bool = False, eq: bool = True) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(field_specifiers=(field,))
 def record(cls: type[T] | None = None, /, *, frozen: bool = False, eq: bool = True) -> Any:
-    """Class decorator: the annotated names of the class become its fields, in slots.
+    """Makes the annotated names of a class its fields, in slots; a decorator.
 
     Args:
       cls: the class; it may inherit from another record, whose fields come first.
-      frozen: fields cannot be set again; records that are equal by fields then have hashes.
-      eq: records are equal if they are of one class and their fields are; otherwise, if they are one.
+      frozen: whether fields are read-only; frozen records with `eq` are hashable.
+      eq: whether records of the same class compare by their fields, rather than by identity.
     """
     if cls is None:
         return partial(_make, frozen=frozen, eq=eq)
@@ -52,12 +53,12 @@ def record(cls: type[T] | None = None, /, *, frozen: bool = False, eq: bool = Tr
 
 
 def fields(cls: Any) -> tuple[str, ...]:
-    """Returns the names of the fields of a record, or of a class of records."""
+    """Returns the names of the fields of a record or record class."""
     return cls.__match_args__
 
 
 def replace(x: T, /, **changes: object) -> T:
-    """Returns the record `x` with other values for some fields."""
+    """Returns a copy of the record `x` with some fields replaced."""
     values = {name: getattr(x, name) for name in fields(x)}
     return type(x)(**{**values, **changes})
 
@@ -89,7 +90,7 @@ def _make(cls: Any, frozen: bool, eq: bool) -> Any:
 def _first_init(
     cls: Any, names: tuple[str, ...], defaults: dict[str, Any], frozen: bool
 ) -> Callable[..., None]:
-    """Returns a constructor that writes the real one, puts it in its place, and calls it."""
+    """Returns a constructor that generates the real one, installs it, and calls it."""
 
     def __init__(self: Any, *args: object, **kwargs: object) -> None:
         cls.__init__ = init = _write_init(cls, names, defaults, frozen)
@@ -117,7 +118,7 @@ def _write_init(
             arguments.append(f"{name}=_{name}_default")
         else:
             arguments.append(name)
-        if frozen:  # the class refuses to set; its slots do not
+        if frozen:  # the class rejects assignments; its slots do not
             scope[f"_{name}_set"] = getattr(cls, name).__set__
             body.append(f"    _{name}_set(self, {value})")
         else:

@@ -1,4 +1,4 @@
-"""What a mesh in force (`jax.set_mesh`) does to operations as they are recorded."""
+"""Effects of a context mesh (`jax.set_mesh`) on operations while they are recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MeshWhileRecording(RecordingInterceptor):
-    """While a mesh is in force: operands lie on it, and results; equations have its axes."""
+    """Under a context mesh, puts results on it, checks operands, and notes it in equations."""
 
     def check(self, primitive: Operation, avals: Sequence[AbstractValue]) -> None:
         mesh = get_abstract_mesh()
@@ -31,7 +31,7 @@ class MeshWhileRecording(RecordingInterceptor):
             return
         for aval in avals:
             own = explicit.sharding_of(aval)
-            # (Axis types may differ: within `auto_axes` batches stay divided.)
+            # (Axis types may differ: within `auto_axes` batches stay sharded.)
             if own is not None and own.mesh.shape_tuple != mesh.shape_tuple:
                 raise ValueError(
                     f"{primitive}: operands must be on the current mesh, {mesh}, but one, "
@@ -49,14 +49,14 @@ class MeshWhileRecording(RecordingInterceptor):
         mesh = get_abstract_mesh()
         if mesh.empty or mesh.manual_axes:
             return context
-        if context.xla_metadata is not None:  # has no hash
+        if context.xla_metadata is not None:  # is not hashable
             return context._replace(cur_abstract_mesh=mesh)
         return _on_mesh(context, mesh)
 
 
 @lru_cache(256)
 def _on_mesh(context: JaxprEqnContext, mesh: AbstractMesh) -> JaxprEqnContext:
-    """`context` with `mesh`: one object for all equations."""
+    """Returns `context` with `mesh`; the same object for all equations."""
     return context._replace(cur_abstract_mesh=mesh)
 
 
@@ -64,5 +64,5 @@ _mesh_while_recording = MeshWhileRecording()
 
 
 def intercept(in_force: int) -> None:
-    """Installs the feature while some mesh is in force, in any thread."""
+    """Installs the feature while there is a context mesh in some thread."""
     (features.install if in_force else features.remove)(_mesh_while_recording)

@@ -1,8 +1,9 @@
-"""What features do to equations as they are recorded, from their first use on.
+"""Interceptors: features that change how equations are recorded, once they are first used.
 
-A mesh in force checks and types operations, notes of users are kept on equations. Interceptors of
-evaluated operations are traces (`core.trace.intercept_evaluation`). There are many recording traces, so
-here they are parts of all. Without any installed, an operation costs nothing for them.
+For example, a context mesh checks and types operations, and user annotations are attached to
+equations. Interceptors of evaluated operations are traces (`core.trace.intercept_evaluation`). As
+there are many recording traces, interceptors are part of all of them. If none is installed, they
+cost nothing.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class RecordingInterceptor:
-    """A feature; this one does nothing. Interceptors do not depend on their order."""
+    """The base class of interceptors, which does nothing. Their order has no influence."""
 
     def check(self, primitive: Operation, avals: Sequence[AbstractValue]) -> None:
-        """Raises an error if an operation on operands of the types `avals` must not be recorded."""
+        """Raises an error if an operation on operands of types `avals` must not be recorded."""
 
     def result_types(self, primitive: Operation, out: Any) -> Any:
-        """Returns the types of an operation's results, a sequence or one, which are `out` otherwise."""
+        """Returns the result type or types of an operation, by default `out`."""
         return out
 
     def check_equation(
@@ -35,10 +36,10 @@ class RecordingInterceptor:
         params: dict[str, Any],
         outs: Sequence[AbstractValue],
     ) -> None:
-        """Raises an error if an operation with these types of results must not be recorded."""
+        """Raises an error if an operation with these result types must not be recorded."""
 
     def context(self, context: JaxprEqnContext) -> JaxprEqnContext:
-        """Returns the context of an equation, which is `context` otherwise."""
+        """Returns the context of an equation, by default `context`."""
         return context
 
 
@@ -52,7 +53,7 @@ def recorded_types(
     params: dict[str, Any],
     out: Any,
 ) -> Any:
-    """The types of an operation's results, which are `out` otherwise, once `interceptors` check it."""
+    """Returns the result types of an operation as changed and checked by `interceptors`."""
     for interceptor in interceptors:
         out = interceptor.result_types(primitive, out)
         outs = out if primitive.multiple_results else [out]

@@ -1,4 +1,4 @@
-"""What functions that are traced may not do with mutable references: take one twice, return one."""
+"""Checks of traced functions: mutable references must not be passed twice or returned."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def check_passed_once(
     """Raises ValueError if a reference is passed to a function twice, or passed and closed over.
 
     Args:
-      args: flat arguments.
-      closed_over: values that the function closes over.
-      names: says how the arguments are called.
-      info: where the function comes from.
+      args: the flat arguments.
+      closed_over: the values that the function closes over.
+      names: returns the names of the arguments.
+      info: the origin of the function.
     """
     seen: dict[int, int] = {}
     outer = {id(x) for x in closed_over}
@@ -53,9 +53,9 @@ def check_none_returned(outs: Sequence[Any], info: DebugInfo, origin: Callable[[
     """Raises ValueError if a reference is among the results of a function.
 
     Args:
-      outs: flat results.
-      info: where the function comes from.
-      origin: tells where one of the results comes from.
+      outs: the flat results.
+      info: the origin of the function.
+      origin: returns a description of where a result comes from.
     """
     for x in outs:
         if is_ref(x):

@@ -1,10 +1,10 @@
 """Types and effects of mutable array references.
 
-A reference is a place that holds an array. Its type, `AbstractRef`, says of which type the array is.
-An operation that reads or changes the array has an effect, `ReadEffect`, `WriteEffect` or
-`AccumEffect`, which names the reference by its number among the operands of the equation. Effects of a
-program name it by its number among constants and operands of the program. What happens to references
-that a program makes itself is not an effect of the program.
+A reference is a mutable place that holds an array. Its type, `AbstractRef`, includes the type of
+the array. An operation that reads or changes the array has an effect, `ReadEffect`, `WriteEffect`
+or `AccumEffect`, with the index of the reference among the operands of the equation. Effects of a
+program have its index among the constants and operands of the program. Accesses to references that
+a program creates itself are not effects of the program.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class RefEffect(InputEffect):
-    """Base of what can happen to a reference."""
+    """The base class of effects on a reference."""
 
     _name = ""
 
@@ -43,19 +43,19 @@ class RefEffect(InputEffect):
 
 
 class ReadEffect(RefEffect):
-    """The array is read."""
+    """A read of the array."""
 
     _name = "Read"
 
 
 class WriteEffect(RefEffect):
-    """Elements of the array are replaced."""
+    """A write to elements of the array."""
 
     _name = "Write"
 
 
 class AccumEffect(RefEffect):
-    """Something is added to elements of the array."""
+    """An addition to elements of the array."""
 
     _name = "Accum"
 
@@ -73,9 +73,9 @@ class AbstractRef(AbstractValue):
     """The type of references to arrays.
 
     Attributes:
-      inner_aval: type of the array.
-      memory_space: where it is to lie; None for the device's memory.
-      kind: a word of the user's.
+      inner_aval: the type of the array.
+      memory_space: the requested memory space of the array; None for device memory.
+      kind: a user-defined tag.
     """
 
     __slots__ = ("_hash", "inner_aval", "kind", "memory_space")
@@ -105,18 +105,18 @@ class AbstractRef(AbstractValue):
             return self.inner_aval.weak_type
 
         def update(self, inner_aval: AbstractValue | None = None, **changes: Any) -> AbstractRef:
-            """A copy: of another array's type, or with some attributes of the array's replaced."""
+            """Returns a copy with another type of the array, or with its attributes replaced."""
             inner = (inner_aval or self.inner_aval).update(**changes)
             return AbstractRef(inner, self.memory_space, self.kind)
 
     def shard(
         self, mesh: AnyMesh, manual_axes: frozenset[Any], check_vma: bool, spec: PartitionSpec
     ) -> AbstractRef:
-        """Returns the type of references to parts of the array; see `ShapedArray.shard`."""
+        """Returns the type of references to shards of the array; see `ShapedArray.shard`."""
         return self._of(self._array().shard(mesh, manual_axes, check_vma, spec))
 
     def unshard(self, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec) -> AbstractValue:
-        """Raises TypeError: parts that references are to cannot be joined to one reference."""
+        """Raises TypeError, as references to shards cannot be joined to one reference."""
         raise TypeError(f"shard_map cannot return references, but a result is of type {self}")
 
     def inc_rank(self, size: int, spec: int | None) -> AbstractRef:
@@ -128,7 +128,7 @@ class AbstractRef(AbstractValue):
         return AbstractRef(self._array().dec_rank(size, spec), self.memory_space, self.kind)
 
     def leading_axis_spec(self) -> int:
-        """Returns the position of the axis that `scan` goes along."""
+        """Returns the position of the axis that `scan` iterates over."""
         return 0
 
     def _array(self) -> Any:
@@ -144,14 +144,14 @@ class AbstractRef(AbstractValue):
 
     @property
     def sharding(self) -> Any:
-        """That of the array."""
+        """The sharding of the array; None if its type has none."""
         return getattr(self.inner_aval, "sharding", None)
 
     def __len__(self) -> int:
         return len(self.inner_aval)
 
     def to_tangent_aval(self) -> AbstractRef:
-        """Tangents of the array are in a reference of their own."""
+        """Returns the type of references to tangents of the array."""
         return AbstractRef(self.inner_aval.to_tangent_aval(), self.memory_space, self.kind)
 
     def to_cotangent_aval(self) -> AbstractRef:
@@ -168,11 +168,11 @@ class AbstractRef(AbstractValue):
         return self._array().manual_axis_type
 
     def update_weak_type(self, weak_type: bool) -> AbstractRef:
-        """Returns the type of references to arrays of another weakness."""
+        """Returns the type of references to arrays with another `weak_type`."""
         return self._of(self._array().update_weak_type(weak_type))
 
     def update_manual_axis_type(self, mat: ManualAxisType) -> AbstractRef:
-        """Returns the type of references to arrays that relate so along the axes of a `shard_map`."""
+        """Returns the type of references to arrays with manual axis type `mat`."""
         return self._of(self._array().update_manual_axis_type(mat))
 
     def _of(self, inner_aval: AbstractValue) -> AbstractRef:
@@ -207,12 +207,12 @@ class AbstractRef(AbstractValue):
 
 
 def is_ref(x: object) -> bool:
-    """Returns whether a value, or a tracer, is a reference."""
+    """Returns whether `x` is a reference or a tracer of one."""
     return isinstance(getattr(x, "aval", None), AbstractRef)
 
 
 def any_refs(avals: Iterable[AbstractValue]) -> bool:
-    """Returns whether there are types of references among `avals`."""
+    """Returns whether some of `avals` are types of references."""
     return any(map(IS_REF, avals))
 
 
@@ -220,7 +220,7 @@ IS_REF = attrgetter("is_ref")
 
 
 def array_type(aval: AbstractValue) -> ShapedArray:
-    """Returns the type of the array that a reference of type `aval` is to."""
+    """Returns the type of the array that a reference of type `aval` holds."""
     assert isinstance(aval, AbstractRef), aval
     assert isinstance(aval.inner_aval, ShapedArray), aval
     return aval.inner_aval

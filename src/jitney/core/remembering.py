@@ -1,6 +1,7 @@
-"""Contexts of `jax.extend`, which have attributes: what they put in force, and `prev`, what was before.
+"""Contexts of `jax.extend` with attributes: the new setting, and `prev`, the previous one.
 
-What this package uses itself (`core.trace`, `core.source_info`) has none, and is quicker to make.
+The contexts that this package uses itself (`core.trace`, `core.source_info`) have no attributes,
+and are faster to create.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ T = TypeVar("T", covariant=True)
 
 
 class _Remembering(Within[T]):
-    """A context that knows what was in force before: `prev`, once it has been entered.
+    """A context that stores the previous setting as `prev` when it is entered.
 
     Args:
-      owner, names: the object whose attributes have other values in the context, and their names.
-      before: owner -> what is in force.
-      **arguments: what the context is made of; attributes, too.
+      owner, names: the object whose attributes the context changes, and their names.
+      before: owner -> the previous setting.
+      **arguments: the arguments of the subclass, which become attributes.
     """
 
     __slots__ = ("_arguments", "_before", "prev")
@@ -45,7 +46,7 @@ class _Remembering(Within[T]):
             setattr(self, name, value)
 
     def inside(self) -> tuple[tuple[Any, ...], T]:
-        """Returns the values in the context, and what `with ... as` gives."""
+        """Returns the values in the context, and the value of `with ... as`."""
         raise NotImplementedError
 
     def find(self) -> tuple[tuple[Any, ...], T]:
@@ -60,19 +61,19 @@ _trace_of = attrgetter("trace")
 
 
 def _source_of(_: object) -> SourceInfo:
-    """The scopes, and the place that operations come from, if it is one of a recorded program."""
+    """Returns the current scopes, and the origin of operations if a recorded program is run."""
     scopes = source_info.scopes
     place = None if scopes.origin is None else scopes.origin.traceback
     return source_info.source_info(place, scopes.stack)
 
 
-class set_current_trace(_Remembering[None]):  # JAX's name, as the others
-    """A context in which operations go to a trace.
+class set_current_trace(_Remembering[None]):  # the name is JAX's, like the others
+    """A context that makes a trace current.
 
     Attributes:
-      trace: it; None for none.
-      check_leaks: kept, and not read.
-      prev: the current trace before, once the context has been entered.
+      trace: the trace; None for none.
+      check_leaks: stored, but not used.
+      prev: the previous trace, once the context has been entered.
     """
 
     __slots__ = ("check_leaks", "trace")
@@ -88,10 +89,10 @@ class set_current_trace(_Remembering[None]):  # JAX's name, as the others
 
 
 class take_current_trace(_Remembering[Trace]):
-    """A context that gives the current trace, and in which operations are evaluated.
+    """A context that yields the current trace, and in which operations are evaluated eagerly.
 
     Attributes:
-      prev: the current trace before, once the context has been entered.
+      prev: the previous trace, once the context has been entered.
     """
 
     __slots__ = ()
@@ -104,11 +105,11 @@ class take_current_trace(_Remembering[Trace]):
 
 
 class extend_name_stack(_Remembering[NameStack]):
-    """A context within one more scope; gives all of them.
+    """A context with one more scope; it yields the name stack.
 
     Attributes:
-      name: of the scope.
-      prev: the source information in force before, once the context has been entered.
+      name: the name of the scope.
+      prev: the previous source information, once the context has been entered.
     """
 
     __slots__ = ("name",)
@@ -124,11 +125,11 @@ class extend_name_stack(_Remembering[NameStack]):
 
 
 class set_name_stack(_Remembering[None]):
-    """A context in which operations are recorded in these scopes and no others.
+    """A context that replaces the scopes in which operations are recorded.
 
     Attributes:
       name_stack: the scopes.
-      prev: the source information in force before, once the context has been entered.
+      prev: the previous source information, once the context has been entered.
     """
 
     __slots__ = ("name_stack",)
@@ -143,11 +144,11 @@ class set_name_stack(_Remembering[None]):
 
 
 class transform_name_stack(_Remembering[NameStack]):
-    """A context in which the scopes that follow are those of something transformed; gives them.
+    """A context that marks the scopes within it as transformed; it yields the name stack.
 
     Attributes:
-      name: of the transformation.
-      prev: the source information in force before, once the context has been entered.
+      name: the name of the transformation.
+      prev: the previous source information, once the context has been entered.
     """
 
     __slots__ = ("name",)
@@ -163,12 +164,12 @@ class transform_name_stack(_Remembering[NameStack]):
 
 
 class user_context(_Remembering[None]):
-    """A context in which operations come from a place and scopes: for code that runs a jaxpr.
+    """A context that sets the origin and scopes of operations, for code that runs a jaxpr.
 
     Attributes:
-      traceback: `eqn.source_info.traceback`; None leaves the place where the operations are bound.
-      name_stack: the scopes; None for those in force.
-      prev: the source information in force before, once the context has been entered.
+      traceback: `eqn.source_info.traceback`; None for the place where the operations are bound.
+      name_stack: the scopes; None for the current ones.
+      prev: the previous source information, once the context has been entered.
     """
 
     __slots__ = ("name_stack", "traceback")

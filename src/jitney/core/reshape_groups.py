@@ -1,24 +1,24 @@
-"""Which axes of an array become which by a reshape."""
+"""The correspondence between the axes of an array before and after a reshape."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TypeAlias
 
-# (runs of axes of the old shape, of the new shape) with as many elements
+# (run of axes of the old shape, run of axes of the new shape) with equally many elements
 Group: TypeAlias = tuple[list[int], list[int]]
 
 
 def reshape_groups(old: Sequence[int], new: Sequence[int]) -> list[Group]:
-    """Pairs up the shortest runs of axes that have as many elements in `old` as in `new`.
+    """Returns pairs of the shortest runs of axes with equally many elements in `old` and `new`.
 
-    Elements keep their place within a run, whatever other axes do. Axes of size 1 are left out. For
-    shapes with zeros, runs have as many zeros, and as many elements without them; if that fails, what
-    remains of both shapes is one pair.
+    A reshape moves no elements between runs. Axes of size 1 are omitted. In shapes with zeros,
+    paired runs have the same number of zeros, and the same number of elements apart from these; if
+    there are no such runs, the remaining axes of both shapes form one pair.
 
     Args:
       old: the shape of the operand.
-      new: that of the result, with the same number of elements.
+      new: the shape of the result, with the same number of elements.
     """
     before = [k for k, n in enumerate(old) if n != 1]
     after = [k for k, n in enumerate(new) if n != 1]

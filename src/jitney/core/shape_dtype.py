@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class ShapeDtypeStruct:
-    """Stands for an array where only its type matters: `eval_shape`, `lower`, `make_jaxpr`.
+    """A stand-in for an array of which only the type matters: `eval_shape`, `lower`, `make_jaxpr`.
 
     Attributes:
-      shape: sizes.
-      dtype: NumPy dtype or extended dtype.
+      shape: the sizes of the axes.
+      dtype: a NumPy dtype or an extended dtype.
       weak_type: whether the type is weak.
-      format: the sharding or format that was given, or None.
-      manual_axis_type: how devices' values relate along the axes of a `shard_map`.
+      format: the sharding or format that was passed, or None.
+      manual_axis_type: how the values of devices relate along the axes of a `shard_map`.
 
     Raises:
-      ValueError: if the sharding is of arrays of more axes.
+      ValueError: if the sharding needs an array of higher rank.
     """
 
     __slots__ = ("dtype", "format", "manual_axis_type", "shape", "weak_type")
@@ -70,17 +70,17 @@ class ShapeDtypeStruct:
 
     @property
     def sharding(self) -> Any:
-        """Where the array is to lie, or None; a PartitionSpec is of the mesh in force.
+        """The sharding of the array, or None; a PartitionSpec is bound to the context mesh.
 
         Raises:
-          TypeError: if there is a PartitionSpec, and no mesh is in force.
-          ValueError: if it has axes that the mesh in force has not.
+          TypeError: if there is a PartitionSpec, and no context mesh.
+          ValueError: if it has axes that are not in the context mesh.
         """
         sharding: Any = self.format
         if sharding is None or isinstance(sharding, Sharding):
             return sharding
         if not isinstance(sharding, PartitionSpec):
-            return getattr(sharding, "sharding", sharding)  # a layout in memory beside it
+            return getattr(sharding, "sharding", sharding)  # that of a `Format`
         mesh = mesh_of_specs()
         if mesh.empty:
             raise TypeError(
@@ -91,12 +91,12 @@ class ShapeDtypeStruct:
 
     @property
     def vma(self) -> frozenset[Any]:
-        """The axes of a `shard_map` along which devices' values differ."""
+        """The manual axes of a `shard_map` along which values differ between devices."""
         return self.manual_axis_type.varying
 
     @classmethod
     def like(cls, x: Any) -> ShapeDtypeStruct:
-        """That of a value, or of anything else with a shape and a dtype.
+        """Returns the type of a value, or of any object with a shape and a dtype.
 
         Raises:
           TypeError: if `x` is neither.
@@ -108,7 +108,7 @@ class ShapeDtypeStruct:
         if isinstance(x, ShapeDtypeStruct):
             return x.update()
         aval = abstractify(x)
-        # Its placement if it is committed, or else the sharding of its type.
+        # Its sharding if it is committed, or else the sharding of its type.
         place = getattr(x, "placement", None) or explicit.sharding_of(aval)
         return cls(
             aval.shape, aval.dtype, sharding=place, weak_type=aval.weak_type,
@@ -121,7 +121,7 @@ class ShapeDtypeStruct:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """The number of elements."""
         return ShapedArray(self.shape, self.dtype).size
 
     def __len__(self) -> int:
@@ -133,7 +133,7 @@ class ShapeDtypeStruct:
         """Returns a copy with some attributes replaced.
 
         Raises:
-          ValueError: if there is a layout, and a sharding without one is to replace it.
+          ValueError: if a sharding without a layout would replace a format with one.
         """
         sharding = changes.get("sharding", self.format)
         old, plain = self.format, (Sharding, PartitionSpec)
@@ -171,7 +171,7 @@ ShapeDtypeStruct.__module__ = "jax"
 
 
 def abstractify(x: Any) -> ShapedArray:
-    """Returns the type of `x`: of a value, or of an object with a shape and a dtype.
+    """Returns the type of a value, or of any object with a shape and a dtype.
 
     Raises:
       TypeError: if `x` is neither.
@@ -193,5 +193,5 @@ def abstractify(x: Any) -> ShapedArray:
 
 
 def is_abstract_operand(x: object) -> bool:
-    """True if `abstractify(x)` would succeed."""
+    """Returns whether `abstractify(x)` would succeed."""
     return is_valid_operand(x) or (hasattr(x, "shape") and hasattr(x, "dtype"))

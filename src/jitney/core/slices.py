@@ -1,4 +1,4 @@
-"""`jax.ds`: slices of a known size that may start anywhere."""
+"""`jax.ds`: slices of static size with a possibly dynamic start."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ if TYPE_CHECKING:
 @register_pytree_node_class
 @record
 class Slice:
-    """Positions start, start + stride, ..., `size` of them.
+    """The positions start, start + stride, ..., `size` of them.
 
-    In an index it keeps its axis, as a slice does. `start` may be traced, which bounds of Python's
-    slices may not. Reading clamps a start that leaves too few elements; an update that would not fit is
-    dropped. With a stride other than 1, single elements are clamped, or dropped.
+    As an index, it keeps its axis, like a Python slice; unlike the bounds of a Python slice,
+    `start` may be traced. For reads, a start that leaves too few elements is clamped; an update
+    that would not fit is dropped. If the stride is not 1, elements are clamped or dropped
+    individually.
 
     Attributes:
-      start: an integer, or an integer scalar array; negative ones count from the end where an index has
-        no arrays, and strides are 1.
+      start: an integer, or an integer scalar array. Negative values count from the end, if the
+        index has no arrays and strides are 1.
       size: an integer.
-      stride: an integer, not negative.
+      stride: a nonnegative integer.
 
     Raises:
       ValueError: if the stride is negative.
@@ -49,7 +50,7 @@ class Slice:
         return not isinstance(self.size, int)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Returns (arrays among start and size, the rest), for pytrees."""
+        """Returns (start and size as far as they are arrays, other data), for pytrees."""
         children = (
             self.start if self.is_dynamic_start else None,
             self.size if self.is_dynamic_size else None,
@@ -63,7 +64,7 @@ class Slice:
 
     @classmethod
     def tree_unflatten(cls, aux_data: tuple[Any, ...], children: tuple[Any, ...]) -> Slice:
-        """Returns the inverse of `tree_flatten`."""
+        """Returns the slice that `tree_flatten` has flattened."""
         start, size = (
             static if static is not None else child
             for static, child in zip(aux_data[:2], children, strict=True)
@@ -72,7 +73,7 @@ class Slice:
 
     @classmethod
     def from_slice(cls, slc: slice, size: int) -> Slice:
-        """Python's slice of an axis of size `size`.
+        """Converts a Python slice of an axis of size `size`.
 
         Raises:
           ValueError: if its step is negative.
@@ -86,13 +87,13 @@ class Slice:
 def ds(
     start: int | Array | None, size: int | Array | None = None, stride: int | None = None
 ) -> slice | Slice:
-    """Returns an index of `size` positions from `start` on; `start` may be traced.
+    """Returns an index of `size` positions from `start` on, where `start` may be traced.
 
     Args:
-      start: where to begin. Without `size` it is the size, and the slice begins at 0; None is the whole
-        axis.
-      size: how many positions.
-      stride: from one to the next; 1 by default.
+      start: the first position. Without `size` it is the size, and the slice begins at 0; None
+        selects the whole axis.
+      size: the number of positions.
+      stride: the distance between positions; 1 by default.
 
     Returns: a `Slice`, or Python's `slice(None)`.
 

@@ -1,7 +1,7 @@
-"""Where operations come from: the user's line that recorded an equation.
+"""The origin of operations: the line of the user's code that recorded an equation.
 
-Capturing must be cheap (it happens for every equation), so it keeps a code object and an offset
-into it; file, line and column are worked out when they are needed.
+Capturing it must be cheap, as it happens for every equation, so it stores a code object and an
+instruction offset; file, line and column are computed when they are needed.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
-# Files whose frames are not the user's; libraries add their own.
+# Files whose frames are not the user's; libraries may add to these.
 exclude_paths: list[str] = [_PACKAGE]
 
-# Packages that this one calls, and that call no functions of users.
+# Packages that this one calls and that do not call users' functions.
 _INSTALLED = os.path.dirname(os.path.dirname(np.__file__))
 DEPENDENCIES = tuple(
     os.path.join(_INSTALLED, name, "") for name in ("ml_dtypes", "numpy", "opt_einsum", "scipy")
 )
 
-# Where classes of this package say that they are from.
+# The top-level modules that classes of this package may name as theirs.
 NAMES = ("jitney", "jax", "jaxlib")
 
 _SAME: Any = object()
 
-# By the file's name: hashing a code object goes over all that it holds.
+# By file name, as hashing a code object traverses all its contents.
 _internal: dict[str, bool] = {}
 
 
 def register_exclusion(path: str) -> None:
-    """Frames of the file or folder `path` no longer count as the user's."""
+    """Excludes frames of the file or folder `path` from the user's frames."""
     exclude_paths.append(path)
     _internal.clear()
 
@@ -57,7 +57,7 @@ def is_internal(code: CodeType) -> bool:
     name = code.co_filename
     internal = _internal.get(name)
     if internal is None:
-        # Entries of native code have the path that it was built from.
+        # Traceback entries of native code have the path at build time.
         is_native = name.endswith((".pyx", ".pxi")) and "jitney/" in name
         internal = is_native or any(name.startswith(path) for path in exclude_paths)
         _internal[name] = internal
@@ -65,22 +65,22 @@ def is_internal(code: CodeType) -> bool:
 
 
 def is_own(value: object) -> bool:
-    """Returns whether an object is of this package, by the modules that its class and bases show."""
+    """Returns whether an object belongs to this package, by the modules of its class and bases."""
     return any(base.__module__.partition(".")[0] in NAMES for base in type(value).__mro__)
 
 
 def include_frame(frame: FrameType) -> bool:
-    """Whether `frame` is shown to users: it belongs neither to this package nor to an excluded file."""
+    """Returns whether `frame` is neither of this package nor of an excluded file."""
     return not is_internal(frame.f_code)
 
 
 @record(frozen=True)
 class Place:
-    """A place in the user's code: what JAX has a traceback for.
+    """A place in the user's code, where JAX has a traceback.
 
     Attributes:
-      code: code object of the innermost user frame.
-      lasti: offset of the instruction within it.
+      code: the code object of the innermost user frame.
+      lasti: the offset of the instruction within it.
     """
 
     code: CodeType
@@ -88,16 +88,16 @@ class Place:
 
 
 def span(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None, int | None]:
-    """Returns (first line, last line, first column, last column) of an instruction; None where unknown.
+    """Returns (first line, last line, first column, last column) of an instruction.
 
-    Lines count from one, columns from zero, in bytes of UTF-8. All four are unknown, or columns alone,
-    under `python -X no_debug_ranges`.
+    Lines count from one, columns from zero, in bytes of UTF-8. All four, or only the columns, are
+    None if unknown, as under `python -X no_debug_ranges`.
     """
     return list(code.co_positions())[lasti // 2]
 
 
 def stretch(lines: Sequence[str], column: int, end_column: int | None) -> str:
-    """Returns what stands in lines from a column of the first to one of the last, on one line.
+    """Returns the source from a column of the first line to one of the last, joined to one line.
 
     Columns count bytes of UTF-8; None is the end of the line.
     """
@@ -110,12 +110,12 @@ def stretch(lines: Sequence[str], column: int, end_column: int | None) -> str:
 
 
 class SourceInfo:
-    """A place in the user's code, and the scopes it was in.
+    """A place in the user's code, with its name stack.
 
     Attributes:
-      code: code object of the innermost user frame; None if there was none.
-      lasti: offset of the instruction within it.
-      name_stack: names of the scopes, and transformations.
+      code: the code object of the innermost user frame; None if there was none.
+      lasti: the offset of the instruction within it.
+      name_stack: the scopes and transformations.
     """
 
     __slots__ = ("code", "lasti", "name_stack")
@@ -127,7 +127,7 @@ class SourceInfo:
 
     @property
     def traceback(self) -> Place | None:
-        """The place alone, for `user_context`; None if it is not known."""
+        """The place without scopes, for `user_context`; None if it is not known."""
         return None if self.code is None else Place(self.code, self.lasti)
 
     def replace(
@@ -146,12 +146,12 @@ class SourceInfo:
 
 
 class _Scopes(threading.local):
-    """Where the thread is.
+    """The scopes of this thread.
 
     Attributes:
-      stack: names of the scopes, and transformations.
-      origin: the place that operations come from while a recorded program is run; None elsewhere.
-      around: scopes around those of the origin.
+      stack: the name stack.
+      origin: the origin of operations while a recorded program is run; otherwise None.
+      around: the scopes around those of the origin.
     """
 
     stack: NameStack = NameStack()
@@ -159,7 +159,7 @@ class _Scopes(threading.local):
     around: NameStack = NameStack()
 
     def whole_origin(self) -> SourceInfo:
-        """Returns the origin, of which there is one, with all its scopes."""
+        """Returns the origin, which must not be None, with all its scopes."""
         origin = self.origin
         assert origin is not None
         return SourceInfo(origin.code, origin.lasti, self.around + origin.name_stack)
@@ -169,8 +169,8 @@ scopes = _Scopes()
 _STACK, _STACK_AND_ORIGIN = ("stack",), ("stack", "origin")
 
 
-class named_scope(Within):  # the API's name
-    """Within the context, or the decorated function, equations carry `name` on their name stack.
+class named_scope(Within):  # the name is JAX's
+    """A context or decorator that adds `name` to the name stacks of equations recorded in it.
 
     Raises:
       TypeError: if `name` is not a string.
@@ -190,18 +190,21 @@ named_scope.__module__ = "jax"
 
 
 def no_scopes() -> Within:
-    """A context outside of all scopes: a program traced on its own does not say where it is used."""
+    """Returns a context without scopes: a program traced on its own does not depend on its use."""
     return Within(scopes, _STACK_AND_ORIGIN, (NameStack(), None))
 
 
 def code_of_users() -> Within:
-    """Code of users is called for an equation: operations come from there, within its scopes."""
+    """Returns a context for calling user code for an equation.
+
+    Operations come from that code again, within the scopes of the equation.
+    """
     stack = scopes.stack if scopes.origin is None else scopes.whole_origin().name_stack
     return Within(scopes, _STACK_AND_ORIGIN, (stack, None))
 
 
 def origins() -> Within[Callable[[object], None]]:
-    """A context that gives a function, which says of which place the operations that follow come."""
+    """Returns a context that yields a function to set the origin of the operations that follow."""
     outer, around, stack = scopes.origin, scopes.around, scopes.stack
 
     def come_from(info: object) -> None:
@@ -214,11 +217,11 @@ def origins() -> Within[Callable[[object], None]]:
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
-    """Returns `fun`, whose operations are recorded in a scope of its name.
+    """Returns `fun`, with its operations recorded in a scope of its name.
 
     Args:
       fun: any function.
-      name: of the scope; the function's own by default.
+      name: the name of the scope; by default that of the function.
 
     Example:
       >>> jax.named_call(lambda x: x + 1, name="increment")(2)
@@ -235,7 +238,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
 
 
 def current() -> SourceInfo:
-    """Returns the innermost frame of the user, or the origin of the equation that is run again."""
+    """Returns the origin of the equation being run again, or else the innermost user frame."""
     origin: SourceInfo | None = scopes.origin
     if origin is not None:
         return scopes.whole_origin() if scopes.around else origin
@@ -254,32 +257,32 @@ def current() -> SourceInfo:
 
 
 def source_info(place: Place | None, name_stack: NameStack) -> SourceInfo:
-    """Returns a place, if it is known, with scopes."""
+    """Returns the source info of a place, which may be None, with scopes."""
     code, lasti = (None, 0) if place is None else (place.code, place.lasti)
     return SourceInfo(code, lasti, name_stack)
 
 
 def current_name_stack() -> NameStack:
-    """Returns the scopes in which operations are recorded at this point."""
+    """Returns the current name stack."""
     return scopes.stack
 
 
 def set_name_stack(name_stack: NameStack) -> Within[NameStack]:
-    """A context that gives these scopes, and in which operations are recorded in them and no others."""
+    """Returns a context that replaces the name stack, and yields it."""
     return Within(scopes, _STACK, (name_stack,), name_stack)
 
 
 def extend_name_stack(name: str) -> AbstractContextManager[NameStack]:
-    """Returns a context within one more scope, which yields all of them."""
+    """Returns a context with one more scope, which yields the name stack."""
     return set_name_stack(scopes.stack.extend(name))
 
 
-# Single transformations outside of all scopes, by their names: most transformed calls have one.
+# Name stacks of a single transformation, by name: most transformed calls have one of these.
 _alone: dict[str, NameStack] = {}
 
 
 def transform_name_stack(name: str) -> Within[NameStack]:
-    """A context in which the scopes that follow are those of something transformed; gives them."""
+    """Returns a context that marks inner scopes as transformed; it yields the name stack."""
     outer = scopes.stack
     inner = _alone.get(name) if not outer else outer.transform(name)
     if inner is None:
@@ -288,16 +291,16 @@ def transform_name_stack(name: str) -> Within[NameStack]:
 
 
 def reset_name_stack() -> AbstractContextManager[NameStack]:
-    """Returns a context outside of all scopes."""
+    """Returns a context without scopes."""
     return set_name_stack(NameStack())
 
 
 def user_context(traceback: Place | None, *, name_stack: NameStack | None = None) -> Within:
-    """Returns a context in which operations come from a place and scopes: for code that runs a jaxpr.
+    """Returns a context that sets the origin and scopes of operations, to run a jaxpr.
 
     Args:
-      traceback: `eqn.source_info.traceback`; None leaves the place where the operations are bound.
-      name_stack: the scopes; those of here and now by default.
+      traceback: `eqn.source_info.traceback`; None for the place where the operations are bound.
+      name_stack: the scopes; by default the current ones.
     """
     stack = scopes.stack if name_stack is None else name_stack
     origin = None if traceback is None else source_info(traceback, stack)
@@ -305,7 +308,7 @@ def user_context(traceback: Place | None, *, name_stack: NameStack | None = None
 
 
 def summarize(info: object) -> str:
-    """Returns "file:line:column (function)"; "" if nothing is known."""
+    """Returns "file:line:column (function)", or an empty string if nothing is known."""
     if not isinstance(info, SourceInfo) or info.code is None:
         return ""
     line, column = info.position()
@@ -318,7 +321,7 @@ def name_stack_of(info: object) -> str:
 
 
 def fun_sourceinfo(fun: Callable[..., Any]) -> str:
-    """ "name at file:line" of a function, through wrappers and partials."""
+    """Returns "name at file:line" for a function, looking through wrappers and partials."""
     while True:
         if isinstance(fun, functools.partial):
             fun = fun.func

@@ -1,10 +1,10 @@
-"""In which operands operations are linear, so that they may go before the sum of unreduced values.
+"""Linearity of operations, which decides how they act on unreduced and reduced values.
 
-What is *unreduced* along an axis of a mesh is terms of a sum: a linear operation may go before the sum,
-others may not. What is *reduced* is a sum, whose cotangents are such terms; so others may not differ
-along the axis. The rules are the same for axes that types say arrays are divided along
-(`core.explicit`), and for those that programs are mapped over (`core.varying`). Each primitive declares
-its `Linearity`.
+A value that is *unreduced* along a mesh axis is a sum over the devices whose terms have not been
+added yet: linear operations commute with the sum, others do not. A value that is *reduced* is such
+a sum, and its cotangents are unreduced, so other operands must not differ along the axis. The rules
+are the same for axes along which types shard arrays (`core.explicit`), and for axes that programs
+are mapped over (`core.varying`). Each primitive declares its `Linearity`.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from typing import Any, NoReturn, TypeAlias
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.record import record
 
-Refuse: TypeAlias = Callable[[str], NoReturn]  # raises an error of the operation, with a reason
+Refuse: TypeAlias = Callable[[str], NoReturn]  # raises an error for the operation, given a reason
 
 
 class ShardingTypeError(Exception):
-    """Operands are divided in ways that an operation has no rule for; `jax.core.ShardingTypeError`."""
+    """An operation has no rule for its operands' shardings; `jax.core.ShardingTypeError`."""
 
 
 class NonlinearError(ShardingTypeError, NotImplementedError):
     """An operation that is not linear has an unreduced operand.
 
-    JAX raises a ShardingTypeError for some operations, a NotImplementedError for others, and for most a
-    NotImplementedError before 0.12.
+    JAX raises ShardingTypeError for some operations and NotImplementedError for others; before 0.12
+    it raises NotImplementedError for most.
     """
 
 
 @record(frozen=True, eq=False)
 class Linearity:
-    """In which of its operands an operation is linear.
+    """The operands in which an operation is linear.
 
     Attributes:
-      check: (name, operands, refuse) -> None; raises unless results of unreduced operands are terms of
-        the result for their sums.
-      elements: the operands that results are made of; the others say where elements are, or choose
-        them, and must not be unreduced.
-      mistakes_numbers: whether a number on no mesh could mean the term of each device as well as a
-        factor that all share, so that it is refused beside an unreduced operand.
-      is_contraction: whether operands are moved along Explicit axes to where the others are, so that
-        they need not be reduced along the same axes.
+      check: (name, operands, refuse) -> None; raises unless the results for unreduced operands are
+        the terms of the result for their sums.
+      elements: the operands that provide the elements of results. Other operands are positions or
+        selectors, and must not be unreduced.
+      mistakes_numbers: whether a scalar on no mesh is ambiguous: it could be a term on each device
+        or a common factor. It is then rejected together with an unreduced operand.
+      is_contraction: whether operands are moved along Explicit axes to where the others are, so
+        that they need not be reduced along the same axes.
     """
 
     check: Callable[[str, Sequence[ManualAxisType], Refuse], None]
@@ -62,11 +62,11 @@ def of_result(
     """Returns the axes along which the results of an operation are unreduced, and reduced.
 
     Args:
-      linearity: of the operation.
+      linearity: the linearity of the operation.
       name: its name.
-      operands: for each operand, the axes along which it varies (or is divided), is unreduced, reduced;
-        None for those that are not arrays, or constants that lie anywhere.
-      refuse: raises the error of an operation that does not go with its operands, with a reason.
+      operands: for each operand, the axes along which it varies (or is sharded), is unreduced, and
+        is reduced; None for operands that are not arrays, or are constants.
+      refuse: raises an error for the operation on these operands, given a reason.
       contractions_gather: whether contractions move operands.
 
     Raises:
@@ -119,9 +119,9 @@ def _check_terms(name: str, operands: Sequence[ManualAxisType], refuse: Refuse) 
 
 
 def _check_product(name: str, operands: Sequence[ManualAxisType], refuse: Refuse) -> None:
-    """Raises unless one operand is terms, and the other a factor that all devices share."""
+    """Raises unless one operand is unreduced, and the other a factor common to all devices."""
     if len(operands) < 2:
-        return  # times a number
+        return  # multiplication by a scalar
     left, right = operands
     if left.unreduced and right.unreduced:
         refuse(f"{name} takes one operand that is unreduced, not two")
@@ -135,7 +135,7 @@ def _check_product(name: str, operands: Sequence[ManualAxisType], refuse: Refuse
 
 
 def _check_quotient(name: str, operands: Sequence[ManualAxisType], refuse: Refuse) -> None:
-    """Raises unless each device divides its terms by what all of them share."""
+    """Raises unless each device divides its term by a denominator common to all devices."""
     numerator, denominator = operands
     if denominator.unreduced:
         refuse(
@@ -150,11 +150,11 @@ def _check_quotient(name: str, operands: Sequence[ManualAxisType], refuse: Refus
 
 
 NONLINEAR = Linearity(_check_nonlinear)
-LINEAR = Linearity(_check_terms)  # in all operands together
+LINEAR = Linearity(_check_terms)  # jointly in all operands
 SUM = Linearity(_check_terms, mistakes_numbers=True)
-SELECTION = Linearity(_check_terms, slice(1, None))  # by the first operand
+SELECTION = Linearity(_check_terms, slice(1, None))  # the first operand selects
 SCATTERED_SUM = Linearity(_check_terms, slice(0, None, 2))  # (array, positions, updates)
-LOOKUP = Linearity(_check_nonlinear, slice(0, 1))  # (array, positions); some put a fill value
-PRODUCT = Linearity(_check_product, mistakes_numbers=True)  # linear in each of two
+LOOKUP = Linearity(_check_nonlinear, slice(0, 1))  # (array, positions); may insert a fill value
+PRODUCT = Linearity(_check_product, mistakes_numbers=True)  # linear in each operand
 CONTRACTION = Linearity(_check_product, is_contraction=True)
 QUOTIENT = Linearity(_check_quotient, mistakes_numbers=True)  # linear in the numerator

@@ -1,16 +1,16 @@
-"""Printing jaxprs, character for character as JAX prints them.
+"""The pretty-printer of jaxprs, whose output equals JAX's character for character.
 
-The layout is that of Wadler's "A prettier printer", with groups laid out flat where they fit into
-`WIDTH` columns: a document is text, a line break, a concatenation, an indented document or a group.
-`render` walks documents with an explicit stack.
+The layout algorithm is that of Wadler's "A prettier printer", with groups laid out flat where they
+fit into `WIDTH` columns: a document is a text, a line break, a concatenation, an indented document
+or a group. `render` traverses documents with an explicit stack.
 
-What makes jaxprs print as they do:
+The conventions for jaxprs:
 
-- variables are named a, b, ... z, ba, ... in order of appearance, over nested programs as well;
+- variables are named a, b, ... z, ba, ... in order of appearance, across nested programs as well;
 - results of the outermost program that nothing reads print as `_`;
-- a program that several equations hold, or that is long (more than ten equations), is printed
+- a program that several equations have, or that is long (more than ten equations), is printed
   once, before the rest, as `let name = {...} in`;
-- the program of a `jit` equation, where it is printed in place, uses the outer names of the
+- the program of a `jit` equation, if it is printed in place, uses the outer names of the
   equation's operands and results.
 """
 
@@ -57,21 +57,21 @@ class Text:
 
 @record(frozen=True)
 class Break:
-    """A new line; `flat` stands in its place within a group laid out flat."""
+    """A line break, or `flat` within a group that is laid out flat."""
 
     flat: str = " "
 
 
 @record(frozen=True)
 class Concat:
-    """Documents one after the other."""
+    """A concatenation of documents."""
 
     parts: tuple[Doc, ...]
 
 
 @record(frozen=True)
 class Nest:
-    """A document whose new lines start further right."""
+    """A document whose line breaks are followed by additional indentation."""
 
     columns: int
     body: Doc
@@ -79,14 +79,14 @@ class Nest:
 
 @record(frozen=True)
 class Group:
-    """A document laid out on one line where it fits."""
+    """A document that is laid out on one line if it fits."""
 
     body: Doc
 
 
 @record(frozen=True)
 class Note:
-    """A remark at the end of the line it is in; remarks stand in one column, and take no width."""
+    """A remark at the end of its line, aligned with others and without width in the layout."""
 
     text: str
 
@@ -97,12 +97,12 @@ NIL = Concat(())
 
 
 def concat(*parts: Doc) -> Doc:
-    """Returns the parts one after the other."""
+    """Returns the concatenation of documents."""
     return Concat(parts)
 
 
 def join(separator: Doc, docs: Iterable[Doc]) -> Doc:
-    """`docs` with `separator` in between."""
+    """Returns the concatenation of `docs` with `separator` between them."""
     parts: list[Doc] = []
     for doc in docs:
         if parts:
@@ -112,10 +112,10 @@ def join(separator: Doc, docs: Iterable[Doc]) -> Doc:
 
 
 def _fits(doc: Doc, space: int) -> bool:
-    """Returns whether `doc` laid out flat fits into `space` columns.
+    """Returns whether `doc`, laid out flat, fits into `space` columns.
 
-    What follows the document on its line does not count, nor does its own last piece: JAX lays
-    out so, and texts of jaxprs are compared.
+    The text after the document on its line does not count, nor does its last piece: this is how JAX
+    computes the layout, and texts of jaxprs are compared.
     """
     stack: list[Doc] = [doc]
     while stack:
@@ -134,10 +134,10 @@ def _fits(doc: Doc, space: int) -> bool:
 
 
 def render(doc: Doc, width: int = WIDTH) -> str:
-    """`doc` as text, broken into lines so that groups fit into `width` columns if they can."""
+    """Returns `doc` as text, with groups broken into lines if they exceed `width` columns."""
     lines: list[str] = []
-    notes: list[list[str]] = [[]]  # those of each line
-    out: list[str] = []  # the line under way
+    notes: list[list[str]] = [[]]  # for each line
+    out: list[str] = []  # the current line
     column = 0
     stack: list[tuple[int, bool, Doc]] = [(0, False, doc)]
     while stack:
@@ -169,7 +169,7 @@ def render(doc: Doc, width: int = WIDTH) -> str:
 
 
 def _with_notes(lines: Sequence[str], notes: Sequence[Sequence[str]]) -> Iterable[str]:
-    """Lines with their remarks, all in one column; further ones of a line follow below."""
+    """Yields lines with aligned remarks; further remarks of a line follow below it."""
     width = max(map(len, lines))
     for line, remarks in zip(lines, notes, strict=True):
         if not remarks:
@@ -182,7 +182,7 @@ def _with_notes(lines: Sequence[str], notes: Sequence[Sequence[str]]) -> Iterabl
 
 
 class Settings(NamedTuple):
-    """What to print besides the program."""
+    """Options for what to print besides the program."""
 
     source_info: bool = False
     print_shapes: bool = True
@@ -191,7 +191,7 @@ class Settings(NamedTuple):
 
 
 def encode_digits(n: int) -> str:
-    """Number n as a variable name: a, b, ..., z, ba, bb, ..."""
+    """Returns variable name number n: a, b, ..., z, ba, bb, ..."""
     name = ""
     while True:
         n, digit = divmod(n, 26)
@@ -202,7 +202,7 @@ def encode_digits(n: int) -> str:
 
 @record
 class Context:
-    """Names given so far."""
+    """The names that have been assigned."""
 
     var_names: dict[Var, str] = field(default_factory=dict)
     var_counter: itertools.count[int] = field(default_factory=itertools.count)
@@ -233,18 +233,18 @@ class Context:
 
 
 def _note_unused(jaxpr: Jaxpr, context: Context) -> None:
-    """Finds the results of `jaxpr`'s equations that nothing reads."""
+    """Records the results of `jaxpr`'s equations that nothing reads."""
     used = {a for eqn in jaxpr.eqns for a in eqn.invars if isinstance(a, Var)}
     used.update(a for a in jaxpr.outvars if isinstance(a, Var))
     context.unused.update(v for eqn in jaxpr.eqns for v in eqn.outvars if v not in used)
 
 
-# Programs longer than this are printed once, before the rest, when they are an equation's.
+# Programs of equations that are longer than this are printed once, before the rest.
 SHARING_THRESHOLD = 10
 
 
 def _shared_programs(jaxpr: Jaxpr) -> list[tuple[Jaxpr, str]]:
-    """Programs to be printed before the rest, outer ones first, with suggested names."""
+    """Returns the programs to print before the rest, outer ones first, with suggested names."""
     uses: Counter[Jaxpr] = Counter()
     names: dict[Jaxpr, str] = {}
     queue: deque[Jaxpr] = deque([jaxpr])
@@ -254,7 +254,8 @@ def _shared_programs(jaxpr: Jaxpr) -> list[tuple[Jaxpr, str]]:
                 uses[program] += 1
                 named = eqn.primitive.name == "jit"
                 names.setdefault(program, eqn.params["name"] if named else "jaxpr")
-                # What a program used twice uses is used twice; more often does not matter.
+                # Programs within a program used twice are used twice, too; larger counts do not
+                # matter.
                 if uses[program] <= 2:
                     queue.append(program)
     return [
@@ -278,7 +279,7 @@ def format_eqn(eqn: JaxprEqn) -> str:
 
 
 def document(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
-    """Returns a whole text: the programs that are shared, then `jaxpr`."""
+    """Returns the complete document: the shared programs, then `jaxpr`."""
     shared = _shared_programs(jaxpr)
     for program, suggestion in shared:
         context.shared[program] = context.suggest_shared_name(suggestion.strip("<>"))
@@ -291,7 +292,7 @@ def document(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
 
 
 def jaxpr_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
-    """One program, `{ lambda ... }`."""
+    """Returns the document of one program, `{ lambda ... }`."""
     constvars = _binders(jaxpr.constvars, context, settings)
     invars = _binders(jaxpr.invars, context, settings)
     eqns = join(Break("; "), [_eqn_doc(eqn, context, settings) for eqn in jaxpr.eqns])
@@ -306,17 +307,17 @@ def jaxpr_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
     body = concat(
         Text("let"), Nest(4, concat(Break(), eqns)), Nest(2, concat(Break(), Text("in ")))
     )
-    # The empty piece at the end makes the brace count in `_fits`.
+    # The empty text at the end makes `_fits` count the brace.
     return Group(concat(head, body, results, Text("}"), Text("")))
 
 
 def _binders(variables: Iterable[Var], context: Context, settings: Settings) -> Doc:
-    """Variables, as many to a line as fit: each break is judged alone."""
+    """Returns variables, with as many on a line as fit: each break is a group of its own."""
     return join(Group(Break()), [binder_doc(v, context, settings) for v in variables])
 
 
 def binder_doc(var: Var, context: Context, settings: Settings) -> Doc:
-    """Returns a variable where it is bound."""
+    """Returns a variable as printed where it is bound."""
     name = context.name(var)
     if not settings.print_shapes:
         return Text(name)
@@ -328,7 +329,7 @@ def _short(aval: AbstractValue) -> str:
 
 
 def atom_text(atom: Atom, context: Context) -> str:
-    """Returns the name of a variable, or a literal."""
+    """Returns the name of a variable, or the text of a literal."""
     return literal_text(atom) if isinstance(atom, Literal) else context.name(atom)
 
 
@@ -337,13 +338,13 @@ def _atom_doc(atom: Atom, context: Context, settings: Settings) -> Doc:
 
 
 def result_paths(result: object) -> tuple[str, ...]:
-    """Returns the paths of the leaves of a function's result, each as "result['a'][0]"."""
+    """Returns the path of each leaf of a function's result, such as "result['a'][0]"."""
     leaves = pytrees.tree_leaves_with_path(result)
     return tuple([f"result{pytrees.keystr(path)}" for path, _ in leaves])
 
 
 def literal_text(literal: Literal) -> str:
-    """Returns a literal with its type, such as `2.0:f32[]`."""
+    """Returns the text of a literal with its type, such as `2.0:f32[]`."""
     if isinstance(literal.aval, ShapedArray) and _is_array(literal.val) and literal.val.ndim == 0:
         return f"{literal.val.item()}:{_short(literal.aval)}"
     return str(literal.val)
@@ -362,7 +363,7 @@ def _eqn_doc(eqn: JaxprEqn, context: Context, settings: Settings) -> Doc:
 
 
 def _name_doc(eqn: JaxprEqn, settings: Settings) -> Doc:
-    """Returns the primitive's name, with the remarks that were asked for."""
+    """Returns the primitive's name, with the remarks that the settings request."""
     parts: list[Doc] = [Text(eqn.primitive.name)]
     if settings.source_info:
         parts.append(Note(source_info.summarize(eqn.source_info)))
@@ -383,7 +384,7 @@ def eqn_with_params(
     settings: Settings,
     operands: Sequence[Atom] | None = None,
 ) -> Doc:
-    """`outs = name[params] operands`."""
+    """Returns the document `outs = name[params] operands` of an equation."""
     left = Nest(2, _binders(eqn.outvars, context, settings))
     right: list[Doc] = [_name_doc(eqn, settings)]
     if params:
@@ -402,7 +403,7 @@ def _params_doc(params: Sequence[tuple[str, Any]], context: Context, settings: S
         concat(Text(f"{name}="), _param_doc(value, context, settings)) for name, value in params
     ]
     inner = join(Break(), items)
-    # The empty piece at the end makes the bracket count in `_fits`.
+    # The empty text at the end makes `_fits` count the bracket.
     end = concat(Break(""), Text("]"), Text(""))
     return Group(concat(Text("["), Nest(2, concat(Break(""), inner)), end))
 
@@ -427,7 +428,7 @@ def _param_doc(value: object, context: Context, settings: Settings) -> Doc:
     return Text(_ADDRESS.sub("0xXXXXXXXXXXXX", str(value)))
 
 
-_ADDRESS = re.compile("0x[0-9a-f]+")  # of objects: texts of a program are always the same
+_ADDRESS = re.compile("0x[0-9a-f]+")  # of objects; masked, so that texts are reproducible
 
 
 def _are_programs(x: object) -> TypeGuard[tuple[Jaxpr, ...]]:
@@ -447,7 +448,7 @@ def _program_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
     return Text(shared) if shared is not None else jaxpr_doc(jaxpr, context, settings)
 
 
-# Parameters that are left out of the text while they have these values, for any primitive.
+# Parameters, of any primitive, that are not printed while they have these values.
 _HIDDEN_WHEN: dict[str, tuple[Any, ...]] = {
     "accuracy": (None,),
     "out_dtype": (None,),
@@ -456,7 +457,7 @@ _HIDDEN_WHEN: dict[str, tuple[Any, ...]] = {
 
 
 def hidden_params_removed(eqn: JaxprEqn) -> dict[str, Any]:
-    """Returns the parameters of `eqn` without those that say nothing."""
+    """Returns the parameters of `eqn` except those with values that are not printed."""
     return {
         name: value
         for name, value in eqn.params.items()
@@ -466,6 +467,6 @@ def hidden_params_removed(eqn: JaxprEqn) -> dict[str, Any]:
 
 EqnRule = Callable[[JaxprEqn, Context, Settings], Doc]
 
-# Primitive name -> how its equations print, where that is not the common way. Filled by the
-# modules that declare the primitives.
+# Primitive name -> custom printing rule for its equations. The modules that declare primitives add
+# to it.
 printing_rules: dict[str, EqnRule] = {}

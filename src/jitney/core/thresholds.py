@@ -1,14 +1,14 @@
-"""Sizes from which on something is done in another way, and a setting that lowers all of them.
+"""Thresholds: sizes at which the implementation changes, with a setting that lowers all of them.
 
-A size that decides stands once, beside what it decides or in `compiler/cost.py`, as
+A threshold is defined once, next to the code that uses it or in `compiler/cost.py`, as
 
     many = threshold(100_000, small=8)  # elements; from here on threads share the work
 
-with its unit, and where the number comes from, in a comment. With `JITNEY_SMALL_THRESHOLDS=1` in the
-environment the second number is in force, in the whole process: programs of a few elements then are
-computed as large ones are otherwise, by strips, tiles, parts, threads and libraries. So tests and the
-fuzzer try what else only large programs reach. The setting is read once, at import: a threshold is a
-plain number.
+with a comment on its unit and on where the number comes from. With `JITNEY_SMALL_THRESHOLDS=1` in
+the environment, the second number is used in the whole process: programs of a few elements are then
+computed as large ones otherwise are, by strips, tiles, parts, threads and libraries. In this way
+tests and the fuzzer cover code that otherwise only large programs reach. The setting is read once,
+at import: a threshold is a plain number.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ ARE_SMALL = os.environ.get(VARIABLE) == "1"
 
 
 def threshold(usual: _Number, *, small: _Number) -> _Number:
-    """Returns the size `usual`, or `small` where the setting lowers sizes.
+    """Returns the threshold `usual`, or `small` if the setting lowers thresholds.
 
     Args:
-      usual: the size at which the other way is the better one.
-      small: one that programs of some ten elements reach, large enough for the other way to be right.
+      usual: the size from which the other implementation is better.
+      small: a size that programs of some ten elements reach, and that is large enough for the other
+        implementation to be correct.
     """
     assert small < usual
     return small if ARE_SMALL else usual

@@ -1,14 +1,14 @@
-"""Tracing: how `bind` finds out what to do with an operation.
+"""Tracing: how `bind` determines what to do with an operation.
 
-There is one current trace per thread. `Primitive.bind` hands the operation to it:
+There is one current trace per thread. `Primitive.bind` passes the operation to it:
 
-- the evaluating trace (`jitney.runtime.eager`) computes at once;
+- the evaluating trace (`jitney.runtime.eager`) computes the results immediately;
 - a staging trace (`jitney.core.jaxpr_trace`) records an equation;
-- transformations have traces of their own, which transform the operation and hand what comes out
-  to their parent trace.
+- transformations have traces of their own, which transform the operation and pass the resulting
+  operations to their parent trace.
 
-A transformation makes its trace current while it runs the user's function, so an operation is seen
-by the innermost transformation first, whether or not its operands are that one's tracers.
+A transformation makes its trace current while it runs the user's function, so the innermost
+transformation processes an operation first, whether or not the operands are its tracers.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ if TYPE_CHECKING:
 
 
 class CustomCall(Protocol):
-    """A function with derivatives of its own, applied to flat values.
+    """A call of a function with a custom derivative rule, on flat values.
 
     Attributes:
-      num_nondiff: how many of the first values have no derivative.
+      num_nondiff: the number of leading values that are not differentiated.
     """
 
     num_nondiff: int
 
     def rebind(self, leaves: Sequence[Any]) -> Sequence[Any]:
-        """Returns the same call on other values, under the current trace: results."""
+        """Makes the same call on other values under the current trace; returns the results."""
         ...
 
     def inline(self, leaves: Sequence[Any]) -> Sequence[Any]:
-        """Returns the function's operations one by one, under the current trace: results."""
+        """Runs the function's operations under the current trace; returns the results."""
         ...
 
     def differentiate(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        """Returns (results, tangents) by its own rule, under the current trace."""
+        """Returns (results, tangents) by the custom rule, under the current trace."""
         ...
 
     def as_equation(self, leaves: Sequence[Any]) -> Sequence[Any]:
-        """The function's results; the current trace is given one operation, which has the rule."""
+        """Binds one operation, which has the rule, under the current trace; returns results."""
         ...
 
 
 class Trace:
-    """What is done with operations while this trace is current.
+    """An interpreter of operations, which receives them while it is the current trace.
 
     Attributes:
       is_staging: whether operations are recorded in a program.
-      is_batching: whether values may have one more axis than they show.
-      names_sources: whether it asks where operations come from in the user's program.
+      is_batching: whether values may have a batch dimension that their types do not show.
+      names_sources: whether it uses the origins of operations in the user's program.
     """
 
     __slots__ = ("__weakref__", "_invalid")
@@ -70,7 +70,7 @@ class Trace:
     names_sources = True
 
     if TYPE_CHECKING:
-        tag: Any  # of the transformation, in traces of its own
+        tag: Any  # of the transformation, in traces that have one
 
     def __init__(self) -> None:
         self._invalid = False
@@ -81,23 +81,23 @@ class Trace:
         raise NotImplementedError(f"{type(self).__name__}.process_primitive")
 
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
-        """Returns a function with a forward derivative of its own is called: results, flat."""
+        """Processes a call with a custom forward-mode rule; returns the flat results."""
         return call.as_equation(leaves)
 
     def process_custom_vjp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
-        """Returns a function with a reverse derivative of its own is called: results, flat."""
+        """Processes a call with a custom reverse-mode rule; returns the flat results."""
         return call.as_equation(leaves)
 
     def state_of(self, x: Tracer) -> Any:
-        """Returns the state that a mutable value of a user's type is in: `core.hi_types`."""
+        """Returns the state of a mutable value of a high-level type: `core.hi_types`."""
         raise TypeError(f"{self} has no state of a value of type {x.aval}")
 
     def aside(self, x: Tracer) -> Any:
-        """What a function that is transformed returns besides its results, untransformed, `x` is."""
+        """Returns the untransformed value of `x`, an auxiliary result of a transformed function."""
         return x
 
     def invalidate(self) -> None:
-        """Marks the end of the trace: its tracers must not be used any more."""
+        """Marks the end of the trace, after which its tracers must not be used."""
         self._invalid = True
 
     def is_valid(self) -> bool:
@@ -105,7 +105,7 @@ class Trace:
 
     @property
     def main(self) -> Any:
-        """What identifies the transformation that this trace serves (its tag)."""
+        """The identity of the transformation that this trace serves (its tag)."""
         return getattr(self, "tag", self)
 
     @property
@@ -118,7 +118,7 @@ class Trace:
     lift = pure
 
     def stage_value(self, val: Value) -> Any:
-        """Returns `val`, as a constant of the program that is being recorded, if there is one."""
+        """Returns `val`, as a constant of the program being recorded if there is one."""
         parent = getattr(self, "parent_trace", None)
         return self.pure(val) if parent is None else parent.stage_value(val)
 
@@ -132,24 +132,24 @@ class Trace:
 
 
 class TraceTag:
-    """Identity of one use of a transformation; shared by the traces that serve it."""
+    """The identity of one use of a transformation, shared by the traces that serve it."""
 
     __slots__ = ("__weakref__",)
 
 
 class Tracer(Array):
-    """Stands for a value while a function is traced.
+    """A stand-in for a value while a function is traced.
 
     Attributes:
-      _trace: the trace it belongs to.
-      aval: what is known of the value.
+      _trace: the trace to which it belongs.
+      aval: the abstract value.
     """
 
-    __module__ = "jax._src.core"  # which libraries ask for the package of an array
+    __module__ = "jax._src.core"  # libraries derive an array's package from it
     __slots__ = ("__weakref__", "_aval", "_trace")
 
     _trace: Trace
-    _aval: AbstractValue  # in classes of users, which need not have an `aval` of their own
+    _aval: AbstractValue  # in user-defined classes, which need not define `aval` themselves
 
     def __init__(self, trace: Trace, *aval: AbstractValue) -> None:
         self._trace = trace
@@ -174,7 +174,7 @@ class Tracer(Array):
 
     @property
     def mat(self) -> ManualAxisType:
-        """How the values that devices of a `shard_map` have here relate along its axes."""
+        """How the values of devices relate along the manual axes of a `shard_map`."""
         aval: Any = self.aval
         return aval.manual_axis_type
 
@@ -189,7 +189,7 @@ class Tracer(Array):
             f"type.{self._origin_msg()}"
         )
 
-    dimension_as_value: Any = None  # of users' types for sizes
+    dimension_as_value: Any = None  # of user-defined types of sizes
 
     def __without_data__(self, name: str) -> Exception:
         if name == "device":
@@ -202,7 +202,7 @@ class Tracer(Array):
         return errors.ConcretizationTypeError(self, f"`x.{name}` needs an array that has values.")
 
     def get_state(self) -> Any:
-        """Returns the state that a mutable value of a user's type is in: `core.hi_types`."""
+        """Returns the state of a mutable value of a high-level type: `core.hi_types`."""
         return self._trace.state_of(self)
 
     # --- what needs the value -------------------------------------------------------------------
@@ -221,7 +221,7 @@ class Tracer(Array):
         return self.to_concrete_value() is not None
 
     def _origin_msg(self) -> str:
-        """Returns where the tracer comes from; empty, or a sentence that starts on a new line."""
+        """Returns the tracer's origin: a sentence that starts on a new line, or an empty text."""
         return ""
 
     def _known(self, error: Callable[..., Exception], *context: str) -> Any:
@@ -241,7 +241,7 @@ class Tracer(Array):
 
     def __float__(self) -> float:
         errors.check_scalar_conversion(self)
-        # Not even if the value is known: the derivative would be lost without a word.
+        # Not even if the value is known, as the derivative would be lost silently.
         raise errors.scalar_conversion_error(self, "float")
 
     def __complex__(self) -> complex:
@@ -289,11 +289,11 @@ class Tracer(Array):
         raise self._needs_value("unsafe_buffer_pointer")
 
     def block_until_ready(self) -> Any:
-        # There is nothing to wait for: libraries call this on whatever they are given.
+        # There is nothing to wait for, but libraries call this on any value.
         return self
 
     def copy_to_host_async(self) -> None:
-        """Nothing to copy yet."""
+        """Does nothing, as there is no data to copy."""
 
     def __len__(self) -> int:
         return len(self.aval)
@@ -301,7 +301,7 @@ class Tracer(Array):
     def __hash__(self) -> int:
         raise TypeError(f"unhashable type: '{type(self).__name__}'")
 
-    # `==` is installed with the other operators; without this, Python would clear __hash__ there.
+    # `==` is installed with the other operators; without this, Python would clear __hash__ then.
 
     def __copy__(self) -> Tracer:
         return self
@@ -322,17 +322,18 @@ class Tracer(Array):
 
 
 class _State(threading.local):
-    """The current trace of each thread, and the axes that `vmap` has named there.
+    """The trace state of a thread: its current trace and named axes.
 
     Attributes:
       trace: the current trace.
-      axis_env: named axes in scope, innermost last: (name, size) pairs.
-      folds: whether operations on known values are evaluated in functions that are traced: see
+      axis_env: the named axes in scope, innermost last: (name, size) pairs.
+      folds: whether operations on concrete values are evaluated in functions that are traced: see
         `compile_time_eval`.
-      checked_axes: those of a `shard_map` that checks along which axes values vary (`check_vma`).
+      checked_axes: the axes of a `shard_map` that checks along which axes values vary
+        (`check_vma`).
     """
 
-    # Class attributes are the defaults of every thread; `install_eval_trace` sets them.
+    # Class attributes are the defaults of all threads; `install_eval_trace` sets them.
     trace: Any = None
     eval_trace: Any = None
     axis_env: tuple[tuple[Any, int], ...] = ()
@@ -348,23 +349,24 @@ _interceptors: list[type[Trace]] = []
 
 
 def install_eval_trace(trace: Trace) -> None:
-    """Makes `trace` the current one wherever no transformation is under way; called once."""
+    """Makes `trace` the current one wherever no transformation is active; called once."""
     _State.trace = trace
     _State.eval_trace = trace
 
 
 def intercept_evaluation(interceptor: type[Trace]) -> None:
-    """Has `interceptor` see operations before they are evaluated, in all threads, from now on.
+    """Makes `interceptor` process operations before they are evaluated, in all threads.
 
-    A feature installs one when it is first used, and operations cost nothing for it until then. It is a
-    subclass of the evaluating trace, which hands operations on by `super().process_primitive`. Threads
-    hold the trace, so it stays the same object; its class becomes one that inherits from all
-    interceptors. Interceptors do not depend on their order.
+    A feature installs an interceptor when it is first used, so it costs nothing until then. An
+    interceptor is a subclass of the evaluating trace that passes operations on by
+    `super().process_primitive`. As threads hold the trace, it stays the same object, and its class
+    is replaced by one that inherits from all interceptors. The order of interceptors has no
+    influence.
     """
     if interceptor not in _interceptors:
         _interceptors.append(interceptor)
     trace: Trace = _State.eval_trace
-    # A loop, not a lock: threads may install different ones at once, and a signal come in between.
+    # A loop, not a lock: threads may install interceptors concurrently, and a signal may interrupt.
     while not all([isinstance(trace, each) for each in _interceptors]):
         kind = type(trace)
         members = {"__slots__": (), "__module__": kind.__module__}
@@ -372,7 +374,7 @@ def intercept_evaluation(interceptor: type[Trace]) -> None:
 
 
 def is_recorded() -> bool:
-    """Returns whether operations under the current trace end up in a program."""
+    """Returns whether operations under the current trace are recorded in a program."""
     trace = state.trace
     while trace is not None and not trace.is_staging:
         trace = getattr(trace, "parent_trace", None)
@@ -380,15 +382,16 @@ def is_recorded() -> bool:
 
 
 def set_current_trace(trace: Trace | None) -> Within:
-    """Returns a context in which operations go to `trace`."""
+    """Returns a context with the current trace `trace`."""
     return Within(state, _TRACE, (trace,))
 
 
 def leave_ended_trace(trace: Trace) -> bool:
-    """Evaluates operations from now on if `trace`, which has ended, is current still: whether it was.
+    """Makes the evaluating trace current if `trace`, which has ended, is; returns whether it was.
 
-    A context that a user's generator has entered may be left when that is collected, after an
-    interrupt: later than the traces around it, one of which it then makes current.
+    If a user's generator has entered a context, the context may exit when the generator is
+    collected after an interrupt: later than the enclosing traces, one of which it then makes
+    current.
     """
     if state.trace is not trace:
         return False
@@ -398,14 +401,14 @@ def leave_ended_trace(trace: Trace) -> bool:
 
 
 def take_current_trace() -> Within[Trace]:
-    """Returns a context that gives the current trace, and in which operations are evaluated."""
+    """Returns a context that yields the current trace, and in which operations are evaluated."""
     return Within(state, _TRACE, (state.eval_trace,), state.trace)
 
 
 def eval_context() -> Within:
-    """Returns a context in which operations are evaluated at once, whatever is being traced.
+    """Returns a context in which operations are evaluated immediately, even during tracing.
 
-    None may have a tracer for an operand: see `ensure_compile_time_eval` where they may.
+    Operands must not be tracers; `ensure_compile_time_eval` permits them.
     """
     return Within(state, _TRACE, (state.eval_trace,))
 
@@ -414,8 +417,8 @@ def extend_axis_env(*axes: tuple[Any, int], checked: frozenset[Any] = frozenset(
     """Returns a context in which the axes given as (name, size) are in scope.
 
     Args:
-      *axes: named axes, innermost last.
-      checked: those along which types say which values vary.
+      *axes: the named axes, innermost last.
+      checked: those axes for which types record whether values vary along them.
     """
     checked_axes = state.checked_axes
     if axes:
@@ -424,22 +427,23 @@ def extend_axis_env(*axes: tuple[Any, int], checked: frozenset[Any] = frozenset(
 
 
 def trace_state_clean() -> bool:
-    """True where no transformation is under way in this thread."""
+    """Returns whether no transformation is active in this thread."""
     return state.trace is state.eval_trace and not state.axis_env
 
 
 def find_top_trace(*values: Value) -> Trace:
-    """Returns the trace that an operation on `values` would be handed to."""
+    """Returns the trace that would process an operation on `values`."""
     return state.trace
 
 
 class OpaqueTraceState:
-    """A snapshot that tells whether the trace state has changed since; compares by content."""
+    """A snapshot of the trace state; it is equal to another if the state is unchanged."""
 
     __slots__ = ("_axes", "_trace")
 
     def __init__(self) -> None:
-        # The one reference of the trace, which outlives it: its id would be that of a later trace.
+        # The only reference to the trace, which may outlive it; an id could be reused by a later
+        # trace.
         self._trace = weakref.ref(state.trace)
         self._axes = state.axis_env
 
@@ -460,7 +464,7 @@ def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
 
 
 def is_concrete(x: object) -> bool:
-    """True if the value of `x` is known now."""
+    """Returns whether the value of `x` is known."""
     return not isinstance(x, Tracer) or x.is_concrete()
 
 
@@ -470,7 +474,7 @@ def concrete_value(x: object) -> Any:
 
 
 def revealed(x: object) -> Any:
-    """Returns the array or tracer that an operand stands for: objects say it by `__jax_array__`."""
+    """Returns the array or tracer that `x` represents, by its `__jax_array__`; else `x`."""
     kind = type(x)
     if kind in plain_types:
         return x
@@ -479,11 +483,12 @@ def revealed(x: object) -> Any:
     ):
         plain_types.add(kind)
         return x
-    convert = getattr(x, "__jax_array__", None)  # objects may answer it by `__getattr__`
+    convert = getattr(x, "__jax_array__", None)  # instances may provide it by `__getattr__`
     return x if convert is None else convert()
 
 
-# Types seen so far of operands that stand for nothing else: to look at each class takes longer.
+# Types of operands without `__jax_array__` seen so far: inspecting the class each time takes
+# longer.
 plain_types: set[type] = set()
 
 
@@ -491,9 +496,9 @@ def concrete_or_error(force: Callable[[Any], Any] | None, x: object, context: st
     """Returns `force(x)`; the value of `x` must be known.
 
     Args:
-      force: a conversion such as `int`, or None to leave the value as it is.
+      force: a conversion such as `int`, or None to leave the value unchanged.
       x: a value or a tracer.
-      context: a sentence for the error message, saying what needed the value.
+      context: a sentence for the error message that says what needs the value.
 
     Raises:
       ConcretizationTypeError: if `x` is a tracer whose value is not known.
@@ -508,7 +513,7 @@ def concrete_or_error(force: Callable[[Any], Any] | None, x: object, context: st
 
 
 def escaped_tracer_error(tracer: Tracer, detail: str = "") -> Exception:
-    """Returns the error for a tracer met where its trace is not under way."""
+    """Returns the error for a tracer that is used outside of its trace."""
     return errors.UnexpectedTracerError(errors.escaped_tracer_message(tracer, detail))
 
 

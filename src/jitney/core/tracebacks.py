@@ -1,20 +1,20 @@
-"""Tracebacks that show the user's frames only.
+"""Filtering of tracebacks, which then show only the user's frames.
 
-An error passes through frames of this package on its way to the user's line. They are taken out
+An error passes through frames of this package on its way to the user's line. They are removed
 
-- by `api_boundary`, where an error leaves a transformation, a jitted function or a loop: these call the
-  user's functions, so that frames of both kinds lie between each other;
-- by `leave_call`, where one leaves a native function that counts its calls (`api/repeated.py`);
-- by `install`, where an error is shown that nothing has caught: by Python, in threads, by IPython. The
-  plugin of pytest, `jitney_pytest`, calls `mark`.
+- by `api_boundary`, where an error leaves a transformation, a jitted function or a loop: these call
+the user's functions, so that frames of both kinds alternate; - by `leave_call`, where an error
+leaves a native function that counts its calls (`api/repeated.py`); - by `install`, where an
+uncaught error is displayed: by Python, in threads, by IPython. The pytest plugin, `jitney_pytest`,
+calls `mark`.
 
-Operators, methods of arrays and the functions of `jax.lax` have no boundary: adding two numbers takes
-0.8 us, of which a Python function around it would take a tenth and a native one a fiftieth. Programs
+Operators, methods of arrays and the functions of `jax.lax` have no boundary: an addition takes 0.8
+us, of which a Python function around it would take a tenth and a native one a fiftieth. Programs
 that catch their errors and print `traceback.format_exc()` show all frames.
 
-At the same places the error's message is completed by what the user wrote: `core/completion.py`.
+At the same points the error's message is completed with the user's code: `core/completion.py`.
 
-`jax_traceback_filtering` says what becomes of a frame: `docs/settings.md`.
+`jax_traceback_filtering` determines what happens to a frame: `docs/settings.md`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
-# What native code of ours and Python's lists raise without a frame of ours, among others.
+# Errors that native code of this package and Python's lists raise, without a frame of this package.
 _OF_NATIVE_CODE = (TypeError, IndexError, MemoryError, ImportError)
 _NOTE = (
     "For simplicity, this traceback shows no frames of jitney itself; with "
@@ -45,13 +45,13 @@ _NOTE = (
 
 
 class UnfilteredStackTrace(Exception):
-    """Carries the whole traceback of an error, as its cause, in the mode `remove_frames`."""
+    """The complete traceback of an error, attached as its cause in mode `remove_frames`."""
 
 
 def shorten(error: BaseException) -> None:
-    """Takes this package's frames out of the traceback of `error`, as the setting says.
+    """Removes this package's frames from the traceback of `error`, in the configured mode.
 
-    Its message is completed first: frames hold the operands that it describes.
+    Its message is completed first, as that needs the frames, which hold the operands.
     """
     _complete(error)
     match config.traceback_filtering.value:
@@ -70,7 +70,7 @@ def shorten(error: BaseException) -> None:
 
 
 def mark(error: BaseException) -> None:
-    """Marks this package's frames in a traceback as ones that pytest and IPython leave out."""
+    """Marks this package's frames in a traceback as hidden for pytest and IPython."""
     _complete(error)
     if config.traceback_filtering.value == "off":
         return
@@ -83,9 +83,9 @@ def leave_call(
     error: BaseException, function: Callable[..., Any], args: tuple[PyTree, ...],
     kwargs: dict[str, PyTree],
 ) -> None:  # fmt: skip
-    """What native code calls when a public function has raised an error: completes and shortens it.
+    """Completes and shortens an error; called by native code when a public function has raised it.
 
-    Nothing is done in calls that this package makes itself.
+    It does nothing for calls that this package makes itself.
     """
     here = inspect.currentframe()
     caller = None if here is None else here.f_back  # native code has no frame
@@ -99,7 +99,7 @@ def _complete_call(
     error: BaseException, caller: FrameType, function: Callable[..., Any],
     args: tuple[PyTree, ...], kwargs: dict[str, PyTree],
 ) -> None:  # fmt: skip
-    """Completes the message of what a call by the user has raised, unless code of the user's did."""
+    """Completes the message of an error in a call by the user, unless the user's code raised it."""
     if source_info.is_internal(caller.f_code):
         return
     if all(is_own for _, is_own in _entries(error.__traceback__)):
@@ -109,7 +109,7 @@ def _complete_call(
 
 
 def _complete(error: BaseException) -> None:
-    """Completes the message of an error of this package's, which ends in a frame of ours."""
+    """Completes the message of an error that was raised in a frame of this package."""
     user: TracebackType | None = None
     own: TracebackType | None = None
     for entry, is_own in _entries(error.__traceback__):
@@ -117,7 +117,7 @@ def _complete(error: BaseException) -> None:
             user, own = entry, None
         elif own is None:
             own = entry
-    # NumPy raises a ValueError of its own where ours is why.
+    # NumPy raises a ValueError of its own, whose cause is one of ours.
     is_native = type(error) in _OF_NATIVE_CODE or (type(error) is ValueError and error.__cause__)
     if user is not None and (own is not None or is_native):
         from jitney.core import completion
@@ -127,7 +127,10 @@ def _complete(error: BaseException) -> None:
 
 
 def _entries(tb: TracebackType | None) -> Iterator[tuple[TracebackType, bool]]:
-    """Entries from the outermost on, and whether each is of this package, or of what that calls."""
+    """Yields traceback entries, outermost first, with a flag.
+
+    It is true for frames of this package and of the libraries that these call.
+    """
     is_own = False
     while tb is not None:
         code = tb.tb_frame.f_code
@@ -137,7 +140,7 @@ def _entries(tb: TracebackType | None) -> Iterator[tuple[TracebackType, bool]]:
 
 
 def _is_installed(name: str) -> bool:
-    """Returns whether a file is Python's, or of a package that this one needs."""
+    """Returns whether a file belongs to Python or to a dependency of this package."""
     if name.startswith(source_info.DEPENDENCIES):
         return True
     return name.startswith(_LIBRARY) and f"{os.sep}site-packages{os.sep}" not in name
@@ -148,7 +151,7 @@ def _has_own_frames(error: BaseException) -> bool:
 
 
 def _users_part(tb: TracebackType | None) -> TracebackType | None:
-    """`tb` without the frames of this package and of what it calls."""
+    """Returns `tb` without the frames of this package and of what it calls."""
     shortened: TracebackType | None = None
     for entry, is_own in reversed(list(_entries(tb))):
         if not is_own:
@@ -157,13 +160,13 @@ def _users_part(tb: TracebackType | None) -> TracebackType | None:
 
 
 def _note_filtering(error: BaseException) -> None:
-    """Says once, behind the error's message, that there were more frames."""
+    """Adds a note, once, that frames were removed."""
     if _has_own_frames(error) and _NOTE not in getattr(error, "__notes__", ()):
         error.add_note(_NOTE)
 
 
 def _keep_whole_traceback(error: BaseException) -> None:
-    """Shows the whole traceback before the short one, as that of the error's cause."""
+    """Attaches the complete traceback as the error's cause, so it is shown before the short one."""
     if not _has_own_frames(error):
         return
     whole = UnfilteredStackTrace("the error below, with the frames of jitney")
@@ -174,7 +177,7 @@ def _keep_whole_traceback(error: BaseException) -> None:
 
 
 def api_boundary(fun: F) -> F:
-    """For functions that call the user's: errors that leave them show the user's frames only."""
+    """Wraps a function that calls the user's functions, to filter the tracebacks of its errors."""
 
     @functools.wraps(fun)
     def reraise_with_short_traceback(*args: PyTree, **kwargs: PyTree) -> Any:
@@ -184,22 +187,22 @@ def api_boundary(fun: F) -> F:
             here = inspect.currentframe()
             if here is not None and here.f_back is not None:
                 _complete_call(error, here.f_back, fun, args, kwargs)
-            del here  # a frame that refers to itself
-            # The outermost boundary alone has the whole traceback to keep.
+            del here  # breaks a reference cycle of the frame
+            # Only the outermost boundary keeps the complete traceback.
             if config.traceback_filtering.value != "remove_frames" or not _is_within_boundary():
                 shorten(error)
-            raise  # adds no entry for this frame
+            raise  # without an entry for this frame
 
     return cast("F", reraise_with_short_traceback)
 
 
 def _is_within_boundary() -> bool:
-    """Returns whether the boundary that calls this is within another one."""
+    """Returns whether the calling boundary is within another one."""
     here = inspect.currentframe()
     boundary = None if here is None else here.f_back
     outer = None if boundary is None else boundary.f_back
     while outer is not None and boundary is not None:
-        if outer.f_code is boundary.f_code:  # all boundaries share it
+        if outer.f_code is boundary.f_code:  # shared by all boundaries
             return True
         outer = outer.f_back
     return False
@@ -209,7 +212,7 @@ def _is_within_boundary() -> bool:
 
 
 def install() -> None:
-    """Shortens the tracebacks that Python, its threads, and IPython show from now on."""
+    """Installs the filtering of tracebacks shown by Python, its threads, and IPython."""
     show, show_of_thread = sys.excepthook, threading.excepthook
 
     def show_users_frames(
@@ -232,13 +235,16 @@ def install() -> None:
 
 
 def shorten_all(error: BaseException) -> None:
-    """Shortens the traceback of `error` and of the errors that it comes from or consists of."""
+    """Shortens the tracebacks of `error` and of all its causes, contexts and members."""
     for each in _with_origins(error):
         shorten(each)
 
 
 def drop_own_frames(error: BaseException) -> None:
-    """Leaves the user's frames alone in tracebacks that become a part of a message, without a note."""
+    """Removes this package's frames from tracebacks that become part of a message.
+
+    No note is added.
+    """
     for each in _with_origins(error):
         _complete(each)
         if config.traceback_filtering.value != "off":
@@ -246,7 +252,7 @@ def drop_own_frames(error: BaseException) -> None:
 
 
 def _with_origins(error: BaseException) -> Iterator[BaseException]:
-    """`error`, and the errors that it comes from or consists of, each once."""
+    """Yields `error` and, recursively, its causes, contexts and members, each once."""
     todo: list[BaseException | None] = [error]
     seen: set[int] = set()
     while todo:
@@ -259,7 +265,7 @@ def _with_origins(error: BaseException) -> Iterator[BaseException]:
 
 
 def _origins(error: BaseException) -> list[BaseException | None]:
-    """Returns the errors that `error` comes from or consists of."""
+    """Returns the cause, the context and the members of `error`."""
     origins = [error.__cause__, error.__context__]
     if isinstance(error, BaseExceptionGroup):
         origins += cast("BaseExceptionGroup[BaseException]", error).exceptions
@@ -267,15 +273,15 @@ def _origins(error: BaseException) -> list[BaseException | None]:
 
 
 def install_in_ipython() -> None:
-    """Has the running IPython, if there is one, show errors by `_show_in_ipython`."""
+    """Makes the running IPython, if there is one, show errors by `_show_in_ipython`."""
     ipython: Any = sys.modules.get("IPython")
     shell = ipython.get_ipython() if hasattr(ipython, "get_ipython") else None
-    if shell is not None and not shell.custom_exceptions:  # the user's handler is to stay
+    if shell is not None and not shell.custom_exceptions:  # keeps the user's handler
         shell.set_custom_exc((Exception,), _show_in_ipython)
 
 
 def _add_name_that_was_meant(error: BaseException) -> None:
-    """Adds "Did you mean: 'sqrt'?" for a name of ours, as Python does where it shows errors itself."""
+    """Adds "Did you mean: 'sqrt'?" for a missing name, as Python does when it shows errors."""
     if not isinstance(error, AttributeError) or not isinstance(error.obj, ModuleType):
         return
     message, name = str(error), error.name or ""
@@ -293,7 +299,7 @@ def _show_in_ipython(
     shell: Any, kind: type[BaseException], error: BaseException, tb: TracebackType | None,
     tb_offset: int | None = None,
 ) -> None:  # fmt: skip
-    """IPython's handler of errors: shows what it would have shown, of a short traceback."""
+    """Shows an error as IPython does, but with a short traceback; an IPython error handler."""
     shorten_all(error)
     _add_name_that_was_meant(error)
     shell.showtraceback((kind, error, error.__traceback__), tb_offset=tb_offset)

@@ -1,8 +1,8 @@
-"""The checker of jaxprs: what every well-formed program satisfies.
+"""The type checker of jaxprs, with the constraints on well-formed programs.
 
 var.C1   each variable is bound once, before it is read
-eqn.C1   the primitive's type rule, on the operands' types, gives the results' types
-eqn.C2   the equation's effects are those that the rule tells
+eqn.C1   the primitive's type rule maps the operands' types to the results' types
+eqn.C2   the equation's effects are those that the rule returns
 out.C1   results are variables in scope, or literals
 """
 
@@ -90,5 +90,5 @@ def _check_eqn(eqn: JaxprEqn) -> None:
 
 
 def same_type(a: AbstractValue, b: AbstractValue) -> bool:
-    """Equal but for weakness."""
+    """Returns whether two types are equal up to weak types."""
     return a.strip_weak_type() == b.strip_weak_type()

@@ -1,8 +1,8 @@
-"""Types for annotations, for all layers; `jitney.typing` is the public module.
+"""Types for annotations in all layers; `jitney.typing` is the public module.
 
-`ArrayLike` is what functions of `jax.numpy` take for an array, `Array` what they return. Nested
-containers of arrays are `PyTree`s, of which nothing more is known statically. `Value` is what traces
-and rules of primitives compute with, `Params` the parameters of an equation.
+`ArrayLike` is the type of array arguments of `jax.numpy` functions, `Array` that of their results.
+Nested containers of arrays are `PyTree`s, which have no more specific static type. `Value` is the
+type of values in traces and rules of primitives, `Params` that of the parameters of an equation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jitney.core.array import Array as Array
 
 @runtime_checkable
 class SupportsDType(Protocol):
-    """Has a dtype."""
+    """An object with a dtype."""
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
@@ -25,21 +25,22 @@ class SupportsDType(Protocol):
 
 @runtime_checkable
 class SupportsArray(Protocol):
-    """Says by itself which array it stands for."""
+    """An object that converts itself to an array."""
 
     def __jax_array__(self) -> Array: ...
 
 
-# Libraries ask for `get_origin(...) is Union`, as in jax, which unions written with | do not answer.
+# A `Union`, as in JAX: libraries test `get_origin(...) is Union`, which fails for unions written
+# with |.
 ArrayLike = Union[Array, np.ndarray, np.bool_, np.number, bool, int, float, complex]  # noqa: UP007
 DTypeLike = Union[str, type[Any], np.dtype, SupportsDType]  # noqa: UP007
 
 Value: TypeAlias = ArrayLike  # an array or tracer, a NumPy array or scalar, a Python scalar
-Params: TypeAlias = "dict[str, Any]"  # name -> whatever the primitive's rules take by that name
+Params: TypeAlias = "dict[str, Any]"  # parameter name -> value
 
-PyTree: TypeAlias = Any  # arrays in nested containers
-Axis: TypeAlias = "int | Sequence[int] | None"  # of a reduction: None is all of them
-AxisName: TypeAlias = Any  # hashable; or a tuple of such
+PyTree: TypeAlias = Any  # nested containers of arrays
+Axis: TypeAlias = "int | Sequence[int] | None"  # of a reduction; None for all axes
+AxisName: TypeAlias = Any  # hashable, or a tuple of such names
 Shape: TypeAlias = "Sequence[SupportsIndex]"
-ShapeLike: TypeAlias = "SupportsIndex | Sequence[SupportsIndex]"  # an int stands for one axis
+ShapeLike: TypeAlias = "SupportsIndex | Sequence[SupportsIndex]"  # an int for rank 1
 Index: TypeAlias = Any  # in brackets: ints, slices, None, Ellipsis, arrays, tuples of these

@@ -1,4 +1,4 @@
-"""`UnreducedKind`: how the terms on the devices of an unreduced array are combined."""
+"""`UnreducedKind`: the reduction that the per-device terms of an unreduced array still need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 
 class UnreducedKind(enum.Enum):
-    """What the parts of an unreduced array on the devices are: terms of a sum, or of an extreme."""
+    """The kind of reduction of an unreduced array: a sum, maximum or minimum of terms."""
 
     sum = enum.auto()
     max = enum.auto()
@@ -15,7 +15,7 @@ class UnreducedKind(enum.Enum):
 
 
 def check_kind(kind: object, unreduced: Collection[object]) -> None:
-    """Checks that `kind` is one of terms along the axes `unreduced`.
+    """Checks that `kind` is valid for an array that is unreduced along the axes `unreduced`.
 
     Raises:
       TypeError: if it is not an UnreducedKind.
@@ -33,7 +33,7 @@ def check_kind(kind: object, unreduced: Collection[object]) -> None:
 
 
 def refuse_extremes(kind: UnreducedKind | None, what: object) -> None:
-    """Raises NotImplementedError for terms of maxima and minima, which no operation takes."""
+    """Raises NotImplementedError for maxima and minima, which no operation supports."""
     if kind not in (None, UnreducedKind.sum):
         raise NotImplementedError(
             f"{what}: arrays of partial maxima and minima are not supported, only partial sums "

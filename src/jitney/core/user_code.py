@@ -1,9 +1,8 @@
-"""What the user wrote: the expression that an operation comes from, and what its variables hold.
+"""The user's code: the expression that an operation comes from, and the values of its variables.
 
-An error names `x @ w`, not the operation that computes it. From version 3.11 on, Python has the
-columns of each instruction of a frame; the source is there for programs in files and notebooks, and
-behind `jitney -c`; behind `python -c` from 3.13 on. All this is looked up when the message of an error
-is made, never before.
+An error names `x @ w`, not the operation that computes it. Since version 3.11, Python records the
+columns of each instruction. The source is available for programs in files and notebooks, and for
+`jitney -c`; for `python -c` since 3.13. It is only read when an error message is composed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from jitney.core.record import record
 
 _ABSENT: Any = object()
 
-# Syntax that has a place in the source.
+# Syntax tree nodes with a position in the source.
 _Placed = ast.stmt | ast.expr | ast.excepthandler | ast.arg | ast.keyword | ast.alias | ast.pattern
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -30,8 +29,8 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-# Programs that are not files, by the names that Python gives these: "<string>", which is the name of
-# what `exec` runs, too. `linecache` has their lines.
+# Programs that are not files, by the file names that Python gives them: "<string>", which code run
+# by `exec` has, too. `linecache` has their lines.
 texts: dict[str, CodeType] = {}
 
 
@@ -40,11 +39,11 @@ class UserCode:
     """A place in the user's program.
 
     Attributes:
-      path: the syntax there: the expression, what it is a part of, and so on outwards; empty if
-        there is no source.
-      lines: of the file.
-      frame: which runs it.
-      line: that runs; a frame whose function has ended may have gone on to another.
+      path: the syntax tree nodes at the place, from the innermost expression outwards; empty if the
+        source is not available.
+      lines: the lines of the file.
+      frame: the frame that runs the code.
+      line: the line being run; the frame itself may have moved on, if its function has ended.
     """
 
     path: tuple[ast.AST, ...]
@@ -54,31 +53,34 @@ class UserCode:
 
     @property
     def expression(self) -> ast.AST | None:
-        """The innermost syntax that the operation is asked for by."""
+        """The innermost syntax tree node at the place."""
         return self.path[0] if self.path else None
 
     def text(self, node: ast.AST | None = None) -> str:
-        """A part of the source, the expression by default, on one line; empty if there is none."""
+        """Returns the source of a node on one line, by default that of the expression.
+
+        Returns an empty string if there is none.
+        """
         node = node or self.expression
         if not isinstance(node, _Placed) or node.end_lineno is None:
             return ""
-        # `ast` has a function for this that splits the whole file each time.
+        # `ast` has a function for this, but it splits the whole file each time.
         lines = self.lines[node.lineno - 1 : node.end_lineno]
         return source_info.stretch(lines, node.col_offset, node.end_col_offset)
 
     @property
     def place(self) -> str:
-        """ "model.py:11", the line that runs."""
+        """The file and line: "model.py:11"."""
         return f"{_file_name(self.frame)}:{self.line}"
 
     @property
     def function(self) -> str:
-        """The name of the function; empty for a module."""
+        """The name of the function; empty at module level."""
         name = self.frame.f_code.co_name
         return "" if name == "<module>" else name
 
     def variables(self) -> Iterator[tuple[str, Any]]:
-        """Yields the variables in the expression, in order, and what they hold."""
+        """Yields the variables in the expression, in order, with their values."""
         if self.expression is None:
             return
         names = [n for n in ast.walk(self.expression) if isinstance(n, ast.Name)]
@@ -88,12 +90,12 @@ class UserCode:
                 yield node.id, value
 
     def value_of(self, name: str, default: Any = None) -> Any:
-        """Returns what a variable holds."""
+        """Returns the value of a variable."""
         scopes: tuple[Mapping[str, Any], ...] = (self.frame.f_locals, self.frame.f_globals)
         return next((scope[name] for scope in scopes if name in scope), default)
 
     def described(self, name: str) -> str:
-        """ "argument x of layer (model.py:11)" if `name` is one, else `name`."""
+        """Returns "argument x of layer (model.py:11)" if `name` is an argument, else `name`."""
         code = self.frame.f_code
         count = code.co_argcount + code.co_kwonlyargcount
         if name not in code.co_varnames[:count]:
@@ -103,11 +105,11 @@ class UserCode:
 
 
 def current() -> UserCode | None:
-    """Returns where the innermost frame of the user's is; None if there is none."""
+    """Returns the place of the innermost user frame; None if there is none."""
     frame = inspect.currentframe()
     while frame is not None and (
         source_info.is_internal(frame.f_code)
-        # NumPy converts to values the tracers that users pass to it.
+        # NumPy requests the values of tracers that users pass to it.
         or frame.f_code.co_filename.startswith(source_info.DEPENDENCIES)
     ):
         frame = frame.f_back
@@ -117,16 +119,16 @@ def current() -> UserCode | None:
 
 
 def at(frame: FrameType, lasti: int) -> UserCode:
-    """Returns the place of an instruction, by its offset, of the code that a frame runs."""
+    """Returns the place of the instruction at offset `lasti` in the code of a frame."""
     lines = _lines_of(frame.f_code, frame.f_globals)
     line = source_info.span(frame.f_code, lasti)[0] or frame.f_lineno
     return UserCode(_path(lines, _positions(frame.f_code, lasti)), lines, frame, line)
 
 
 def loop_around(info: source_info.SourceInfo) -> tuple[str, int] | None:
-    """(file, line) of the innermost loop of Python, in the same function, whose body has a place.
+    """Returns (file, line) of the innermost Python loop around a place, in the same function.
 
-    None if there is none, or no source.
+    Returns None if there is no loop, or the source is not available.
     """
     code = info.code
     if code is None:
@@ -145,7 +147,7 @@ def loop_around(info: source_info.SourceInfo) -> tuple[str, int] | None:
 
 
 def _lines_of(code: CodeType, namespace: dict[str, Any] | None = None) -> list[str]:
-    """The lines of the file that code is from; none if it only has the name of one in `texts`."""
+    """Returns the lines of the file of `code`; none if it merely shares a file name in `texts`."""
     whole = texts.get(code.co_filename)
     if whole is not None and not _is_part(code, whole):
         return []
@@ -153,7 +155,7 @@ def _lines_of(code: CodeType, namespace: dict[str, Any] | None = None) -> list[s
 
 
 def _is_part(code: CodeType, whole: CodeType) -> bool:
-    """Returns whether `code` is that of a module, or of a function or class within."""
+    """Returns whether `code` is that of a module, `whole`, or of a function or class in it."""
     inner = [c for c in whole.co_consts if isinstance(c, CodeType)]
     return code is whole or any(_is_part(code, each) for each in inner)
 
@@ -163,7 +165,7 @@ def _file_name(frame: FrameType) -> str:
 
 
 def _positions(code: CodeType, lasti: int) -> tuple[int, int, int, int] | None:
-    """First line, last line, first column, last column; None if they are not known."""
+    """Returns (first line, last line, first column, last column); None if they are not known."""
     line, last_line, column, last_column = source_info.span(code, lasti)
     if line is None or last_line is None or column is None or last_column is None:
         return None  # python -X no_debug_ranges
@@ -179,7 +181,7 @@ def _tree(source: str) -> ast.AST | None:
 
 
 def _path(lines: Sequence[str], positions: tuple[int, int, int, int] | None) -> tuple[ast.AST, ...]:
-    """Returns the innermost expression around the positions, and what it is a part of."""
+    """Returns the innermost expression at the positions, followed by the nodes that contain it."""
     node = _tree("".join(lines)) if lines and positions else None
     if node is None or positions is None:
         return ()
@@ -189,15 +191,16 @@ def _path(lines: Sequence[str], positions: tuple[int, int, int, int] | None) -> 
     inner: ast.AST | None = node
     while inner is not None:
         path.append(inner)
-        # Of a call over several lines, the instruction has the method's name and the arguments.
+        # For a call over several lines, the instruction's position covers the method name and
+        # arguments.
         inner = next((c for c in _parts(inner) if _begin(c) <= first and last <= _end(c)), None)
     while path and not isinstance(path[-1], ast.expr | ast.stmt):
         path.pop()
-    return tuple(reversed(path[1:]))  # without the module
+    return tuple(reversed(path[1:]))  # except the module
 
 
 def _parts(node: ast.AST) -> Iterator[_Placed]:
-    """Yields the parts of a node that have a place in the source."""
+    """Yields the children of a node that have a position in the source."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, _Placed):
             yield child

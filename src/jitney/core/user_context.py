@@ -1,4 +1,4 @@
-"""`make_user_context`: settings of users that traced programs may depend on."""
+"""`make_user_context`: user-defined settings on which traced programs may depend."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _numbers = itertools.count()
 
 
 class _UserState(config.State):
-    """An option that is a user's: no variable of the environment gives its value."""
+    """An option defined by a user, which no environment variable sets."""
 
     def _from_environment(self) -> Any:
         return self.default
 
 
 class UserContext:
-    """A setting of a user. While it is another one, jitted functions are traced anew.
+    """A user-defined setting; jitted functions are retraced for each of its values.
 
-    Called with a value, it gives a context manager within which, in this thread, the setting has it.
+    Called with a value, it returns a context manager that sets the value in this thread.
     """
 
     def __init__(self, default_value: object = None) -> None:
@@ -31,15 +31,15 @@ class UserContext:
 
     @property
     def value(self) -> Any:
-        """The value in force here and now."""
+        """The value in effect in this thread."""
         return self._state.value
 
     def get_global(self) -> Any:
-        """Returns the value where no context manager is active."""
+        """Returns the global value."""
         return self._state.global_value
 
     def set_global(self, value: object) -> None:
-        """Sets the value where no context manager is active."""
+        """Sets the global value."""
         self._state.set_global(value)
 
     def __call__(self, value: object) -> AbstractContextManager[None]:
@@ -47,15 +47,15 @@ class UserContext:
 
 
 def make_user_context(default_value: object = None) -> UserContext:
-    """Creates a setting that traced programs may depend on.
+    """Creates a setting on which traced programs may depend.
 
-    A function that is jitted is traced anew for each value of the setting, so what it does may depend
-    on it.
+    A jitted function is retraced for each value of the setting, so what it does may depend on it.
 
     Args:
       default_value: hashable, as all values of the setting must be.
 
-    Returns: a function of a value that returns a context manager; its `value` is the one in force.
+    Returns: a function that maps a value to a context manager; its attribute `value` is the current
+      value.
 
     Example:
       >>> scale = jax.make_user_context(1.0)

@@ -1,7 +1,7 @@
-"""Warnings that point at the user's line.
+"""Warnings that refer to the user's line.
 
-Python shows a warning once for each line that it points at: one inside of this package would hide those
-of all other lines.
+Python shows a warning once for each line that it refers to. If that line were in this package, one
+warning would hide those for all other lines of the user's code.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from typing import Any, cast
 from jitney.core import source_info
 from jitney.core.contexts import Within
 
-# What has been shown of places that are not being run, by file: Python notes it by line.
+# Registries of the warnings shown for lines that are not being run, by file; Python keeps the
+# others.
 _shown: dict[str, dict[object, int]] = {}
 
 
 class _State(threading.local):
-    """What one thread does with its warnings.
+    """The state of warnings in a thread.
 
     Attributes:
-      held: where they are collected instead of shown; None where they are shown.
+      held: the list that collects messages; None if they are shown.
     """
 
     held: list[str] | None = None
@@ -34,22 +35,22 @@ _state = _State()
 
 
 def held() -> Within[list[str]]:
-    """Collects the messages of this package's warnings, in this thread, and shows none of them.
+    """Returns a context that collects the messages of this package's warnings in this thread.
 
-    `warnings.catch_warnings` also takes those of other threads, and has Python forget at which lines it
-    has warned: what is shown once would be shown again after each use.
+    None of them is shown. `warnings.catch_warnings` would also collect those of other threads, and
+    would reset Python's record of the warnings shown, so that they would be shown again.
     """
     messages = list[str]()
     return Within(_state, ("held",), (messages,), messages)
 
 
 def warn(message: str, category: type[Warning] = UserWarning, place: object = None) -> None:
-    """Warns at the innermost line that is the user's; at the outermost one if there is none.
+    """Issues a warning at the innermost line of the user's code, or at the outermost line.
 
     Args:
-      message: what is shown.
-      category: the warning's class.
-      place: another line to warn at, a `SourceInfo` if it has one, or (file, line).
+      message: the message.
+      category: the class of the warning.
+      place: another line for the warning, as (file, line) or as a `SourceInfo`, if that has a line.
     """
     if _state.held is not None:
         _state.held.append(message)
@@ -62,11 +63,11 @@ def warn(message: str, category: type[Warning] = UserWarning, place: object = No
         warnings.warn_explicit(message, category, name, line, registry=registry)
         return
     frame = inspect.currentframe()
-    assert frame is not None  # Python has frames
+    assert frame is not None  # CPython has frames
     while _is_passed_over(frame) and frame.f_back is not None:
         frame = frame.f_back
     module = frame.f_globals.get("__name__") or "<string>"
-    # As `warnings.warn` does for the frame that its `stacklevel` counts to.
+    # Equivalent to `warnings.warn` with a `stacklevel` that selects this frame.
     warnings.warn_explicit(
         message,
         category,
@@ -78,7 +79,7 @@ def warn(message: str, category: type[Warning] = UserWarning, place: object = No
 
 
 def _is_passed_over(frame: FrameType) -> bool:
-    """Returns whether a frame is of this package, or stands between one and its caller."""
+    """Returns whether a frame is of this package, or of Python's call and import machinery."""
     name = frame.f_code.co_filename
     return (
         source_info.is_internal(frame.f_code)

@@ -1,10 +1,11 @@
-"""Which results vary along the manual axes of a mesh, within a `shard_map` that checks it.
+"""Types along manual mesh axes: which results vary, within a `shard_map` that checks it.
 
-The types of values say so (`ShapedArray.manual_axis_type`). An operation's operands must vary along the
-same axes, and so does its result. Where they do not, the trace that records the operation makes them
-vary first (`pvary`), so that derivatives are right: what is one value for all devices has the sum of
-their cotangents. What is unreduced, or reduced, is so afterwards if the operation is linear, or refused
-(`core.sums`). Operations to which this does not apply fill the slot `varying`.
+The types of values record this (`ShapedArray.manual_axis_type`). The operands of an operation must
+vary along the same axes, and its result then does, too. If they do not, the trace that records the
+operation casts them first (`pvary`), so that derivatives are right: the cotangent of a value that
+is equal on all devices is the sum of those of the devices. Linear operations on unreduced or
+reduced values have such results; others are rejected (`core.sums`). Operations to which this does
+not apply fill the slot `varying`.
 
 This is the type system of "varying manual axes" of JAX's `shard_map`.
 """
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Operation(Protocol):
-    """What is asked of a primitive here."""
+    """The interface of primitives that is needed here."""
 
     name: str
     rules: dict[str, Callable[..., Any]]
@@ -35,11 +36,11 @@ class Operation(Protocol):
     declares_sharding: bool
 
 
-class UnequalAxes(Exception):  # no error: it is answered where operations are recorded
+class UnequalAxes(Exception):  # not an error: handled where operations are recorded
     """The operands of an operation vary along different axes.
 
     Attributes:
-      axes: all of these.
+      axes: the union of these axes.
     """
 
     def __init__(self, axes: frozenset[Any]) -> None:
@@ -48,7 +49,7 @@ class UnequalAxes(Exception):  # no error: it is answered where operations are r
 
 
 def is_manual(avals: Sequence[AbstractValue]) -> bool:
-    """Whether values of some of these types, or what references hold, vary along manual axes."""
+    """Returns whether some types, or types in references, have a nonempty manual axis type."""
     for aval in avals:
         if isinstance(aval, AbstractRef):
             aval = aval.inner_aval
@@ -58,24 +59,27 @@ def is_manual(avals: Sequence[AbstractValue]) -> bool:
 
 
 def axes_of(aval: AbstractValue) -> frozenset[Any]:
-    """Returns the manual axes that values of type `aval` vary along."""
+    """Returns the manual axes along which values of type `aval` vary."""
     return aval.vma if isinstance(aval, ShapedArray) else frozenset()
 
 
 def type_of(aval: AbstractValue) -> ManualAxisType:
-    """Returns how values of type `aval` relate along manual axes."""
+    """Returns the manual axis type of `aval`."""
     return aval.manual_axis_type if isinstance(aval, ShapedArray) else NOT_MANUAL
 
 
 def typed(aval: AbstractValue, manual: ManualAxisType) -> AbstractValue:
-    """Returns the type of a value that relates along manual axes as `manual` says."""
+    """Returns `aval` with the manual axis type `manual`."""
     if not isinstance(aval, ShapedArray) or aval.manual_axis_type is manual:
         return aval
     return aval.update(manual_axis_type=manual)
 
 
 def along(aval: AbstractValue, axes: frozenset[Any]) -> AbstractValue:
-    """Returns the type of a value that varies along `axes`; along others nothing changes."""
+    """Returns `aval` with values that vary along exactly `axes`.
+
+    The axes along which they are unreduced or reduced stay the same.
+    """
     if not isinstance(aval, ShapedArray) or aval.vma == axes:
         return aval
     return aval.update(manual_axis_type=aval.manual_axis_type.update(varying=axes))
@@ -84,13 +88,13 @@ def along(aval: AbstractValue, axes: frozenset[Any]) -> AbstractValue:
 def of_results(
     primitive: Operation, avals: Sequence[AbstractValue], params: dict[str, Any], results: Any
 ) -> Any:
-    """Types of the results of an operation, some of whose operands vary along manual axes.
+    """Returns the types of the results of an operation, with their manual axis types.
 
     Args:
       primitive: the operation.
-      avals: types of its operands.
+      avals: the types of its operands, some of which vary along manual axes.
       params: its parameters.
-      results: types of its results by its type rule: a list, or one.
+      results: the result type, or list of types, that its type rule returned.
 
     Raises:
       UnequalAxes: if the operands vary along different axes.
@@ -117,7 +121,7 @@ def of_results(
 def _of_sums(
     primitive: Operation, avals: Sequence[AbstractValue], varying: frozenset[Any]
 ) -> ManualAxisType:
-    """Returns how results relate, some of whose operands are unreduced or reduced."""
+    """Returns the manual axis type of results if some operands are unreduced or reduced."""
 
     def refuse(why: str) -> NoReturn:
         types = ", ".join([aval.str_short(short_dtypes=True) for aval in avals])
@@ -134,17 +138,20 @@ def _of_sums(
 
 
 def as_declared(_avals: object, _params: object, results: Any) -> Any:
-    """Returns a rule `varying`: the type rule itself says along which axes results vary."""
+    """Returns `results` unchanged: the rule `varying` for type rules that set manual axis types."""
     return results
 
 
 def varies_otherwise(aval: AbstractValue, wanted: AbstractValue) -> bool:
-    """Whether values of type `aval` relate along manual axes otherwise than those of type `wanted`."""
+    """Returns whether the manual axis types of `aval` and `wanted` differ."""
     return type_of(aval) is not type_of(wanted)
 
 
 def how_to_vary(aval: AbstractValue, wanted: AbstractValue, what: str) -> str:
-    """What to do about a value of type `aval` that does not vary wherever `wanted` does: a sentence."""
+    """Returns advice for a value of type `aval` that does not vary along all axes of `wanted`.
+
+    It is a sentence, or an empty string if no cast is needed.
+    """
     missing = axes_of(wanted) - axes_of(aval)
     if not missing:
         return ""

@@ -1,4 +1,4 @@
-"""`wraps`: functions that stand for users' callables, under their names and with their attributes."""
+"""`wraps`: makes wrapper functions take over names and attributes of the callables they wrap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNNAMED = "<unnamed function>"
 
 
 def name_of(fun: Callable[..., Any]) -> str:
-    """Returns the name of a callable; that of what is called for partials, `UNNAMED` without one."""
+    """Returns the name of a callable; for partials that of the function; or else `UNNAMED`."""
     name = getattr(fun, "__name__", None)
     if isinstance(name, str):
         return name
@@ -21,16 +21,16 @@ def name_of(fun: Callable[..., Any]) -> str:
 
 
 def wraps(fun: Callable[..., Any], transformation: str = "") -> Callable[[F], F]:
-    """`functools.wraps` for any callable.
+    """Returns a decorator like `functools.wraps`, for any callable.
 
-    A callable object may have anything as its name or its annotations, if its attributes are made as
-    they are asked for: what a function cannot have is replaced. Partials and objects without a name
-    get one. Attributes that users have set on `fun` are those of the wrapper, too.
+    The name and annotations of a callable object may be any objects, for example if it computes its
+    attributes on access; what a function cannot have is replaced. Partials and objects without a
+    name get one. Attributes that users have set on `fun` are copied to the wrapper.
 
     Args:
-      fun: which the decorated function stands for.
-      transformation: what the decorated function is of `fun`, such as "gradient": `transformations_of`
-        gives it.
+      fun: the callable that the decorated function wraps.
+      transformation: the relation of the decorated function to `fun`, such as "gradient", for
+        `transformations_of`.
     """
 
     def decorate(wrapper: F) -> F:
@@ -60,9 +60,10 @@ def wraps(fun: Callable[..., Any], transformation: str = "") -> Callable[[F], F]
 
 
 class _Mark:
-    """What transformation made a function, and which: its wrappers have its attributes, too.
+    """A record of the transformation that made a function, and of that function.
 
-    The function is not named by its id, which is another's once it is gone.
+    The function is stored since wrappers of it copy its attributes. A weak reference is used
+    instead of its id, which could be reused after its end.
     """
 
     __slots__ = ("function", "transformation")
@@ -72,11 +73,11 @@ class _Mark:
         self.function = weakref.ref(function)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return str, (self.transformation,)  # what functions are sent by pickles their attributes
+        return str, (self.transformation,)  # cloudpickle pickles function attributes
 
 
 def transformations_of(fun: Callable[..., Any]) -> tuple[str, ...]:
-    """Returns the transformations, as `wraps` notes them, that made a function, the first first."""
+    """Returns the transformations recorded by `wraps` that made a function, in order."""
     transformations: list[str] = []
     current: Any = fun
     while current is not None:

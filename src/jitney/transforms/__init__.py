@@ -1,5 +1,5 @@
-"""Transformations of programs: forward and reverse derivatives, batching.
+"""Transformations of programs: forward- and reverse-mode differentiation, batching.
 
-They know operations by their rules, but for one by name: `transpose` moves a cotangent to where its
-value lies, by `reshard`.
+They use the rules of operations, and none by name, with one exception: `transpose` moves a
+cotangent to the sharding of its value by `reshard`.
 """

@@ -1,4 +1,4 @@
-"""Accumulators of cotangents: users' backward rules are given one for each operand."""
+"""Accumulators of cotangents: users' backward rules receive one for each operand."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class GradAccum:
-    """Gathers the cotangent of one operand.
+    """An accumulator of the cotangent of one operand.
 
     Attributes:
-      aval: type of the cotangent.
+      aval: the type of the cotangent.
     """
 
     def __init__(self, aval: AbstractValue) -> None:
         self.aval = aval
 
     def accum(self, x: Tangent | None) -> None:
-        """Adds a part; None and symbolic zeros are nothing."""
+        """Adds `x` to the cotangent; None and symbolic zeros add nothing."""
         raise NotImplementedError
 
     def freeze(self) -> Any:
@@ -30,7 +30,7 @@ class GradAccum:
         raise NotImplementedError
 
     def take(self) -> Any:
-        """Returns the sum, and starts again with zero."""
+        """Returns the sum, and resets it to zero."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -38,7 +38,7 @@ class GradAccum:
 
 
 class ValAccum(GradAccum):
-    """Accumulates a cotangent, starting with a value if one is given."""
+    """An accumulator that holds the sum, starting from `val` if it is passed."""
 
     def __init__(self, aval: AbstractValue, val: Tangent | None = None) -> None:
         super().__init__(aval)
@@ -58,10 +58,10 @@ class ValAccum(GradAccum):
 
 
 class NullAccum(GradAccum):
-    """Stands for an operand of which no cotangent is wanted."""
+    """An accumulator for an operand whose cotangent is not needed."""
 
     def accum(self, x: Tangent | None) -> None:
-        """Drops it."""
+        """Discards `x`."""
 
     def freeze(self) -> Any:
         return Zero(self.aval)

@@ -1,7 +1,7 @@
-"""The few operations that transformations themselves need; `primitives` fills them in.
+"""The few operations that transformations themselves need, defined by `primitives`.
 
-This is the knot's untying: rules of `jit` or `scan` need the transformations, and the transformations
-need to add, to make zeros and to move axes. They ask here.
+This breaks an import cycle: rules of `jit` or `scan` need the transformations, and the
+transformations need to add, to create zeros and to move axes.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from typing import Any
 
 
 class Algebra:
-    """Operations on values of any trace; set by `primitives.tangent_algebra`.
+    """Operations on values of any trace; `primitives.tangent_algebra` sets them.
 
     Attributes:
       zeros: aval -> zeros of that type.
       add: (x, y) -> their sum, for cotangents.
-      move_axis: (x, source, destination) -> x.
-      insert_axis: (x, position, size, along) -> x repeated along a new axis, which lies as `along`
-        says if that is not None.
-      scale: (x, factor) -> x times a Python number, of the type of x.
-      reshard: (x, sharding) -> x lying so along Explicit axes.
+      move_axis: (x, source, destination) -> x with an axis moved.
+      insert_axis: (x, position, size, along) -> x broadcast along a new axis, which is sharded by
+        `along` unless that is None.
+      scale: (x, factor) -> x times a Python number, with the type of x.
+      reshard: (x, sharding) -> x, resharded along Explicit axes.
     """
 
     zeros: Any = None

@@ -1,7 +1,8 @@
-"""Batching: each value may have one more axis, somewhere.
+"""Batching: each value may have a batch dimension, at any position.
 
-`BatchTrace` hands the values and the positions of their extra axes to the primitive's `batch` rule,
-which computes with the operations of the parent trace. Values without the axis pass through.
+`BatchTrace` passes the values and the positions of their batch dimensions to the primitive's
+`batch` rule, which computes with the operations of the parent trace. Operations on values without a
+batch dimension are passed on unchanged.
 """
 
 # A trace recognizes its own tracers by their `_trace`.
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
     from jitney.core.typing import Params, Value
 
 BATCH = declare_slot("batch", required=True)  # (args, dims, **params) -> (out, dim)
-# For operations that ask for the axis itself, (axis_data, args, dims, **params), and for those that
-# run users' functions, (trace, args, dims, **params).
+# For operations that depend on the axis itself, (axis_data, args, dims, **params), and for those
+# that call users' functions, (trace, args, dims, **params).
 BATCH_WITH_AXIS = declare_slot("batch_with_axis", instead_of="batch")
 BATCH_WITH_TRACE = declare_slot("batch_with_trace", instead_of="batch")
-# For operations that each device of a mesh does by itself, whatever `vmap` makes of them:
-# (axis_data, args, dims, **params), where the axis stands for devices.
+# For operations that each device of a mesh performs separately, however `vmap` batches them:
+# (axis_data, args, dims, **params), where the axis represents devices.
 OVER_DEVICES = declare_slot("over_devices")
 
 
@@ -51,12 +52,12 @@ class AxisData:
     """The axis that a `vmap` adds.
 
     Attributes:
-      name: how collectives call it; None if it has no name.
+      name: its name for collectives; None if it has none.
       size: its size.
-      spmd_name: names of axes of a mesh that it is divided along.
-      along: how arrays that have it lie along it, if types say so: the sharding of an array of this
-        axis alone.
-      of_devices: whether it stands for the devices along an axis of a mesh.
+      spmd_name: the names of the mesh axes along which it is sharded.
+      along: its sharding in the types of arrays, as that of an array with this axis only; None if
+        types do not have one.
+      of_devices: whether it represents the devices along a mesh axis.
     """
 
     name: Any
@@ -70,16 +71,16 @@ not_mapped = None
 
 
 class BatchTracer(Tracer):
-    """A value with an extra axis at `batch_dim`."""
+    """A value with a batch dimension at position `batch_dim`."""
 
-    __module__ = "jax._src.interpreters.batching"  # which libraries ask for the package of an array
+    __module__ = "jax._src.interpreters.batching"  # libraries derive an array's package from it
     __slots__ = ("batch_dim", "origin", "val")
 
     def __init__(self, trace: Trace, val: Value, batch_dim: int) -> None:
         self._trace = trace
         self.val = val
         self.batch_dim = batch_dim
-        self.origin = source_info.current()  # the line that made it
+        self.origin = source_info.current()  # the line that created it
 
     @property
     def aval(self) -> AbstractValue:
@@ -99,7 +100,7 @@ class BatchTracer(Tracer):
 
 
 class BatchTrace(Trace):
-    """Batches operations as they come."""
+    """A trace that batches operations."""
 
     is_batching = True
 
@@ -112,7 +113,7 @@ class BatchTrace(Trace):
         self.tag = tag
 
     def to_batch_info(self, x: Value) -> tuple[Any, int | None]:
-        """Returns (value, position of its extra axis or None)."""
+        """Returns (value, position of its batch dimension or None)."""
         if isinstance(x, BatchTracer) and x._trace.tag is self.tag:
             return x.val, x.batch_dim
         plain = x if type(x) in plain_types else revealed(x)
@@ -125,12 +126,12 @@ class BatchTrace(Trace):
     lift = pure
 
     def wrap(self, val: Value, dim: int | None) -> Any:
-        """Returns a tracer, or the value itself if it has no extra axis."""
+        """Returns a tracer, or the value itself if it has no batch dimension."""
         return val if dim is None else BatchTracer(self, val, dim)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
         infos = [self.to_batch_info(x) for x in args]
-        # Tuples, as in JAX: rules of packages compare them.
+        # Tuples, as in JAX: rules in libraries compare them.
         vals = tuple([v for v, _ in infos])
         dims = tuple([d for _, d in infos])
         parent = self.parent_trace
@@ -174,9 +175,10 @@ def _missing_rule(primitive: Primitive) -> str:
 def move_to(
     x: Value, dim: int | None, destination: int, size: int, along: NamedSharding | None = None
 ) -> Any:
-    """`x` with its extra axis at `destination`; repeated along a new axis if it has none.
+    """Returns `x` with its batch dimension at `destination`.
 
-    The new axis lies as `along` says, the sharding of an array of this axis alone.
+    A value without one is broadcast along a new axis, which is sharded like the only axis of an
+    array with sharding `along`.
     """
     if dim is None:
         return algebra.insert_axis(x, destination, size, along)
@@ -190,14 +192,14 @@ def batch_flat(
     dims: Sequence[int | None],
     tag: TraceTag | None = None,
 ) -> tuple[list[Any], list[int | None]]:
-    """Results of `fun`, a function of flat values, for all indices of the axis, and where it is.
+    """Returns the results of `fun`, a function of flat values, and their batch dimensions.
 
     Args:
       fun: the function.
-      axis_data: the axis.
-      vals: its arguments.
-      dims: where they have the axis; None where they have not.
-      tag: of the transformation whose tracers `fun` may close over, if it is part of one.
+      axis_data: the batch axis.
+      vals: the arguments.
+      dims: the batch dimension of each argument; None for those without one.
+      tag: the tag of the transformation whose tracers `fun` may close over, if it is part of one.
     """
     parent = state.trace
     trace = BatchTrace(parent, axis_data, tag or TraceTag())
@@ -216,8 +218,8 @@ def batch_flat(
 
 
 def whole_aval(aval: AbstractValue, axis_data: AxisData, d: int | None) -> AbstractValue:
-    """Returns the type of all rows of `aval`, with their axis at `d`; None where they are one value."""
-    if axis_data.of_devices:  # the array has all devices' parts, and differs between them no more
+    """Returns the type of a batch of `aval`s, with batch dimension `d`; `aval` if that is None."""
+    if axis_data.of_devices:  # holds the values of all devices, so does not vary
         aval = varying.typed(aval, varying.type_of(aval).without({axis_data.name}))
     if d is None:
         return aval
@@ -234,15 +236,15 @@ def batch_jaxpr(
     batched: tuple[bool, ...],
     instantiated: bool | tuple[bool, ...],
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """Returns the program `closed` with an extra leading axis on the operands marked in `batched`.
+    """Returns `closed`, batched over a leading axis of the operands marked in `batched`.
 
     Args:
       closed: a program.
-      axis_data: the axis.
-      batched: which operands have it.
-      instantiated: which results are to have it in any case.
+      axis_data: the batch axis.
+      batched: which operands have a batch dimension.
+      instantiated: which results must have one in any case.
 
-    Returns: (program; which results have the axis, in front).
+    Returns: (batched program; which results have a batch dimension, as their leading axis).
     """
     wanted = (
         (instantiated,) * len(closed.out_avals) if isinstance(instantiated, bool) else instantiated
@@ -277,14 +279,14 @@ def batch_jaxpr(
 def batch_jaxpr_at(
     closed: ClosedJaxpr, axis_data: AxisData, dims: tuple[int | None, ...]
 ) -> tuple[ClosedJaxpr, tuple[int | None, ...]]:
-    """Returns the program `closed` with the extra axis wherever it is: nothing is moved.
+    """Returns `closed`, batched over axes at any positions, without moving axes.
 
     Args:
       closed: a program.
-      axis_data: the axis.
-      dims: for each operand, where it has the axis; None without.
+      axis_data: the batch axis.
+      dims: the batch dimension of each operand; None for those without one.
 
-    Returns: (program; the same for the results).
+    Returns: (batched program; the batch dimension of each result).
     """
     dims_of_traces: list[tuple[int | None, ...]] = []
 

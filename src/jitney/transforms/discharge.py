@@ -1,17 +1,18 @@
-"""Discharge: programs with mutable references as programs without.
+"""Discharge: converts programs with mutable references to programs without.
 
-In place of a reference there is the array that it holds: an operand for what it holds at first, and, if
-the program may change it, a further result for what it holds in the end. References that a program
-makes itself vanish. Programs are discharged before they are compiled, and before they are transposed.
+A reference is replaced by the array that it holds: an operand for its initial contents and, if the
+program may change it, an additional result for its final contents. References that a program
+creates itself disappear. Programs are discharged before they are compiled, and before they are
+transposed.
 
-Operations on references have a rule in the slot `discharge`, and so have those that pass references on
-to programs that they hold:
+Operations on references have a rule in the slot `discharge`, and so have those that pass references
+to programs among their parameters:
 
     discharge    (which, *values, **params) -> (results, contents)
 
-`which` marks the operands that are references, whose values are the arrays that they hold; `contents`
-has what these hold afterwards, and None for what is as it was. A result that is a reference is what it
-holds.
+`which` marks the operands that are references; their values are the arrays that they hold.
+`contents` has the arrays that they hold afterwards, with None for unchanged ones. A result that is
+a reference is replaced by its contents.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ DISCHARGE = declare_slot("discharge")
 
 @fact_of_program
 def has_inner_refs(jaxpr: Jaxpr) -> bool:
-    """Returns whether a program, or one within it, makes references."""
+    """Returns whether a program, or one nested in it, creates references."""
     return any(
         eqn.primitive.makes_ref
         or any(has_inner_refs(p.jaxpr) for p in jaxprs_in_params(eqn.params))
@@ -60,12 +61,15 @@ def changed_refs(jaxpr: Jaxpr) -> list[bool]:
 
 
 def content_type(aval: AbstractValue, is_content: bool = True) -> AbstractValue:
-    """Returns the type of what stands for a value of type `aval`."""
+    """Returns the type of the array in a reference of type `aval`; other types unchanged."""
     return array_type(aval) if is_content and isinstance(aval, AbstractRef) else aval
 
 
 def discharged(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """`closed`, which takes no references, without those that it makes; itself if there are none."""
+    """Returns `closed`, which has no references as operands, without inner references.
+
+    Returns `closed` itself if it creates none.
+    """
     if not has_inner_refs(closed.jaxpr):
         return closed
     return discharge(closed, (False,) * len(closed.in_avals))[0]
@@ -73,14 +77,14 @@ def discharged(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 @memoize_by_identity
 def discharge(closed: ClosedJaxpr, which: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
-    """`closed` with arrays in place of references.
+    """Returns `closed` with references replaced by arrays.
 
     Args:
       closed: a program.
-      which: the operands to replace; references that are not marked stay what they are.
+      which: the operands to replace; references that are not marked are kept.
 
-    Returns: (program: operands -> results, contents of references that are changed; which operands
-      those are).
+    Returns: (program: operands -> results, final contents of changed references; which operands
+      these are).
     """
     changed = [w and c for w, c in zip(which, changed_refs(closed.jaxpr), strict=True)]
 
@@ -96,15 +100,15 @@ def discharge(closed: ClosedJaxpr, which: tuple[bool, ...]) -> tuple[ClosedJaxpr
 def discharge_with_consts(
     jaxpr: Jaxpr, consts: Sequence[Any], which: Sequence[bool]
 ) -> tuple[Jaxpr, Sequence[Any], list[bool]]:
-    """`discharge` for a program whose constants stand apart.
+    """Discharges a program whose constants are passed separately; see `discharge`.
 
     Args:
       jaxpr: a program.
-      consts: values of its constants.
+      consts: the values of its constants.
       which: the operands to replace.
 
-    Returns: (program: operands -> results, contents of references that are changed; values of its
-      constants; which operands those are).
+    Returns: (program: operands -> results, final contents of changed references; values of its
+      constants; which operands these are).
     """
     n = len(jaxpr.constvars)
     closed, changed = discharge(closed_of(constants_as_operands(jaxpr)), (*(False,) * n, *which))
@@ -117,7 +121,7 @@ def discharge_with_consts(
 def _evaluate(
     jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], which: Sequence[bool]
 ) -> tuple[list[Any], list[Any]]:
-    """(results, contents of the operands marked in `which` in the end), under the current trace."""
+    """Returns (results, final contents of the operands marked in `which`) for the current trace."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     held: set[Var] = {v for v, w in zip(jaxpr.invars, which, strict=True) if w}
@@ -135,7 +139,7 @@ def _evaluate(
 def _apply(
     eqn: JaxprEqn, marks: tuple[bool, ...], values: Sequence[Any], env: dict[Var, Any]
 ) -> Sequence[Any]:
-    """Results of an equation; puts the new contents of references into `env`."""
+    """Returns the results of an equation, and stores new contents of references in `env`."""
     primitive, params = eqn.primitive, eqn.params
     rule = DISCHARGE.rule_of(primitive)
     makes = rule is not None and any([has_inner_refs(p.jaxpr) for p in jaxprs_in_params(params)])
@@ -156,7 +160,7 @@ def _apply(
 
 
 def _without_inner(value: object) -> Any:
-    """Returns a parameter of an equation: programs without the references that they make."""
+    """Returns a parameter of an equation, with its programs discharged."""
     if isinstance(value, Jaxpr):
         if value.is_closed:
             return discharged(value)
@@ -171,12 +175,12 @@ def _without_inner(value: object) -> Any:
 def with_contents(
     changed: Sequence[bool], outs: Sequence[Any], n_out: int
 ) -> tuple[list[Any], list[Any]]:
-    """Returns (results, contents), as a rule returns them, of the flat results of a discharged program.
+    """Splits the results of a discharged program into (results, contents), as a rule returns them.
 
     Args:
       changed: the operands whose contents follow the results.
-      outs: results and contents.
-      n_out: how many results there are.
+      outs: the results and contents.
+      n_out: the number of results.
     """
     contents = iter(outs[n_out:])
     return list(outs[:n_out]), [next(contents) if c else None for c in changed]

@@ -1,12 +1,13 @@
-"""Taylor series: each value is a polynomial in one variable, truncated behind a given order.
+"""Taylor-mode differentiation: each value is a polynomial in one variable, truncated at some order.
 
-`JetTrace` hands an operation's operands to the primitive's rule `jet`: the values x_0 and their terms
-x_1 ... x_n, the coefficients of x(t) = x_0 + x_1 t + ... + x_n t^n (not the derivatives, which are
-k! x_k). The rule computes the result's terms with the operations of the parent trace. Terms that are
-known to be zero are `Zero`, and nothing is computed for them.
+`JetTrace` passes an operation's operands to the primitive's `jet` rule: the values x_0 and their
+terms x_1 ... x_n, the coefficients of x(t) = x_0 + x_1 t + ... + x_n t^n (not the derivatives,
+which are k! x_k). The rule computes the terms of the result with the operations of the parent
+trace. Terms that are known to be zero are `Zero`, and nothing is computed for them.
 
-A primitive without a rule of its own is differentiated: if h(t) = f(x(t)), then h'(t) is the forward
-derivative of f at x(t) in the direction x'(t), the `jvp` rule, of which the series is one term shorter.
+A primitive without such a rule is differentiated: if h(t) = f(x(t)), then h'(t) is the forward-mode
+derivative of f at x(t) in the direction x'(t), by the `jvp` rule, and its series is one term
+shorter.
 
 Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., chapter 13.
 """
@@ -37,16 +38,16 @@ if TYPE_CHECKING:
     from jitney.transforms.zero import Tangent
 
 Terms = list[Any]
-"""x_1 ... x_n of a value; each of them may be `Zero`."""
+"""The terms x_1 ... x_n of a value, each of which may be `Zero`."""
 
-# (primals, series, **params) -> (out, terms); a primitive without one is differentiated
+# (primals, series, **params) -> (out, terms); a primitive without a rule is differentiated
 JET = declare_slot("jet")
 
 
 class JetTracer(Tracer):
-    """A value with the further terms of its series."""
+    """A value with the higher terms of its series."""
 
-    __module__ = "jax.experimental.jet"  # which libraries ask for the package of an array
+    __module__ = "jax.experimental.jet"  # libraries derive an array's package from it
     __slots__ = ("primal", "terms")
 
     def __init__(self, trace: Trace, primal: Value, terms: Sequence[Any]) -> None:
@@ -66,12 +67,12 @@ class JetTracer(Tracer):
 
 
 class JetTrace(Trace):
-    """Computes series of operations as they come.
+    """A trace that computes the series of operations.
 
     Attributes:
-      tag: of the transformation.
-      parent_trace: where the rules compute.
-      order: the number of terms behind the first.
+      tag: the tag of the transformation.
+      parent_trace: the trace under which rules compute.
+      order: the number of terms after the first.
     """
 
     __slots__ = ("order", "parent_trace", "tag")
@@ -83,12 +84,12 @@ class JetTrace(Trace):
         self.order = order
 
     def to_series(self, x: Value) -> tuple[Any, Terms]:
-        """Returns (value, its terms)."""
+        """Returns (value, its higher terms)."""
         if isinstance(x, JetTracer) and x._trace.tag is self.tag:
             return x.primal, x.terms
         return x, [Zero.from_primal_value(x)] * self.order
 
-    to_primal_terms_pair = to_series  # JAX's name
+    to_primal_terms_pair = to_series  # the name is JAX's
 
     def pure(self, x: Value) -> Any:
         with set_current_trace(self.parent_trace):
@@ -140,7 +141,7 @@ def _rule_of(primitive: Primitive) -> Callable[..., Any]:
 def jet_flat(
     fun: Callable[..., Sequence[Any]], primals: Sequence[Any], series: Sequence[Terms], order: int
 ) -> tuple[list[Any], list[Terms]]:
-    """Returns (results, their terms) of `fun`, a function of flat values, under the current trace."""
+    """Returns (results, their higher terms) of `fun`, a function of flat values."""
     trace = JetTrace(TraceTag(), state.trace, order)
     args = [trace.wrap(p, t) for p, t in zip(primals, series, strict=True)]
     try:
@@ -153,18 +154,18 @@ def jet_flat(
 
 
 Present = tuple[tuple[Any, ...], ...]
-"""For each value the types of its terms, None for those that are zero."""
+"""For each value the types of its terms, with None for those that are zero."""
 
 
 def types_of(series: Sequence[Terms]) -> Present:
-    """Returns which terms there are, and of which type."""
+    """Returns which terms are not zero, with their types."""
     return tuple(tuple(None if type(t) is Zero else get_aval(t) for t in terms) for terms in series)
 
 
 def tangent_types_of(series: Sequence[Terms], avals: Sequence[Any]) -> Present:
-    """Returns which terms there are, of the types that values of `avals` have tangents of.
+    """Returns which terms are not zero, with the tangent types of `avals`.
 
-    Integers' terms are left out: loops and branches need types that they can rely on.
+    Terms of integers are omitted, as loops and branches need predictable types.
     """
     return tuple(
         tuple(None if type(t) is Zero or not _is_inexact(a) else a.to_tangent_aval() for t in terms)
@@ -178,7 +179,7 @@ def _is_inexact(aval: AbstractValue) -> bool:
 
 
 def joined(a: Present, b: Present) -> Present:
-    """Returns the terms that one of the two has."""
+    """Returns the union of two sets of terms."""
     return tuple(
         tuple(t if t is not None else u for t, u in zip(ts, us, strict=True))
         for ts, us in zip(a, b, strict=True)
@@ -186,12 +187,12 @@ def joined(a: Present, b: Present) -> Present:
 
 
 def number_of(present_terms: Present) -> int:
-    """Returns how many terms there are."""
+    """Returns the number of terms."""
     return sum(t is not None for types in present_terms for t in types)
 
 
 def packed(series: Sequence[Terms], present_terms: Present) -> list[Any]:
-    """Returns the terms named by `present_terms`, one value after the other."""
+    """Returns the terms marked in `present_terms`, in order of their values."""
     return [
         instantiate(t)
         for terms, types in zip(series, present_terms, strict=True)
@@ -201,7 +202,7 @@ def packed(series: Sequence[Terms], present_terms: Present) -> list[Any]:
 
 
 def present(series: Sequence[Terms]) -> list[Any]:
-    """Returns the terms that are not zero, one value after the other."""
+    """Returns the terms that are not zero, in order of their values."""
     return [t for terms in series for t in terms if type(t) is not Zero]
 
 
@@ -214,10 +215,10 @@ def jet_jaxpr(
     Args:
       closed: a program.
       present_terms: which terms of the operands there are; these follow the operands.
-      order: the number of terms behind the first.
-      wanted: which terms of the results are wanted even if they are zero.
+      order: the number of terms after the first.
+      wanted: which terms of the results to return even if they are zero.
 
-    Returns: (program: operands, terms of theirs -> results, terms of theirs; which terms it gives).
+    Returns: (program: operands, their terms -> results, their terms; which terms it returns).
     """
     out_terms: list[Present] = []
 
@@ -245,7 +246,7 @@ def jet_jaxpr(
 
 
 def unpacked(values: Sequence[Any], avals: Sequence[Any], present_terms: Present) -> list[Terms]:
-    """Returns the series of values of types `avals` whose terms that are not zero are `values`."""
+    """Returns the series of values of types `avals` whose nonzero terms are `values`."""
     remaining = iter(values)
     return [
         [Zero(a.to_tangent_aval()) if t is None else next(remaining) for t in types]
@@ -257,12 +258,12 @@ def unpacked(values: Sequence[Any], avals: Sequence[Any], present_terms: Present
 
 
 def _columns(series: Sequence[Terms]) -> list[tuple[Any, ...]]:
-    """For each order, the terms of all operands."""
+    """Returns, for each order, the terms of all operands."""
     return list(zip(*series, strict=True))
 
 
 def _assembled(prim: Primitive, out: PyTree, terms: Sequence[Any]) -> tuple[Any, Any]:
-    """(results, terms) of results for each order, None for orders of which all terms are zero."""
+    """Returns (results, terms), given the terms by order, with None for orders that are zero."""
     if not prim.multiple_results:
         zero = Zero.from_primal_value(out)
         return out, [zero if t is None else t for t in terms]
@@ -271,7 +272,7 @@ def _assembled(prim: Primitive, out: PyTree, terms: Sequence[Any]) -> tuple[Any,
 
 
 def linear(prim: Primitive) -> Callable[..., Any]:
-    """Returns the rule of an operation that is linear in all its operands together."""
+    """Returns the rule of an operation that is jointly linear in its operands."""
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         out = prim.bind(*primals, **params)
@@ -285,9 +286,9 @@ def linear(prim: Primitive) -> Callable[..., Any]:
 
 
 def piecewise_linear(prim: Primitive) -> Callable[..., Any]:
-    """Returns the rule of an operation whose derivative stays the same around a point.
+    """Returns the rule of an operation whose derivative is locally constant.
 
-    Which piece that is, comparisons of operands may decide, or operands that are integers.
+    Comparisons of operands, or integer operands, may select the piece.
     """
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
@@ -305,7 +306,7 @@ def piecewise_linear(prim: Primitive) -> Callable[..., Any]:
 
 
 def constant(prim: Primitive) -> Callable[..., Any]:
-    """Returns the rule of an operation whose derivative is zero wherever there is one."""
+    """Returns the rule of an operation whose derivative is zero wherever it exists."""
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         return _assembled(prim, prim.bind(*primals, **params), [None] * len(series[0]))
@@ -335,7 +336,7 @@ def bilinear(prim: Primitive) -> Callable[..., Any]:
 
 
 def by_derivative(prim: Primitive) -> Callable[..., Any]:
-    """Returns the rule that integrates the series of the primitive's forward derivative."""
+    """Returns the rule that integrates the series of the primitive's forward-mode derivative."""
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         def derivative(xs: Sequence[Value], dxs: Sequence[Tangent]) -> tuple[list[Any], list[Any]]:
@@ -351,7 +352,10 @@ def by_derivative(prim: Primitive) -> Callable[..., Any]:
 def by_partials(
     prim: Primitive, derivative: Callable[[Any, Any, dict[str, Any]], Any]
 ) -> Callable[..., Any]:
-    """`by_derivative` for one result, whose tangent is `derivative`(primals, tangents, params)."""
+    """Returns the rule `by_derivative` for a primitive with one result.
+
+    The tangent of the result is `derivative(primals, tangents, params)`.
+    """
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         out = prim.bind(*primals, **params)
@@ -360,7 +364,7 @@ def by_partials(
             return [out], [derivative(xs, dxs, params)]
 
         _, (terms,) = integrated(both, primals, series)
-        if _is_constant(terms):  # whatever type the rule gave its zero
+        if _is_constant(terms):  # whatever the type of the rule's zero
             terms = [Zero.from_primal_value(out)] * len(terms)
         return out, terms
 
@@ -372,7 +376,7 @@ def integrated(
     primals: Sequence[Any],
     series: Sequence[Terms],
 ) -> tuple[list[Any], list[Terms]]:
-    """Results and terms, of results and their tangents as functions of operands and their tangents.
+    """Returns results and their terms, given a function for results and their tangents.
 
     Term k of a result is term k - 1 of its tangent, divided by k.
     """

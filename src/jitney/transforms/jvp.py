@@ -1,7 +1,8 @@
-"""Forward derivatives: each value is a pair (primal, tangent).
+"""Forward-mode differentiation: each value is a pair (primal, tangent).
 
-`JVPTrace` hands an operation's primals and tangents to the primitive's `jvp` rule, which computes with
-the operations of the parent trace. Where all tangents are zero nothing is differentiated.
+`JVPTrace` passes an operation's primals and tangents to the primitive's `jvp` rule, which computes
+with the operations of the parent trace. An operation whose tangents are all zero is not
+differentiated.
 """
 
 # A trace recognizes its own tracers by their `_trace`.
@@ -41,14 +42,14 @@ JVP = declare_slot("jvp", required=True)  # (primals, tangents, **params) -> (ou
 class JVPTracer(Tracer):
     """A value with its tangent."""
 
-    __module__ = "jax._src.interpreters.ad"  # which libraries ask for the package of an array
+    __module__ = "jax._src.interpreters.ad"  # libraries derive an array's package from it
     __slots__ = ("aval", "primal", "tangent")
 
     aval: AbstractValue
 
     def __init__(self, trace: Trace, primal: Value, tangent: Tangent) -> None:
         self._trace = trace
-        # In a slot: rules and functions of jnp ask again and again.
+        # In a slot, as rules and functions of jnp read it often.
         self.aval = primal.aval if isinstance(primal, Array) else get_aval(primal)  # pyright: ignore[reportIncompatibleMethodOverride]
         self.primal = primal
         self.tangent = tangent
@@ -74,7 +75,7 @@ class JVPTracer(Tracer):
 
 
 class JVPTrace(Trace):
-    """Differentiates operations as they come."""
+    """A trace that differentiates operations."""
 
     __slots__ = ("parent_trace", "tag")
 
@@ -90,7 +91,7 @@ class JVPTrace(Trace):
         plain = x if type(x) in plain_types else revealed(x)
         return (x, Zero(get_aval(x).to_tangent_aval())) if plain is x else self.to_pair(plain)
 
-    to_primal_tangent_pair = to_pair  # as JAX calls it
+    to_primal_tangent_pair = to_pair  # the name is JAX's
 
     def pure(self, x: Value) -> Any:
         with set_current_trace(self.parent_trace):
@@ -102,7 +103,7 @@ class JVPTrace(Trace):
         primals: list[Any] = []
         tangents: list[Any] = []
         is_constant = True
-        for x in args:  # a loop, and no context manager: this is the way of every operation
+        for x in args:  # hot path: runs once per operation, so a loop and no context manager
             if type(x) is JVPTracer and x._trace is self:
                 primal, tangent = x.primal, x.tangent
             else:
@@ -118,7 +119,7 @@ class JVPTrace(Trace):
             rule = primitive.rules.get(JVP.name)
             if rule is None:
                 raise NotImplementedError(_missing_rule(primitive))
-            # Tuples, as in JAX: rules of packages compare them, or hand them to `jvp`.
+            # Tuples, as in JAX: rules in libraries compare them or pass them to `jvp`.
             out, dout = rule(tuple(primals), tuple(tangents), **params)
         finally:
             state.trace = outer
@@ -127,7 +128,7 @@ class JVPTrace(Trace):
         return out if isinstance(dout, Zero) else JVPTracer(self, out, dout)
 
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
-        """The rule runs on the values themselves."""
+        """Applies the custom rule to primals and tangents under the parent trace."""
         pairs = [self.to_pair(x) for x in leaves]
         primals = [p for p, _ in pairs]
         with set_current_trace(self.parent_trace):
@@ -139,7 +140,7 @@ class JVPTrace(Trace):
     process_custom_vjp_call = process_custom_jvp_call
 
     def aside(self, x: Tracer) -> Any:
-        """Without its tangent."""
+        """Returns the primal of `x`."""
         return self.to_pair(x)[0]
 
     def pair(self, primal: Value, tangent: Tangent) -> Any:
@@ -165,9 +166,9 @@ def _missing_rule(primitive: Primitive) -> str:
 def jvp_flat(
     fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
-    """Values and tangents of `fun`, a function of flat values, under the current trace.
+    """Returns (results, tangents) of `fun`, a function of flat values, under the current trace.
 
-    Tangents may be `Zero`, in and out.
+    Tangents of arguments and results may be `Zero`.
     """
     parent = state.trace
     trace = JVPTrace(parent, TraceTag())
@@ -185,14 +186,15 @@ def jvp_flat(
 def jvp_jaxpr(
     closed: ClosedJaxpr, nonzeros: tuple[bool, ...], instantiated: bool | tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """Returns the program that computes values and tangents of `closed`.
+    """Returns the program that computes results and tangents of `closed`.
 
     Args:
       closed: a program.
       nonzeros: which operands have a tangent; these tangents follow the operands.
-      instantiated: which results' tangents are wanted even if they are zero.
+      instantiated: which results' tangents to return even if they are zero.
 
-    Returns: (program: operands, tangents of some -> results, tangents of some; which results have one).
+    Returns: (program: operands, tangents of some -> results, tangents of some; which results have
+      one).
     """
     wanted = (
         (instantiated,) * len(closed.out_avals) if isinstance(instantiated, bool) else instantiated

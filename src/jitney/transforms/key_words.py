@@ -1,12 +1,12 @@
-"""Keys as the words that they are made of: what programs on keys of other generators are compiled from.
+"""Unpacking of PRNG keys into words, for compiling programs on keys of other generators.
 
-Keys of Threefry-2x32 are numbers of 64 bits, which need no thought. Keys of other generators have any
-number of words. To programs as users see them they are elements like others; before such a program is
-compiled or run, an array of keys [*shape] is replaced by its words, uint32 [*shape, n].
+Keys of Threefry-2x32 are 64-bit integers and need no unpacking. Keys of other generators have any
+number of words. In the programs that users see, they are elements of arrays. Before such a program
+is compiled or run, an array of keys [*shape] is replaced by its words, uint32 [*shape, n].
 
-Most operations on keys only move them: an operation on arrays of words is then the same one with a
-further axis, which is what batching makes of it. Operations that look into keys have a rule for the
-words of their operands, in the slot `key_words`; those that hold programs get programs on words.
+Most operations on keys only move them: on arrays of words they become the same operation with a
+further axis, which batching computes. Operations that read keys have a rule for the words of their
+operands, in the slot `key_words`; for operations with programs as parameters, these are converted.
 """
 
 # The data of arrays (`_data`) is private to the package.
@@ -42,24 +42,24 @@ _U32 = np.dtype(np.uint32)
 
 
 def n_words(aval: AbstractValue) -> int:
-    """Returns how many words keys of a type are taken apart into; 0 for all other values."""
+    """Returns the number of words into which keys of this type are unpacked; 0 for other types."""
     return dtypes.words_of_key(aval.dtype) if isinstance(aval, ShapedArray) else 0
 
 
 def in_words(aval: AbstractValue) -> AbstractValue:
-    """Returns the type of what stands for values of a type."""
+    """Returns the type of the words that replace keys of a type; other types unchanged."""
     n = n_words(aval)
     return shaped_array((*aval.shape, n), _U32) if n else aval
 
 
 def words_of(keys: ArrayImpl) -> ArrayImpl:
-    """Returns the words of an array of keys, which lie in the same memory."""
+    """Returns the words of an array of keys, sharing its memory."""
     words = words_of_keys(keys._data(), keys.aval).reshape(*keys.shape, n_words(keys.aval))
     return array_from_numpy(words, shaped_array(words.shape, words.dtype))
 
 
 def keys_of(words: ArrayImpl, aval: ShapedArray) -> ArrayImpl:
-    """Returns the array of keys of type `aval` that is made of `words`."""
+    """Returns the array of keys of type `aval` with the words `words`."""
     data = np.ascontiguousarray(words._data())
     keys = data.reshape(-1).view(dtypes.physical_dtype(aval.dtype))
     return array_from_numpy(keys.reshape(aval.shape), aval)
@@ -78,12 +78,12 @@ def apply(
     values: Sequence[Any],
     params: Mapping[str, Any],
 ) -> list[Any]:
-    """Results of an operation, keys among them as words.
+    """Returns the results of an operation, with keys as words.
 
     Args:
       primitive: the operation.
-      avals: types of its operands.
-      values: the operands, those that are keys as their words.
+      avals: the types of its operands.
+      values: the operands, with keys as words.
       params: its parameters.
     """
     rule = KEY_WORDS.rule_of(primitive)
@@ -102,7 +102,7 @@ def _batched(
     values: Sequence[Any],
     params: Mapping[str, Any],
 ) -> Any:
-    """Returns an operation that moves keys, on their words."""
+    """Returns the results of an operation that moves keys, computed on their words by batching."""
     axis = AxisData(None, max(map(n_words, avals), default=0))
     dims = [len(a.shape) if n_words(a) else None for a in avals]
     with_axis, rule = BATCH_WITH_AXIS.rule_of(primitive), BATCH.rule_of(primitive)
@@ -139,7 +139,7 @@ def _programs_in_words(params: Mapping[str, Any]) -> dict[str, Any]:
 
 @memoize_by_identity
 def program_in_words(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """`closed` with words in place of keys; itself if there are none."""
+    """Returns `closed` with keys replaced by words; itself if there are none."""
     if not _has_keys(closed.jaxpr):
         return closed
 
@@ -152,7 +152,7 @@ def program_in_words(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def evaluate_in_words(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
-    """Returns the results of `closed`; operands and results that are keys are words."""
+    """Returns the results of `closed`, with keys as words in operands and results."""
     consts = [
         words_of(x) if n_words(v.aval) else x
         for v, x in zip(closed.jaxpr.constvars, closed.consts, strict=True)
@@ -161,7 +161,7 @@ def evaluate_in_words(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
 
 
 def _apply_to_words(eqn: JaxprEqn, values: list[Any]) -> Sequence[Any]:
-    """Returns the results of an equation whose operands that are keys are given as words."""
+    """Returns the results of an equation, with keys as words in operands and results."""
     if _concerns_keys(eqn):
         return apply(eqn.primitive, [atom.aval for atom in eqn.invars], values, eqn.params)
     out = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(eqn.params))
@@ -176,7 +176,7 @@ def _concerns_keys(eqn: JaxprEqn) -> bool:
 
 @memoize_by_identity
 def _has_keys(jaxpr: Jaxpr) -> bool:
-    """Returns whether keys that are taken apart occur in a program."""
+    """Returns whether a program has keys that are to be unpacked."""
     variables = (*jaxpr.constvars, *jaxpr.invars)
     return any(n_words(v.aval) for v in variables) or any(map(_concerns_keys, jaxpr.eqns))
 
@@ -185,10 +185,10 @@ def _has_keys(jaxpr: Jaxpr) -> bool:
 
 
 class _KeysOfWords:
-    """Operations on keys of several words are evaluated on the words."""
+    """An evaluator of operations on keys that are unpacked, which computes on their words."""
 
     def concerns(self, avals: Sequence[AbstractValue]) -> bool:
-        """See `Evaluator`."""
+        """Implements `Evaluator.concerns`."""
         return any(map(n_words, avals))
 
     def evaluate(
@@ -199,7 +199,7 @@ class _KeysOfWords:
         params: dict[str, Any],
         out: Any,
     ) -> Any:
-        """See `Evaluator`."""
+        """Implements `Evaluator.evaluate`."""
         arrays = [x if type(x) is ArrayImpl else owned(x) for x in args]
         values = [words_of(x) if n_words(a) else x for a, x in zip(avals, arrays, strict=True)]
         results = apply(primitive, avals, values, params)
@@ -212,19 +212,19 @@ _evaluator = _KeysOfWords()
 
 
 def install() -> None:
-    """Has operations on keys, and programs, evaluated and lowered with words in their place."""
+    """Installs the unpacking of keys in evaluation and lowering."""
     evaluators.install(_evaluator)
     lower.transforms.install(program_in_words)
 
 
 def over_axes(fun: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[..., Any]:
-    """`fun` of one key's data and the like, batched over the axes of keys.
+    """Returns `fun`, a function of a single key, batched over the axes of arrays of keys.
 
     Args:
       fun: the function.
-      shapes: for each operand its first axes, those that are batched. They broadcast against each
-        other. Along axes that an operand does not have, or has one element on, it is not batched,
-        which generators that draw from batches at once take notice of.
+      shapes: for each operand, its leading axes to be batched. They broadcast against each other.
+        An operand is not batched along axes that it lacks or that have size one; generators that
+        draw from batches at once depend on this.
     """
     n_axes = max(map(len, shapes))
     if n_axes == 0:

@@ -1,7 +1,8 @@
-"""Linearization: the value of a function now, its derivative as a linear jaxpr.
+"""Linearization: computes the value of a function, and its derivative as a linear jaxpr.
 
-Forward derivatives over a partial evaluation in which the tangents are unknown: the primitives' `jvp`
-rules compute what depends on primals alone at once and leave the linear rest in a jaxpr.
+This is forward-mode differentiation over a partial evaluation with unknown tangents: the `jvp`
+rules of primitives compute immediately what depends on primals only, and the linear remainder is
+recorded in a jaxpr.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ class Linear:
     """The derivative of a function at a point.
 
     Attributes:
-      jaxpr: linear; operands are the tangents marked in `nonzero_in`, references for those of
-        references; results are the tangents marked in `nonzero_out`, constants the residuals.
-      consts: values of the residuals.
-      nonzero_in, nonzero_out: which tangents there are.
-      out_avals: types of all results' tangents.
+      jaxpr: a linear program. Its operands are the tangents marked in `nonzero_in`, with references
+        for the tangents of references; its results are the tangents marked in `nonzero_out`; its
+        constants are the residuals.
+      consts: the values of the residuals.
+      nonzero_in, nonzero_out: which arguments and results have tangents.
+      out_avals: the tangent types of all results.
     """
 
     jaxpr: Jaxpr
@@ -40,15 +42,15 @@ class Linear:
     out_avals: list[AbstractValue]
 
     def without_consts(self) -> Linear:
-        """Returns the same for any residuals: their values are handed over with each use."""
+        """Returns a copy without the residuals, whose values are then passed at each use."""
         return Linear(self.jaxpr, [], self.nonzero_in, self.nonzero_out, self.out_avals)
 
 
 def has_tangent(aval: AbstractValue) -> bool:
-    """Returns whether values of this type can have a tangent that is not zero.
+    """Returns whether values of this type can have a nonzero tangent.
 
-    Tangents of what a reference holds are in a reference. What a mutable value of a user's type holds
-    is not a variable of the function.
+    The tangent of a reference is a reference. The contents of a mutable value of a high-level type
+    are not variables of the function.
     """
     if isinstance(aval, AbstractRef):
         return has_tangent(aval.inner_aval)
@@ -70,9 +72,10 @@ def linearize_flat(
 
     Args:
       fun: the function.
-      primals: its arguments.
-      info: where it comes from.
-      differentiated: for which arguments; those of floating dtypes by default.
+      primals: the arguments.
+      info: the origin of the function.
+      differentiated: the arguments with respect to which to differentiate; by default all whose
+        type can have a nonzero tangent.
     """
     parent = state.trace
     tangents = JaxprTrace(info, parent)

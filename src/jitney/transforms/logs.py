@@ -1,8 +1,8 @@
-"""Logs of backward passes: what users' backward rules report beside cotangents.
+"""Logs of backward passes: values that users' backward rules report besides cotangents.
 
-A log is a dict from names to pytrees of arrays. Rules in the slot `logged_transpose` return one, and
-`logged_backward_pass` gathers them. The transpose of a program returns the leaves of its log after the
-cotangents, so that entries leave calls, loops and branches as other results do.
+A log is a dict from names to pytrees of arrays. Rules in the slot `logged_transpose` return one,
+and `logged_backward_pass` collects them. The transpose of a program returns the leaves of its log
+after the cotangents, so that entries leave calls, loops and branches like other results.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from jitney.core.pytree.treedef import PyTreeDef
 
 Log: TypeAlias = "dict[Hashable, Any]"
-"""Entries of the log of a backward pass: pytrees by name."""
+"""The log of a backward pass: pytrees by name."""
 
 
 def checked_log(log: object, rule: str) -> Log:
-    """Returns what a user's rule has returned as a log: a dict, empty for None.
+    """Returns a user's log as a dict, which is empty for None.
 
     Args:
-      log: what it has returned.
-      rule: the rule, for the message.
+      log: the value that the user's rule returned.
+      rule: a description of the rule, for the message.
 
     Raises:
-      TypeError: if it is neither a dict nor None. Subclasses of dict are refused, too, as in JAX.
+      TypeError: if it is neither a dict nor None. Subclasses of dict are rejected, too, as in JAX.
     """
     if log is None:
         return {}
@@ -42,7 +42,7 @@ def checked_log(log: object, rule: str) -> Log:
 
 
 def flat_log(log: Log) -> tuple[list[Any], PyTreeDef]:
-    """Returns (leaves, structure) of a log: results of a program. Symbolic zeros become arrays."""
+    """Returns (leaves, structure) of a log for a program; symbolic zeros become arrays."""
     leaves, tree = pytrees.tree_flatten(log)
     return [*map(instantiate, leaves)], tree
 
@@ -51,12 +51,12 @@ def add_entries(log: Log, entries: Log, primitive: Primitive) -> None:
     """Adds entries to a log.
 
     Args:
-      log: is changed.
-      entries: those that the transpose of an equation has returned.
-      primitive: of this equation.
+      log: the log, which is modified.
+      entries: the entries that the transpose of an equation returned.
+      primitive: the primitive of that equation.
 
     Raises:
-      ValueError: if there is an entry of the same name.
+      ValueError: if an entry of the same name exists.
     """
     for name in entries:
         if name in log:

@@ -1,11 +1,11 @@
-"""Lowering of programs to arrays: in place of a value that stands for others there are those others.
+"""Lowering of programs on values of high-level types to programs on arrays.
 
-The program is run on values of the users' classes that hold tracers of the lower program, and
-operations of users' do what their `to_lojax` does. Programs are lowered before they are compiled;
-derivatives and batches are those of the program as it was.
+The program is run on values of the users' classes that hold tracers of the lowered program, and
+user-defined operations run their `to_lojax`. Programs are lowered before they are compiled;
+differentiation and batching apply to the original programs.
 
-Operations that hold programs, loops and branches, have a rule in the slot `lojax`, with the operation's
-own arguments, which returns its results; calls are run in place.
+Loops, branches and other operations with programs as parameters have a rule in the slot `lojax`,
+which maps the operands and parameters to the results; calls are inlined.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOJAX = declare_slot("lojax")
 
 
 class LoweringTrace(Trace):
-    """Does what operations on values that stand for others mean; hands all else to its parent."""
+    """A trace that runs `to_lojax` of high-level operations, and passes others to its parent."""
 
     __slots__ = ("parent_trace",)
 
@@ -75,7 +75,7 @@ class LoweringTrace(Trace):
         return eval_jaxpr(program.jaxpr, program.consts, *args)
 
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
-        """Derivatives have been taken: the function is run in place."""
+        """Inlines the function, as derivatives have been computed."""
         with set_current_trace(self):
             return call.inline(leaves)
 
@@ -84,14 +84,14 @@ class LoweringTrace(Trace):
 
 @record(eq=False)
 class Lowered:
-    """A program on arrays in place of one on values that stand for others.
+    """A program on values of high-level types, lowered to a program on arrays.
 
     Attributes:
-      closed: operands are what the other's operands stand for; results likewise, then what its mutable
-        operands stand for in the end.
-      in_avals, out_avals: types of operands and results of the other program; mutable operands' with
-        the state at first.
-      finals: a type for each operand: of mutable ones that with the state in the end, else None.
+      closed: the lowered program: lowered operands -> lowered results, final values of mutable
+        operands.
+      in_avals, out_avals: the types of operands and results of the original program, with their
+        states for mutable ones: those of operands are the initial ones.
+      finals: for each mutable operand its type with the final state; None for others.
     """
 
     closed: ClosedJaxpr
@@ -100,11 +100,11 @@ class Lowered:
     finals: list[AvalQDD | None]
 
     def operands(self, args: Sequence[Any]) -> list[Any]:
-        """Returns what `args`, operands of the program as it was, stand for."""
+        """Returns the operands `args` of the original program, lowered."""
         return [x for a, v in zip(self.in_avals, args, strict=True) for x in a.lower_val(v)]
 
     def results(self, outs: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-        """Results of the program as it was, from those of this one; sets what mutable operands hold."""
+        """Returns the results of the original program, and updates its mutable operands."""
         values_left = iter(outs)
         results = [_raised(a, values_left) for a in self.out_avals]
         for final, arg in zip(self.finals, args, strict=True):
@@ -119,18 +119,18 @@ def _raised(aval: AbstractValue, values: Iterator[Any]) -> Any:
 
 
 def lowered_values(avals: Sequence[AbstractValue], values: Sequence[Any]) -> list[Any]:
-    """Returns what `values`, of types `avals`, stand for, one after the other."""
+    """Returns the concatenation of the lowered forms of `values`, which have types `avals`."""
     return [x for a, v in zip(avals, values, strict=True) for x in a.lower_val(v)]
 
 
 def raised_values(avals: Sequence[AbstractValue], values: Sequence[Any]) -> list[Any]:
-    """Values of types `avals` that stand for `values`."""
+    """Returns the values of types `avals` that lower to `values`."""
     remaining = iter(values)
     return [_raised(a, remaining) for a in avals]
 
 
 def lowered_types(avals: Sequence[AbstractValue]) -> list[AbstractValue]:
-    """Types of what values of types `avals` stand for."""
+    """Returns the concatenation of the types to which `avals` are lowered."""
     return [t for a in avals for t in a.lo_ty()]
 
 
@@ -140,7 +140,7 @@ def _with_last_state(aval: AbstractValue, x: Value) -> AbstractValue:
 
 @memoize_by_identity
 def lower_program(closed: ClosedJaxpr) -> Lowered:
-    """`closed` on arrays."""
+    """Lowers `closed` to a program on arrays."""
     finals: list[AvalQDD | None] = []
     out_avals: list[AbstractValue] = []
 
@@ -163,13 +163,13 @@ def lower_program(closed: ClosedJaxpr) -> Lowered:
 
 
 def lowered(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Lowers `closed` to a program on arrays."""
+    """Returns `closed`, lowered to a program on arrays if it has values of high-level types."""
     return lower_program(closed).closed if is_high(closed) else closed
 
 
 def run_lowered(
     closed: ClosedJaxpr, args: Sequence[Any], run: Callable[[ClosedJaxpr, list[Any]], Any]
 ) -> list[Any]:
-    """Results of a program on values that stand for others; `run` runs programs on arrays."""
+    """Returns the results of `closed` on `args`; `run` runs the lowered program on arrays."""
     low = lower_program(closed)
     return low.results(run(low.closed, low.operands(args)), args)

@@ -1,8 +1,8 @@
-"""Partial evaluation: what is known is computed now, what depends on unknowns is recorded.
+"""Partial evaluation: computes what is known, and records what depends on unknown values.
 
-`PartialTrace` sends an operation whose operands are all known to its parent, and records any other in
-the jaxpr of the unknowns, in which known operands become constants (residuals). Primitives that hold
-programs (`jit`, `scan`, ...) have a rule `partial` that divides the program.
+`PartialTrace` passes an operation whose operands are all known to its parent, and records any other
+in the jaxpr of unknowns, in which known operands become constants (residuals). Primitives with
+programs as parameters (`jit`, `scan`, ...) have a rule `partial` that splits the program.
 """
 
 # A trace recognizes its own tracers by their `_trace`.
@@ -26,19 +26,20 @@ if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.typing import Params, Value
 
-# (trace, unknown, args, params) -> results: divides a call of a program into known and unknown parts.
+# (trace, unknown, args, params) -> results: splits a call of a program into known and unknown
+# parts.
 PARTIAL = declare_slot("partial")
-# (used, eqn) -> the equation without its unused results; None, from a rule of a user's
-# (`__wrapped__`, which is called even if all are read), if there is nothing left of it.
+# (used, eqn) -> the equation without its unused results. A user's rule (`__wrapped__`), which is
+# called even if all results are used, may return None to remove the equation.
 DCE = declare_slot("dce")
 
 
 class PartialTrace(Trace):
-    """Divides operations between a parent trace and a jaxpr under construction.
+    """A trace that splits operations between a parent trace and a jaxpr under construction.
 
     Attributes:
-      parent_trace: computes what is known.
-      unknown_trace: records the rest.
+      parent_trace: the trace that computes known values.
+      unknown_trace: the trace that records the other operations.
     """
 
     __slots__ = ("parent_trace", "unknown_trace")
@@ -49,7 +50,7 @@ class PartialTrace(Trace):
         self.unknown_trace = unknown
 
     def is_unknown(self, x: object) -> bool:
-        """Returns whether `x` depends on unknowns."""
+        """Returns whether `x` depends on unknown values."""
         return type(x) is DynamicJaxprTracer and x._trace is self.unknown_trace
 
     def pure(self, x: Value) -> Any:
@@ -61,7 +62,7 @@ class PartialTrace(Trace):
         if not plain_types.issuperset(map(type, args)):
             args = [revealed(x) for x in args]
         late = self.unknown_trace
-        for x in args:  # a loop, and no context manager: this is the way of every operation
+        for x in args:  # hot path: runs once per operation, so a loop and no context manager
             if type(x) is DynamicJaxprTracer and x._trace is late:
                 break
         else:
@@ -77,7 +78,7 @@ class PartialTrace(Trace):
         return late.process_primitive(primitive, args, params)
 
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
-        """Known operands: known results."""
+        """Calls the function under the parent trace if all operands are known."""
         if any(self.is_unknown(x) for x in leaves):
             return call.as_equation(leaves)
         with set_current_trace(self.parent_trace):
@@ -94,12 +95,12 @@ class PartialTrace(Trace):
 def trace_unknowns(
     fun: Callable[..., Sequence[Value]], avals: Sequence[AbstractValue], info: DebugInfo
 ) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
-    """Returns what of a function depends on its arguments, as a program; the rest is computed.
+    """Records what depends on a function's arguments as a program, and computes the rest.
 
     Args:
-      fun: takes one value per aval; returns a sequence of values.
-      avals: types of the arguments.
-      info: where `fun` comes from.
+      fun: a function of one value per aval that returns a sequence of values.
+      avals: the types of the arguments.
+      info: the origin of `fun`.
 
     Returns: (jaxpr of all results, their types, values of its constants).
     """
@@ -121,7 +122,7 @@ def trace_unknowns(
 def trace_partially(
     closed: ClosedJaxpr, unknown: Sequence[bool], wanted_unknown: Sequence[bool] | bool
 ) -> Any:
-    """`partial_eval_jaxpr` for sequences."""
+    """Calls `partial_eval_jaxpr` with flags in any sequences, or one flag for all results."""
     wanted = (
         (wanted_unknown,) * len(closed.out_avals)
         if isinstance(wanted_unknown, bool)
@@ -134,12 +135,12 @@ def trace_partially(
 def partial_eval_jaxpr(
     closed: ClosedJaxpr, unknown: tuple[bool, ...], wanted_unknown: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], int]:
-    """`closed` as two programs without dead code: what the known operands determine, and the rest.
+    """Splits `closed` into a program on its known operands and one for the rest, without dead code.
 
     Args:
       closed: a program.
       unknown: which operands are unknown.
-      wanted_unknown: which results count as unknown even if they are not.
+      wanted_unknown: which results to treat as unknown even if they are known.
 
     Returns: (known program: known operands -> known results, residuals;
       unknown program: residuals, unknown operands -> unknown results;
@@ -179,7 +180,10 @@ def partial_eval_jaxpr(
 
 
 def _live(jaxpr: Jaxpr, residuals: list[Any]) -> tuple[Jaxpr, list[Any]]:
-    """`jaxpr` without dead code, its constants the first operands; those of `residuals` it needs."""
+    """Returns (`jaxpr` without dead code, the `residuals` that it needs).
+
+    Its constants become leading operands.
+    """
     n = len(residuals)
     merged = jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
     live, needed = dce_jaxpr(merged, (True,) * len(jaxpr.outvars))
@@ -189,11 +193,12 @@ def _live(jaxpr: Jaxpr, residuals: list[Any]) -> tuple[Jaxpr, list[Any]]:
 
 
 def dce_jaxpr(jaxpr: Jaxpr, used: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
-    """`jaxpr` without what its results marked in `used` do not need.
+    """Eliminates the code that the results marked in `used` do not need.
 
-    Equations that hold programs are pruned by their primitive's rule `dce`; effects stay.
+    Equations with programs as parameters are pruned by the rule `dce` of their primitive; equations
+    with effects are kept.
 
-    Returns: (the jaxpr with the used results alone and all operands; which operands it needs).
+    Returns: (the jaxpr with only the used results and all operands; which operands it needs).
     """
     needed: set[Var] = {
         v for v, u in zip(jaxpr.outvars, used, strict=True) if u and isinstance(v, Var)
@@ -224,12 +229,12 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
 def dce_closed(
     closed: ClosedJaxpr, used: tuple[bool, ...], kept: tuple[bool, ...] | bool
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """`closed` with the results marked in `used` alone, and the operands that these need.
+    """Returns `closed` with only the results marked in `used`, and the operands that they need.
 
     Args:
       closed: a program.
-      used: which results are wanted.
-      kept: which operands stay in any case.
+      used: which results are needed.
+      kept: which operands to keep in any case.
 
     Returns: (the program; which operands it has).
     """
@@ -247,7 +252,7 @@ def dce_closed(
 
 
 def with_own_variables(jaxpr: Jaxpr) -> Jaxpr:
-    """A copy of `jaxpr` that shares no variable with it: programs print with names of their own."""
+    """Returns a copy of `jaxpr` with fresh variables, so that each prints with its own names."""
     own: dict[Var, Var] = {}
 
     def binder(v: Var) -> Var:
@@ -267,9 +272,9 @@ def with_own_variables(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def without_known_prints(closed: ClosedJaxpr, unknown: Sequence[bool]) -> ClosedJaxpr:
-    """`closed` without the debugging effects that its known operands determine.
+    """Returns `closed` without the debugging effects that known operands determine.
 
-    For programs of which the known part runs twice: what it shows is shown the first time.
+    It serves programs whose known part runs twice: such effects occur only in the first run.
     """
     if not closed.effects:
         return closed

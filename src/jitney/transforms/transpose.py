@@ -1,7 +1,8 @@
-"""Transposition of linear programs: from cotangents of results to cotangents of operands.
+"""Transposition of linear programs: maps cotangents of results to cotangents of operands.
 
-The equations are walked backwards; a primitive's `transpose` rule is given the cotangent of its result
-and its operands, of which the linear ones are `UndefinedPrimal`s: only their type is known.
+The equations are processed in reverse order. The `transpose` rule of a primitive receives the
+cotangent of its result and its operands, where linear operands are `UndefinedPrimal`s, of which
+only the type is known.
 """
 
 from __future__ import annotations
@@ -36,18 +37,19 @@ if TYPE_CHECKING:
     from jitney.transforms.logs import Log
     from jitney.transforms.zero import Tangent
 
-# (cotangents, *operands, **params) -> cotangents of the operands, None for those that are not linear
+# (cotangents, *operands, **params) -> cotangents of the operands, None for nonlinear ones
 TRANSPOSE = declare_slot("transpose", required=True)
-# The same -> (cotangents of the operands, log): of operations that users' backward rules are part of.
+# The same -> (cotangents of the operands, log): for operations that involve users' backward rules.
 LOGGED_TRANSPOSE = declare_slot("logged_transpose", instead_of="transpose")
 
 
 class UndefinedPrimal:
-    """Stands for an operand in which an operation is linear.
+    """A placeholder for an operand in which an operation is linear.
 
     Attributes:
-      aval: type of the operand.
-      accum: where users' backward rules are to add its cotangent; None if they get a `ValAccum`.
+      aval: the type of the operand.
+      accum: the accumulator that users' backward rules use for its cotangent; None if they receive
+        a `ValAccum`.
     """
 
     __slots__ = ("accum", "aval")
@@ -69,12 +71,12 @@ class UndefinedPrimal:
 
 
 def is_undefined_primal(x: object) -> TypeIs[UndefinedPrimal]:
-    """Returns whether `x` stands for a linear operand."""
+    """Returns whether `x` is a placeholder for a linear operand."""
     return type(x) is UndefinedPrimal
 
 
 def accumulator_of(x: Value | UndefinedPrimal) -> tuple[GradAccum, bool]:
-    """Returns the accumulator of an operand's cotangent; whether its sum is to be returned, too."""
+    """Returns the accumulator of an operand's cotangent, and whether to return its sum, too."""
     if type(x) is not UndefinedPrimal:
         return NullAccum(get_aval(x).to_cotangent_aval()), False
     if x.accum is not None:
@@ -87,10 +89,10 @@ class TransposedProgram:
     """The transpose of a program.
 
     Attributes:
-      closed: operands in which the other is not linear, cotangents of some of its results -> cotangents
-        of linear operands, leaves of the log.
-      has_ct: which of the linear operands have a cotangent.
-      log_tree: structure of the log.
+      closed: operands in which the original is not linear, cotangents of some of its results ->
+        cotangents of linear operands, leaves of the log.
+      has_ct: which linear operands have a cotangent.
+      log_tree: the structure of the log.
     """
 
     closed: ClosedJaxpr
@@ -98,7 +100,7 @@ class TransposedProgram:
     log_tree: PyTreeDef
 
     def log_of(self, leaves: Iterable[Any]) -> Log:
-        """Returns the log with these leaves."""
+        """Returns the log with the given leaves."""
         return pytrees.tree_unflatten(self.log_tree, leaves)
 
 
@@ -112,7 +114,7 @@ def backward_pass(
     cotangents: Sequence[Any],
     wanted: Sequence[bool] | None = None,
 ) -> list[Any]:
-    """`logged_backward_pass` without the log."""
+    """Returns the cotangents that `logged_backward_pass` computes, without the log."""
     return logged_backward_pass(jaxpr, consts, primals, cotangents, wanted)[0]
 
 
@@ -123,23 +125,25 @@ def logged_backward_pass(
     cotangents: Sequence[Any],
     wanted: Sequence[bool] | None = None,
 ) -> tuple[list[Any], Log]:
-    """Cotangents of the operands of `jaxpr`, which is linear in those given as `UndefinedPrimal`.
+    """Returns the cotangents of the operands of `jaxpr`, with the log of the backward pass.
 
     Args:
       jaxpr: a program.
-      consts: values of its constants.
-      primals: operands: values, or `UndefinedPrimal` for the linear ones. Rules that are called for
-        an operand itself get its accumulator, if it has one; other parts of its cotangent are returned.
-      cotangents: of its results; `Zero` where there is none.
-      wanted: of which operands the cotangents are wanted (all by default); what serves the others
-        alone is not computed.
+      consts: the values of its constants.
+      primals: the operands; `UndefinedPrimal` for those in which the program is linear. A rule that
+        is applied directly to an operand receives its accumulator, if it has one; other
+        contributions to its cotangent are returned.
+      cotangents: the cotangents of the results; `Zero` where there is none.
+      wanted: the operands whose cotangents are needed (all by default); what only others need is
+        not computed.
 
-    Returns: (a cotangent, or `Zero`, for each operand; what users' backward rules have logged).
+    Returns: (a cotangent, or `Zero`, for each operand; the log of users' backward rules).
 
     Raises:
-      ValueError: if two of them log an entry of the same name.
+      ValueError: if two log entries have the same name.
     """
-    # Sums of cotangents need no place: what tangents are written to goes first.
+    # Accumulating cotangents needs no references: those to which tangents are written are
+    # discharged first.
     which = [type(x) is UndefinedPrimal and x.aval.is_ref for x in primals]
     if any(which):
         return _through_refs(jaxpr, consts, primals, cotangents, wanted, which)
@@ -159,10 +163,10 @@ def _through_refs(
     wanted: Sequence[bool] | None,
     which: Sequence[bool],
 ) -> tuple[list[Any], Log]:
-    """`logged_backward_pass` where the linear operands marked in `which` are references.
+    """Computes `logged_backward_pass` where linear operands marked in `which` are references.
 
-    The accumulator of one holds the cotangent of what the reference holds in the end, and afterwards
-    that of what it held at first. In its place among the cotangents there is `Zero`.
+    The accumulator of such an operand holds the cotangent of the reference's final contents, and
+    afterwards that of its initial contents. The returned cotangent is `Zero`.
     """
     jaxpr, consts, changed = discharge_with_consts(jaxpr, consts, which)
     accums = [
@@ -246,7 +250,7 @@ def _variables(
     primals: Sequence[Any],
     wanted: Sequence[bool] | None,
 ) -> tuple[dict[Var, Any], dict[Any, UndefinedPrimal], set[Var]]:
-    """Returns values of variables, operands with an accumulator, and linear ones not wanted."""
+    """Returns values of variables, operands with accumulators, unneeded linear operands."""
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     accumulated: dict[Any, UndefinedPrimal] = {}
     for var, x in zip(jaxpr.invars, primals, strict=True):
@@ -261,7 +265,7 @@ def _variables(
 
 
 def _logging_rule(primitive: Primitive, log: Log) -> Callable[..., Any]:
-    """The rule `logged_transpose` of `primitive`, whose entries go to `log`, as one of `transpose`."""
+    """Returns the `logged_transpose` of `primitive` as a `transpose` rule that adds to `log`."""
     logged = LOGGED_TRANSPOSE.rule_of(primitive)
     if logged is None:
         raise NotImplementedError(_missing_rule(primitive))
@@ -280,13 +284,15 @@ def _evaluate_known(
     unwanted: set[Var],
     come_from: Callable[[object], None] | None,
 ) -> list[JaxprEqn]:
-    """Evaluate the equations that depend on no linear operand; return those that are to be transposed.
+    """Evaluates equations that depend on no linear operand; returns those to be transposed.
 
     Args:
-      eqns: equations in order.
-      values: values of the variables that do not depend on linear operands; those of results are added.
-      unwanted: linear variables of which no cotangents are wanted; what depends on them alone is added.
-      come_from: told where each evaluated equation comes from.
+      eqns: the equations, in order.
+      values: the values of variables that do not depend on linear operands; results are added to
+        it.
+      unwanted: linear variables whose cotangents are not needed; variables that only depend on
+        these are added to it.
+      come_from: called with the source of each evaluated equation.
     """
     linear: list[JaxprEqn] = []
     for eqn in eqns:
@@ -309,7 +315,7 @@ def _evaluate_known(
 
 
 def _aligned(ct: Value, aval: AbstractValue) -> Any:
-    """Returns the cotangent `ct` of a value of type `aval`, lying along Explicit axes as that says."""
+    """Returns cotangent `ct` of a value of type `aval`, resharded along Explicit axes as needed."""
     place = explicit.sharding_of(aval.to_cotangent_aval())
     if place is None or explicit.sharding_of(get_aval(ct)) == place:
         return ct

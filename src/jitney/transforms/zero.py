@@ -1,4 +1,4 @@
-"""Symbolic zeros: tangents and cotangents of which nothing is computed."""
+"""Symbolic zeros: tangents and cotangents for which nothing is computed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Zero:
-    """A tangent or cotangent that is zero. `aval` is its type."""
+    """A tangent or cotangent that is known to be zero; `aval` is its type."""
 
     __slots__ = ("aval",)
 
@@ -27,15 +27,15 @@ class Zero:
         return Zero(get_aval(value).to_tangent_aval())
 
     def instantiate(self) -> Any:
-        """Zeros as an array or tracer."""
+        """Returns zeros as an array or tracer."""
         return algebra.zeros(self.aval)
 
     def __repr__(self) -> str:
         return f"Zero({self.aval})"
 
 
-# Rules of users' primitives hand zeros through transformed functions: in results they are not leaves,
-# as in JAX. What takes one for a value gets zeros.
+# Rules of user-defined primitives may pass zeros through transformed functions: as in JAX, they are
+# not leaves of results. Code that uses one as a value gets an array of zeros.
 register_pytree_node(Zero, lambda zero: ((), zero.aval), lambda aval, _: Zero(aval))
 host_values[Zero] = Zero.instantiate
 
@@ -44,7 +44,7 @@ Tangent: TypeAlias = "Value | Zero"
 
 
 class SymbolicZero(Zero):
-    """A zero as users' rules see it (`symbolic_zeros=True`): it has a shape and a dtype."""
+    """A zero in users' rules (`symbolic_zeros=True`), which has a shape and a dtype."""
 
     __slots__ = ()
 
@@ -69,9 +69,10 @@ def instantiate(x: Tangent) -> Any:
 def with_zeros(
     values: Iterable[Any], nonzero: Iterable[bool], avals: Iterable[AbstractValue]
 ) -> list[Any]:
-    """`values`, one after the other, where `nonzero` says so; elsewhere zeros of the types `avals`.
+    """Returns the next of `values` where `nonzero` is true, and zeros of types `avals` elsewhere.
 
-    These are types of tangents or cotangents. What is left of an iterator stays there.
+    `avals` are types of tangents or cotangents. An iterator `values` is advanced only as far as
+    needed.
     """
     remaining = iter(values)
     return [next(remaining) if nz else Zero(a) for nz, a in zip(nonzero, avals, strict=True)]

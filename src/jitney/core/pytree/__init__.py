@@ -1,1 +1,1 @@
-"""Pytrees: nested containers, their structure, paths through them, and classes that may be nodes."""
+"""Pytrees: nested containers, their structures and paths, and the registration of node classes."""

@@ -1,7 +1,7 @@
-"""Where and how two pytrees differ, for messages.
+"""Differences between two pytrees, for error messages.
 
 `prefix_errors` explains why one tree is not a prefix of another, `equality_errors` why two trees
-differ in structure. Both look at trees only after something has been found to be wrong.
+differ in structure. Both are called only after a mismatch has been found.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class MakeError(Protocol):
-    """Makes the error, from what messages call the prefix and the value."""
+    """A function that makes the error, given names for the prefix and for the value."""
 
     def __call__(self, name: str, value: str = "the value") -> ValueError: ...
 
@@ -29,9 +29,9 @@ Difference = tuple[KeyPath, str, str, str]
 
 
 def prefix_errors(prefix: PyTree, full: PyTree, is_leaf: IsLeaf | None = None) -> list[MakeError]:
-    """One function for each place where `prefix` is not a prefix of `full`.
+    """Returns a function for each place where `prefix` is not a prefix of `full`.
 
-    Each takes names for the prefix and for the value, and gives the error to raise.
+    Each maps names for the prefix and for the value to the error to raise.
     """
     return list(_prefix_errors((), prefix, full, is_leaf))
 
@@ -76,7 +76,7 @@ def _wrong_number(path: KeyPath, kind: type, keys: list[Any], full_keys: list[An
 
 
 def _children_of(kind: type, keys: list[Any], others: list[Any]) -> str:
-    """ "dict of ['w'], without ['n']": the children, and which the other tree has alone."""
+    """Returns a text on children and those missing: "dict of ['w'], without ['n']"."""
     missing = [key for key in others if key not in keys]
     return f"{kind.__name__} of {_names(keys)}{f', without {_names(missing)}' if missing else ''}"
 
@@ -86,7 +86,7 @@ def _names(keys: list[Any]) -> str:
 
 
 def _kind(tree: object) -> str:
-    """ "list", "None", "leaf of type float": what stands in a tree."""
+    """Returns a description of a tree: "list", "None", "leaf of type float"."""
     name = type(tree).__name__
     if tree is None:
         return "None"
@@ -106,7 +106,7 @@ def _error(what: str, path: KeyPath, prefix: str, full: str, suffix: str = "") -
 
 
 def _diff(a: object, b: object) -> str:
-    import difflib  # for errors alone
+    import difflib  # needed for errors only
 
     lines = difflib.ndiff(str(a).splitlines(), str(b).splitlines())
     return textwrap.indent("\n".join(lines), "    ")
@@ -122,7 +122,7 @@ def _one_level(tree: object) -> tuple[list[tuple[Any, Any]], Any]:
 
 
 def equality_errors(a: PyTree, b: PyTree, is_leaf: IsLeaf | None = None) -> Iterator[Difference]:
-    """(path, what `a` has there, what `b` has there, in what they differ), for each difference."""
+    """Yields (path, description in `a`, description in `b`, difference) for each difference."""
     yield from _equality_errors((), a, b, is_leaf)
 
 
@@ -180,7 +180,7 @@ def _is_leaf(x: object, is_leaf: IsLeaf | None) -> bool:
 
 
 class _Blank:
-    """Stands for a leaf of which nothing is known."""
+    """A placeholder for a leaf of unknown value."""
 
 
 def _is_blank(x: object) -> bool:
@@ -188,7 +188,7 @@ def _is_blank(x: object) -> bool:
 
 
 def equality_errors_pytreedef(a: PyTreeDef, b: PyTreeDef) -> Iterator[Difference]:
-    """`equality_errors` of trees of which only the structures are at hand."""
+    """Yields the differences of two structures, like `equality_errors` for trees."""
     blank = _Blank()
     yield from equality_errors(
         a.unflatten([blank] * a.num_leaves), b.unflatten([blank] * b.num_leaves)

@@ -1,7 +1,7 @@
-"""Paths to the leaves of pytrees: flattening with them, and writing them.
+"""Paths to the leaves of pytrees: flattening with paths, and formatting them.
 
-A path is a tuple of keys, one for each container on the way (`registry`). Paths are for messages
-and for treating leaves by name; nothing on the way of a compiled call makes them.
+A path is a tuple of keys, one for each container that it passes through (`registry`). Paths are for
+messages and for treating leaves by name; compiled calls do not compute them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def tree_flatten_with_path(
 
     Args:
       tree: the tree.
-      is_leaf: says what, besides leaves, is not to be looked into.
+      is_leaf: a predicate for nodes to be treated as leaves.
       is_leaf_takes_path: whether it is called with (path, value) instead of (value).
     """
     if not is_leaf_takes_path:
@@ -39,8 +39,8 @@ def tree_flatten_with_path(
 
 
 def _paths(structure: PyTreeDef) -> list[KeyPath] | None:
-    """Returns the paths to a tree's leaves; None if its structure alone does not tell them."""
-    # Structures that are interned are few, and not equal to those with other types of keys.
+    """Returns the paths to the leaves; None if the structure alone does not determine them."""
+    # There are few interned structures, and none equals a structure with keys of other types.
     return _known_paths(structure) if structure.interned else _paths_of(structure)
 
 
@@ -68,7 +68,7 @@ def _paths_of(structure: PyTreeDef) -> list[KeyPath] | None:
 def _walk(
     tree: PyTree, is_leaf: PathIsLeaf | None, is_leaf_takes_path: bool
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
-    """Returns what `tree_flatten_with_path` gives, by one step after the other."""
+    """Returns the result of `tree_flatten_with_path`, by a walk over the tree."""
     out: list[tuple[KeyPath, Any]] = []
 
     def visit(x: object, path: KeyPath) -> PyTreeDef:
@@ -81,7 +81,7 @@ def _walk(
             return LEAF
         pairs, _ = flatten_one_level_with_keys(x)
         subtrees = [visit(child, (*path, key)) for key, child in pairs]
-        # Data are those of the ordinary rule, so that the structure equals that of plain flattening.
+        # The static data are those of plain flattening, so that the structures are equal.
         return make_node(kind, kind.flatten(x)[1], tuple(subtrees))
 
     def _stops(x: object, path: KeyPath) -> bool:
@@ -114,8 +114,8 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
 
     Args:
       keys: the path.
-      simple: names only, without brackets and quotes; for `a/0/x` set the separator as well.
-      separator: what stands between the keys.
+      simple: whether to omit brackets and quotes; for `a/0/x` set the separator as well.
+      separator: the text between the keys.
     """
     return separator.join([_simple(key) if simple else str(key) for key in keys])
 

@@ -1,7 +1,7 @@
-"""Pytrees: nested containers of arrays. What the rest of the package uses.
+"""Pytrees: nested containers of arrays. The interface for the rest of the package.
 
-A pytree is a leaf or a container of pytrees. Containers are tuples, lists, dictionaries (children in
-the order of the sorted keys), named tuples, None (a container without children) and registered
+A pytree is a leaf or a container of pytrees. Containers are tuples, lists, dictionaries (children
+in the order of the sorted keys), named tuples, None (a container without children) and registered
 classes; see `registry` for these, `treedef` for structures, `paths` for paths.
 """
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 class Unspecified:
-    """The default of arguments for which None means something."""
+    """The type of the default of arguments for which None is meaningful."""
 
     def __repr__(self) -> str:
         return "<unspecified>"
@@ -116,10 +116,10 @@ def tree_map(
     """Applies `f` to each leaf of `tree` and the values at its position in the other trees.
 
     Args:
-      f: takes as many arguments as there are trees.
-      tree: gives the structure of the result.
+      f: a function of as many arguments as there are trees.
+      tree: the tree that determines the structure of the result.
       rest: trees of which `tree` is a prefix.
-      is_leaf: says what in `tree`, besides leaves, is not to be looked into.
+      is_leaf: a predicate for nodes of `tree` to be treated as leaves.
 
     Raises:
       ValueError: if `tree` is not a prefix of one of the others.
@@ -141,15 +141,15 @@ def _parts(
     name: str,
     number: int | None = None,
 ) -> list[Any]:
-    """Returns the parts of `other` at the leaves of `tree`.
+    """Returns the subtrees of `other` at the leaves of `tree`.
 
     Args:
       treedef: the structure of `tree`.
       tree: a prefix of `other`.
       other: a tree.
-      is_leaf: as `tree_map` has it.
-      name: what messages call `tree`, where there is no source.
-      number: of `other` among the trees that are mapped beside `tree`; None in other functions.
+      is_leaf: as in `tree_map`.
+      name: the name of `tree` in messages, if the source is not available.
+      number: the index of `other` in the `rest` of `tree_map`; None in other functions.
     """
     try:
         return treedef.flatten_up_to(other)
@@ -159,7 +159,7 @@ def _parts(
             raise
         if number is None:
             raise errors[0](name) from None
-        from jitney.core import cures  # for errors alone
+        from jitney.core import cures  # needed for errors only
 
         written = cures.mapped_trees(number)
         raise (errors[0](*written) if written else errors[0](name, f"rest[{number}]")) from None
@@ -255,7 +255,7 @@ def tree_transpose(
 
     Args:
       outer_treedef: the structure of the outer tree.
-      inner_treedef: the structure of the trees at its leaves; None: that of the first.
+      inner_treedef: the structure of the trees at its leaves; None for that of the first one.
       pytree_to_transpose: a tree of structure `outer_treedef.compose(inner_treedef)`.
 
     Raises:
@@ -265,7 +265,7 @@ def tree_transpose(
     if inner_treedef is None:
         inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
     inner, outer = inner_treedef.num_leaves, outer_treedef.num_leaves
-    # Containers may keep their leaves' structure to themselves, so leaves are counted only.
+    # Containers may not expose the structure of their leaves, so only the leaves are counted.
     if len(leaves) != inner * outer:
         expected = outer_treedef.compose(inner_treedef)
         raise TypeError(f"Mismatch\n{treedef}\n != \n{expected}")
@@ -278,7 +278,7 @@ def tree_transpose(
 def broadcast_prefix(
     prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf | None = None
 ) -> list[Any]:
-    """Each leaf of `prefix_tree` as often as `full_tree` has leaves at its place.
+    """Returns each leaf of `prefix_tree`, repeated for the leaves below it in `full_tree`.
 
     Raises:
       ValueError: if `prefix_tree` is not a prefix of `full_tree`.
@@ -292,7 +292,7 @@ def broadcast_prefix(
 
 
 def broadcast_axes(axes: PyTree, full_tree: PyTree) -> list[Any]:
-    """`broadcast_prefix` where None in `axes` is an axis like others; in `full_tree` it is not a leaf.
+    """Returns `broadcast_prefix` with None in `axes` as a leaf, but not in `full_tree`.
 
     Raises:
       ValueError: if `axes` is not a prefix of `full_tree`.
@@ -307,7 +307,9 @@ def broadcast_axes(axes: PyTree, full_tree: PyTree) -> list[Any]:
 
 
 def tree_broadcast(prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf | None = None) -> Any:
-    """Broadcasts the leaves of `prefix_tree` to a tree like `full_tree`.
+    """Returns a tree with the structure of `full_tree` and the leaves of `prefix_tree`.
+
+    Each leaf of `prefix_tree` is repeated for all leaves below it in `full_tree`.
 
     Raises:
       ValueError: if `prefix_tree` is not a prefix of `full_tree`.
@@ -320,10 +322,10 @@ def tree_broadcast(prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf | Non
 
 
 class _Shim:
-    """A partial application, compared by identity, with its parts.
+    """An opaque wrapper of a partial application, which keeps its parts and compares by identity.
 
-    A Partial of a partial: were `functools.partial` to look inside, the inner arguments would become
-    children, where they have to stay static data.
+    It serves a `Partial` of a partial: if `functools.partial` merged the two, the inner arguments
+    would become children, but they have to stay static data.
     """
 
     def __init__(self, fun: functools.partial[Any]) -> None:
@@ -352,7 +354,7 @@ def _is_partial(x: object) -> TypeGuard[functools.partial[Any]]:
 class Partial(functools.partial[Any]):
     """`functools.partial` as a pytree: the arguments are children, the function is static data.
 
-    It can be passed to compiled functions and returned from them.
+    Instances can be passed to jitted functions and returned from them.
     """
 
     __slots__ = ()
@@ -381,7 +383,7 @@ register_pytree_node(
 
 
 class PyTreeRegistry:
-    """The registered containers. There is one; libraries ask it for one level of a tree."""
+    """The registry of containers, a singleton; libraries flatten one level of a tree with it."""
 
     flatten = staticmethod(tree_flatten)
     flatten_with_path = staticmethod(tree_flatten_with_path)
@@ -390,7 +392,7 @@ class PyTreeRegistry:
 
     @staticmethod
     def is_node(x: object) -> bool:
-        """Returns whether the value `x` is a container."""
+        """Returns whether `x` is a container."""
         return find_kind(type(x)) is not None
 
     @staticmethod

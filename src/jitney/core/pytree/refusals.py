@@ -1,4 +1,4 @@
-"""Errors of walks over pytrees: each function raises one."""
+"""Errors of pytree traversals: each function raises one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NoReturn, Protocol
 
 
 class Kind(Protocol):
-    """What of `registry.Kind` messages tell."""
+    """The attributes of `registry.Kind` that messages use."""
 
     type: Any
     family: str
@@ -16,7 +16,7 @@ _NAMES = {"tuple": "Tuple", "list": "List", "namedtuple": "Named tuple"}
 
 
 def keys(tree: dict[Any, Any], error: Exception) -> NoReturn:
-    """The keys of a dictionary have no order."""
+    """Raises ValueError, as the keys of a dictionary cannot be sorted."""
     raise ValueError(
         "Comparator raised exception while sorting pytree dictionary keys: "
         f"{list(tree)} cannot be put in order ({error})."
@@ -24,7 +24,7 @@ def keys(tree: dict[Any, Any], error: Exception) -> NoReturn:
 
 
 def type_(kind: Kind, tree: object) -> NoReturn:
-    """Another type stands where the prefix has a container of `kind`."""
+    """Raises ValueError, as another type is found where the prefix has a container of `kind`."""
     match kind.family:
         case "none":
             raise ValueError(
@@ -47,7 +47,7 @@ def type_(kind: Kind, tree: object) -> NoReturn:
 
 
 def arity(kind: Kind, got: int, expected: int, tree: object) -> NoReturn:
-    """A container has another number of children than the prefix."""
+    """Raises ValueError, as a container has another number of children than in the prefix."""
     raise ValueError(
         f"{_NAMES.get(kind.family, 'Custom type')} arity mismatch: {got} != {expected}; "
         f"{_NAMES.get(kind.family, 'value').lower()}: {tree!r}."
@@ -55,7 +55,7 @@ def arity(kind: Kind, got: int, expected: int, tree: object) -> NoReturn:
 
 
 def data(kind: Kind, expected: Any, got: Any, tree: object) -> NoReturn:
-    """A container has other static data than the prefix."""
+    """Raises ValueError, as a container has other static data than in the prefix."""
     if kind.type is dict:
         raise ValueError(
             f"Dict key mismatch; expected keys: {list(expected)}; present keys: {list(got)}."
@@ -65,7 +65,7 @@ def data(kind: Kind, expected: Any, got: Any, tree: object) -> NoReturn:
 
 
 def comparison(kind: Kind | None, error: Exception) -> NoReturn:
-    """Static data cannot be compared."""
+    """Raises ValueError, as static data cannot be compared."""
     name = "" if kind is None else f" {kind.type.__name__}"
     raise ValueError(
         f"Exception raised while checking equality of metadata fields of pytree{name}: {error} "

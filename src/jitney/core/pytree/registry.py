@@ -1,8 +1,8 @@
-"""The containers that pytrees are made of, and registering more of them.
+"""The containers of which pytrees consist, and the registration of further ones.
 
-A `Kind` says how one level of a container is taken apart into children and static data, and put
-together again. `KINDS` maps exact types to kinds; a type that is not in it is a leaf, unless it is a
-named tuple, whose kind is made when the first one is met (`find_kind`).
+A `Kind` defines how one level of a container is flattened to children and static data, and how it
+is rebuilt. `KINDS` maps exact types to kinds; a type that is not in it is a leaf, unless it is a
+named tuple, whose kind is created when the first instance is encountered (`find_kind`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Typ = TypeVar("Typ", bound=type[Any])
 
 @record(frozen=True)
 class SequenceKey:
-    """Position `idx` of a tuple or list."""
+    """The key of position `idx` of a tuple or list."""
 
     idx: int
 
@@ -41,7 +41,7 @@ class SequenceKey:
 
 @record(frozen=True)
 class DictKey:
-    """Entry `key` of a dictionary."""
+    """The key of entry `key` of a dictionary."""
 
     key: Hashable
 
@@ -51,7 +51,7 @@ class DictKey:
 
 @record(frozen=True)
 class GetAttrKey:
-    """Attribute `name`."""
+    """The key of attribute `name`."""
 
     name: str
 
@@ -61,7 +61,7 @@ class GetAttrKey:
 
 @record(frozen=True)
 class FlattenedIndexKey:
-    """Child number `key` of a container that does not name its children."""
+    """The key of child number `key` of a container that does not name its children."""
 
     key: int
 
@@ -80,13 +80,14 @@ Children = Sequence[Any]
 
 @record(frozen=True, eq=False)
 class Kind:
-    """How containers of one type are taken apart; equal means identical.
+    """The flattening rules of one type of container; equal instances are identical.
 
-    `flatten(x)` gives (children, data) and `unflatten(data, children)` is its inverse. The keys of the
-    children are `keys(data, number of children)`, unless a user's `flatten_with_keys(x)` gives them,
-    as ((key, child) pairs, data). `data_is_keys` tells that the data are hashable keys: only then do
-    they take part in the hash of a tree structure. `given` is a user's function for `flatten`, whose
-    result is yet to be checked; walks do so faster than `flatten`.
+    `flatten(x)` returns (children, data), and `unflatten(data, children)` is its inverse. The keys
+    of the children are `keys(data, number of children)`, unless a user's `flatten_with_keys(x)`
+    returns them, as ((key, child) pairs, data). `data_is_keys` states that the data are hashable
+    keys: only then are they part of the hash of a tree structure. `given` is a user's unchecked
+    function for `flatten`; traversals check its results themselves, which is faster than calling
+    `flatten`.
     """
 
     type: Any
@@ -146,7 +147,7 @@ def _entries(keys: tuple[Any, ...], _: int) -> list[Any]:
 def _attributes(names: Sequence[str]) -> Callable[[Any, int], Sequence[Any]]:
     keys: list[Any] = [GetAttrKey(name) for name in names]
 
-    # A class of named tuples with another number of fields than entries is odd, but legal.
+    # A named tuple class may have, oddly but legally, other numbers of fields and of elements.
     def keys_of(data: object, n: int) -> Sequence[Any]:
         return keys if n == len(keys) else [*keys[:n], *_positions(data, n)[len(keys) :]]
 
@@ -175,8 +176,8 @@ KINDS: dict[type, Kind] = {
     ),
 }
 
-# Types known to be leaves. It only saves work, so it may be emptied at any time; it is bounded, as
-# classes made at run time must not be kept alive without end.
+# Types known to be leaves. The set only saves work, so it may be emptied at any time; its size is
+# limited so as not to keep dynamically created classes alive for ever.
 LEAF_TYPES: set[type] = {int, float, complex, bool, str}
 _MAX_LEAF_TYPES = threshold(1024, small=32)
 
@@ -213,14 +214,14 @@ def is_tree_node(typ: type) -> bool:
 # --- registering --------------------------------------------------------------------------------
 
 
-# Of the modules that have registered the types.
+# The specs of the modules that registered the types.
 _executions: weakref.WeakKeyDictionary[type[Any], ModuleSpec | None] = weakref.WeakKeyDictionary()
 
 
 def _register(kind: Kind, what: str = "PyTreeDef type") -> None:
     old = KINDS.get(kind.type)
     now = execution()
-    # Named tuples need no registration, but may have one.
+    # Named tuples need not be registered, but may be.
     is_taken = old is not None and old.family != "namedtuple"
     if is_taken and not is_repeated(_executions.get(kind.type), now):
         raise ValueError(f"Duplicate custom {what} registration for {kind.type!r}.")
@@ -230,7 +231,7 @@ def _register(kind: Kind, what: str = "PyTreeDef type") -> None:
 
 
 def _checked(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Children, Any]]:
-    """`flatten`, refusing results that are not (children, data)."""
+    """Returns `flatten` with a check that its results are (children, data)."""
     return lambda x: checked_pair(flatten(x))
 
 
@@ -244,7 +245,7 @@ def register_pytree_node(
 
     Args:
       nodetype: the class.
-      flatten_func: x -> (children, static data); the data must have `==`.
+      flatten_func: x -> (children, static data); the data must support `==`.
       unflatten_func: (static data, children) -> x. Children may be any objects.
       flatten_with_keys_func: x -> ((key, child) pairs, static data), for paths.
 
@@ -283,8 +284,8 @@ def register_pytree_with_keys(
 ) -> None:
     """Registers a class that names its children; otherwise like `register_pytree_node`.
 
-    `flatten_with_keys` gives ((key, child) pairs, static data); `flatten_func`, if given, is a faster
-    way to the children alone.
+    `flatten_with_keys` returns ((key, child) pairs, static data); the optional `flatten_func` is a
+    faster way to get (children, static data).
     """
 
     def without_keys(x: PyTree) -> tuple[Children, Any]:
@@ -312,17 +313,17 @@ def register_dataclass(
     """Makes instances of a dataclass inner nodes of pytrees; also usable as a decorator.
 
     Args:
-      nodetype: the class. It is made again by calling it with the fields as keywords.
-      data_fields: the fields that are children. Both kinds may be left out for a dataclass: fields
+      nodetype: the class. It is rebuilt by a call with the fields as keyword arguments.
+      data_fields: the fields that are children. Both kinds may be omitted for a dataclass: fields
         with `metadata={"static": True}` are then static data and the others children.
       meta_fields: the fields that are static data; they need `==` and `hash`.
-      drop_fields: fields that are in neither, and keep their defaults.
+      drop_fields: fields that are neither; they get their default values.
 
     Raises:
-      TypeError: if fields are left out and cannot be found out.
+      TypeError: if fields are omitted and cannot be inferred.
       ValueError: if a field is missing, unknown or named twice, or the class is registered already.
     """
-    import dataclasses  # as much work as the rest of this module
+    import dataclasses  # importing it costs as much as the rest of this module
 
     is_dataclass = dataclasses.is_dataclass(nodetype)
     if data_fields is None and meta_fields is None:
@@ -370,7 +371,7 @@ def _check_fields(needed: set[str], named: set[str], dropped: set[str]) -> None:
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """x -> its attributes `names`, as a tuple."""
+    """Returns the function that maps an object to the tuple of its attributes `names`."""
     if len(names) > 1:
         return operator.attrgetter(*names)
     if not names:

@@ -1,10 +1,11 @@
-"""`PyTreeDef`, the structure of a pytree without its leaves, and taking trees apart.
+"""`PyTreeDef`, the structure of a pytree without its leaves, and the flattening of trees.
 
-Read `registry` first. Structures are immutable trees. Those of plain containers are interned, so that a
-dictionary keyed by structures mostly compares by identity; equality is structural all the same.
+Read `registry` first. Structures are immutable trees. Those of plain containers are interned, so
+that look-ups in dictionaries keyed by structures mostly compare by identity; equality is still
+structural.
 
-The walks that every call takes are native (`_walks.pyx`): trees of libraries are deep, and a step over
-a hundred small containers would take longer than what it computes.
+The traversals of every call are native (`_walks.pyx`): libraries use deep trees, and flattening a
+hundred small containers in Python would take longer than the step it is for.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ IsLeaf = Callable[[Any], bool]
 class PyTreeDef(Structure):
     """The structure of a pytree: `PyTreeDef({'a': *, 'b': (*, None)})`.
 
-    `Structure` has its attributes, and `unflatten`, `flatten_up_to`, `==` and `hash`.
+    `Structure` defines its attributes, and `unflatten`, `flatten_up_to`, `==` and `hash`.
     """
 
     __slots__ = ()
@@ -63,7 +64,7 @@ class PyTreeDef(Structure):
     def from_node_data_and_children(
         registry: object, node_data: tuple[Any, Any] | None, children: Iterable[PyTreeDef]
     ) -> PyTreeDef:
-        """Returns the inverse of `node_data` and `children`.
+        """Builds a structure from its `node_data` and `children`.
 
         Raises:
           ValueError: if the type is not registered.
@@ -78,11 +79,11 @@ class PyTreeDef(Structure):
         return make_node(kind, tuple(data) if kind.type is dict else data, subtrees)
 
     def serialize_using_proto(self) -> bytes:
-        """This structure as a protocol buffer, for other processes.
+        """Returns this structure as a protocol buffer, for other processes.
 
         Raises:
-          ValueError: if it has containers other than tuples, lists and dictionaries with strings as
-            keys.
+          ValueError: if it has containers other than None, tuples, lists and dictionaries with
+            string keys.
         """
         from jitney.core.pytree import wire
 
@@ -113,7 +114,7 @@ class PyTreeDef(Structure):
 
     @staticmethod
     def deserialize_using_proto(registry: object, data: bytes) -> PyTreeDef:
-        """Returns the inverse of `serialize_using_proto`.
+        """Returns the structure serialized by `serialize_using_proto`.
 
         Raises:
           ValueError: if `data` is not such a buffer.
@@ -144,7 +145,7 @@ class PyTreeDef(Structure):
     def walk(
         self, f_node: Callable[[Any, Any], Any], f_leaf: Callable[[Any], Any], leaves: Iterable[Any]
     ) -> Any:
-        """`f_node(children, data)` from the leaves upwards, the leaves being `f_leaf(leaf)`."""
+        """Applies `f_leaf(leaf)` and, for containers, `f_node(children, data)`, bottom-up."""
         remaining = iter(leaves)
 
         def visit(tree: PyTreeDef) -> Any:
@@ -157,14 +158,14 @@ class PyTreeDef(Structure):
         return visit(self)
 
     def from_iterable_tree(self, tree: PyTree) -> Any:
-        """Returns a tree of this structure out of nested iterables."""
+        """Returns a tree of this structure, built from nested iterables."""
         if self.kind is None:
             return tree
         parts = [t.from_iterable_tree(x) for t, x in zip(self.subtrees, tree, strict=True)]
         return self.kind.unflatten(self.data, tuple(parts))
 
     def compose(self, inner: PyTreeDef) -> PyTreeDef:
-        """This structure with `inner` in the place of each leaf."""
+        """Returns this structure with each leaf replaced by `inner`."""
         if self.kind is None:
             return inner
         return make_node(self.kind, self.data, tuple([t.compose(inner) for t in self.subtrees]))

@@ -1,11 +1,11 @@
-"""Structures of pytrees as protocol buffers, which programs of other versions and languages read.
+"""Pytree structures as protocol buffers, for programs in other versions and languages.
 
     message Structure { repeated Node nodes = 1; repeated string strings = 2; }
     message Node { uint32 arity = 1; Type type = 2; Keys keys = 3; }
     message Keys { repeated uint32 string = 1 [packed]; }   // positions in `strings`
 
-Children come before their parents. Types: 1 leaf, 2 list, 3 None, 4 tuple, 5 dictionary with strings as
-keys. The messages are JAX's, byte for byte.
+Children precede their parents. Types: 1 leaf, 2 list, 3 None, 4 tuple, 5 dictionary with string
+keys. The messages are byte for byte those of JAX.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ LEAF, LIST, NONE, TUPLE, DICT = range(1, 6)
 Node: TypeAlias = tuple[int, int, tuple[str, ...]]
 """(type, number of children, keys of a dictionary)."""
 
-_VARINT, _BYTES = 0, 2  # how the value of a field is written
+_VARINT, _BYTES = 0, 2  # encodings of field values
 
 
 def encode(nodes: Iterable[Node]) -> bytes:
-    """Returns the message of a structure, whose nodes are given children first."""
+    """Returns the message of a structure; `nodes` has children before their parents."""
     strings: dict[str, int] = {}
     out = bytearray()
     for kind, arity, keys in nodes:
@@ -40,10 +40,10 @@ def encode(nodes: Iterable[Node]) -> bytes:
 
 
 def decode(data: bytes) -> list[Node]:
-    """Returns the inverse of `encode`.
+    """Returns the nodes of a message, the inverse of `encode`.
 
     Raises:
-      ValueError: if `data` is no such message.
+      ValueError: if `data` is not such a message.
     """
     try:
         return _decode(data)
@@ -88,7 +88,10 @@ def _as_int(value: int | bytes) -> int:
 
 
 def _varint(n: int) -> bytes:
-    """`n` by seven bits a byte, low ones first; all bytes but the last have the highest bit set."""
+    """Returns `n` as a base-128 varint.
+
+    Low digits come first, and all bytes but the last have the highest bit set.
+    """
     out = bytearray()
     while n > 0x7F:
         out.append(n & 0x7F | 0x80)
@@ -106,7 +109,7 @@ def _block(field: int, data: bytes) -> bytes:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Returns (number, position after it)."""
+    """Returns (integer, position after it)."""
     n = shift = 0
     while True:
         byte = data[at]

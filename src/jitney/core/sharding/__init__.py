@@ -1,1 +1,1 @@
-"""How arrays lie on devices, as types and users say it: meshes, specs, shardings. No data is here."""
+"""Descriptions of how arrays are distributed over devices: meshes, specs and shardings."""

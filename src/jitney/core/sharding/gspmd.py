@@ -1,4 +1,4 @@
-"""`GSPMDSharding`: devices with a tile assignment, for those who have no mesh."""
+"""`GSPMDSharding`: devices with a tile assignment, for callers without a mesh."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jitney.core.sharding.tiling import Tiling
 
 
 class GSPMDSharding(Sharding):
-    """An array over `devices`, each of which has the tile that `op_sharding` gives to its place.
+    """A sharding over `devices` by a tile assignment, `op_sharding`.
 
     Example:
       >>> from jitney.extend.sharding import GSPMDSharding
@@ -34,12 +34,12 @@ class GSPMDSharding(Sharding):
         *,
         memory_kind: str | None = None,
     ) -> None:
-        """A sharding of `devices`.
+        """Initializes a sharding over `devices`.
 
         Args:
-          devices: in the order of the numbers of the tile assignment.
-          op_sharding: which device has which tile.
-          memory_kind: the kind of memory; None for the devices' own.
+          devices: the devices, in the order of the indices in the tile assignment.
+          op_sharding: the tile assignment.
+          memory_kind: the memory kind; None for the default of the devices.
         """
         self._devices = tuple(devices)
         self._hlo_sharding = op_sharding
@@ -49,7 +49,7 @@ class GSPMDSharding(Sharding):
     def get_replicated(
         cls, device_assignment: Sequence[Device], *, memory_kind: str | None = None
     ) -> GSPMDSharding:
-        """All of an array on each of the devices."""
+        """Returns the sharding that replicates arrays on all devices."""
         return cls(device_assignment, HloSharding.replicate(), memory_kind=memory_kind)
 
     @property
@@ -68,9 +68,10 @@ class GSPMDSharding(Sharding):
         return self._hlo_sharding.tiling(ndim, len(self._devices))
 
     def named(self) -> NamedSharding:
-        """The same on a mesh made of the tiles: an axis for each of the array's, one for replicas.
+        """Returns an equivalent NamedSharding on a mesh of tiles.
 
-        The mesh has the devices in the order of the tiles, which may be another than `device_order`.
+        The mesh has an axis for each axis of the array, and one for replicas. It has the devices in
+        tile order, which may differ from `device_order`.
         """
         tiles = self._hlo_sharding
         if not tiles.is_tiled():

@@ -1,6 +1,6 @@
-"""Meshes: devices in an array whose axes have names, and the mesh in force."""
+"""Meshes, arrays of devices with named axes, and the context mesh."""
 
-# What users give is checked, whatever the annotations say.
+# Arguments from users are checked, whatever the annotations say.
 # pyright: reportUnnecessaryIsInstance=false
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 
 class AxisType(enum.Enum):
-    """What decides how arrays are divided along an axis: the compiler, their types, or the program."""
+    """How shardings along a mesh axis are determined.
+
+    They are chosen by the compiler (Auto), are part of types (Explicit), or are handled by the
+    program itself (Manual, within `shard_map`).
+    """
 
     Auto = enum.auto()
     Explicit = enum.auto()
@@ -36,7 +40,7 @@ class AxisType(enum.Enum):
 
 
 class _Entered(threading.local):
-    """The contexts of meshes that this thread is in, the innermost last."""
+    """The mesh contexts that this thread has entered, innermost last."""
 
     entered: tuple[Within, ...] = ()
 
@@ -54,11 +58,11 @@ def _is_own(device: Device) -> bool:
 
 @record(frozen=True)
 class AbstractDevice:
-    """What is known of the devices of an AbstractMesh.
+    """Properties of the devices of an AbstractMesh.
 
     Attributes:
       device_kind: such as "cpu".
-      num_cores: of each device; None if it is not known.
+      num_cores: the number of cores of each device; None if it is not known.
       platform: such as "cpu".
     """
 
@@ -70,21 +74,21 @@ class AbstractDevice:
         return f"AbstractDevice({self.short_text()})"
 
     def short_text(self) -> str:
-        """Returns the attributes and their values."""
+        """Returns the attributes and their values as text."""
         return (
             f"device_kind={self.device_kind}, num_cores={self.num_cores}, platform={self.platform}"
         )
 
 
-# The devices of meshes here, which say nothing that an AbstractMesh does not say without.
+# The device of meshes in this process; it adds nothing to an AbstractMesh without one.
 _CPU = AbstractDevice("cpu", None, "cpu")
 
 
 class _Axes:
-    """What meshes of real and of imagined devices have in common.
+    """The common base class of meshes with and without devices.
 
     Attributes:
-      axis_names, axis_sizes, axis_types: one for each axis.
+      axis_names, axis_sizes, axis_types: the name, size and type of each axis.
     """
 
     axis_names: tuple[Any, ...]
@@ -93,7 +97,7 @@ class _Axes:
 
     @property
     def shape(self) -> OrderedDict[Any, int]:
-        """Sizes by axis name."""
+        """The sizes of the axes by name."""
         return OrderedDict(zip(self.axis_names, self.axis_sizes, strict=True))
 
     @property
@@ -102,7 +106,7 @@ class _Axes:
 
     @property
     def size(self) -> int:
-        """How many devices there are."""
+        """The number of devices."""
         return int(np.prod(self.axis_sizes, dtype=int)) if self.axis_sizes else 0
 
     @property
@@ -110,7 +114,7 @@ class _Axes:
         return not self.axis_names
 
     def _all(self, *kinds: AxisType) -> bool:
-        """Whether there are axes, and all are of these types: without axes, none of it holds."""
+        """Returns whether all axes have one of these types; False if there are no axes."""
         return bool(self.axis_types) and all(t in kinds for t in self.axis_types)
 
     @property
@@ -129,7 +133,7 @@ class _Axes:
     def are_all_axes_explicit_or_manual(self) -> bool:
         return self._all(AxisType.Explicit, AxisType.Manual)
 
-    # Packages read these to tell whether types of arrays say how they lie.
+    # Libraries read these to find out whether the types of arrays have shardings.
     @property
     def _are_all_axes_auto_or_manual(self) -> bool:
         return self._all(AxisType.Auto, AxisType.Manual)
@@ -171,7 +175,7 @@ class _Axes:
         return self._of_type(AxisType.Manual)
 
     def short_text(self) -> str:
-        """ "'x': 1, axis_types=(Auto,)"."""
+        """Returns the axes as text: "'x': 1, axis_types=(Auto,)"."""
         axes = ", ".join(f"{name!r}: {size}" for name, size in self.shape.items()) or "()"
         return f"{axes}, axis_types={self.axis_types!r}"
 
@@ -195,11 +199,11 @@ def _types_of(
 
 
 class _Made:
-    """The meshes of devices that there are.
+    """The meshes that have been created.
 
     Attributes:
-      last: the one that was made last with some axes, by their names and sizes.
-      in_force: how many `set_mesh` are in force, in all threads: if it is 0, no lookup is needed.
+      last: (names and sizes of axes) -> the mesh with these that was created last.
+      in_force: the number of context meshes in all threads; if it is 0, no look-up is needed.
     """
 
     def __init__(self) -> None:
@@ -208,12 +212,12 @@ class _Made:
         self._listeners: list[Callable[[int], None]] = []
 
     def listen(self, listener: Callable[[int], None]) -> None:
-        """Calls `listener` with `in_force` now, and whenever it changes."""
+        """Calls `listener` with `in_force`, and again whenever it changes."""
         self._listeners.append(listener)
         listener(self.in_force)
 
     def count(self, change: int) -> None:
-        """Adds to `in_force`."""
+        """Adds `change` to `in_force`."""
         with forking.settings:
             self.in_force += change
             for listener in self._listeners:
@@ -224,7 +228,7 @@ made = _Made()
 
 
 class Mesh(_Axes):
-    """Devices in an array with named axes."""
+    """An array of devices with named axes."""
 
     def __init__(
         self,
@@ -263,15 +267,15 @@ class Mesh(_Axes):
 
     @property
     def _flat_devices_tuple(self) -> tuple[Device, ...]:
-        """The devices in order, under the name that libraries know."""
+        """The devices in order; libraries use this name."""
         return tuple(self.devices.flat)
 
     @property
     def local_mesh(self) -> Mesh:
-        """The mesh of this process's devices, which are a box of it; if smaller, its axes are Auto.
+        """The submesh of this process's devices; if it is smaller, its axes are Auto.
 
         Raises:
-          ValueError: if they are not, or if it has none.
+          ValueError: if these devices do not form a contiguous submesh, or if there are none.
         """
         if not self.is_multi_process:
             return self
@@ -290,7 +294,7 @@ class Mesh(_Axes):
 
     @property
     def is_multi_process(self) -> bool:
-        """Whether there are devices of several processes."""
+        """Whether the devices belong to several processes."""
         return len({device.process_index for device in self.devices.flat}) > 1
 
     @property
@@ -317,7 +321,7 @@ class Mesh(_Axes):
     _contexts: ClassVar = _entered
 
     def _new_context(self) -> Within:
-        """Returns the context that `with` enters."""
+        """Returns the context that `with mesh:` enters."""
         _counts()
         return _entered_mesh(self)
 
@@ -325,7 +329,7 @@ class Mesh(_Axes):
     __exit__ = leave
 
     def __call__(self, fun: Callable[..., Any]) -> Callable[..., Any]:
-        """`fun`, each call of it within the context of the mesh."""
+        """Returns `fun`, wrapped so that each call runs in the context of the mesh."""
 
         @functools.wraps(fun)
         def within(*args: Any, **kwargs: Any) -> Any:
@@ -346,10 +350,10 @@ class AbstractMesh(_Axes):
     """The axes of a mesh, without devices.
 
     Args:
-      axis_sizes: sizes.
-      axis_names: names.
-      axis_types: of the axes, or of all; all Explicit by default.
-      abstract_device: what is known of the devices; None says nothing.
+      axis_sizes: the sizes of the axes.
+      axis_names: their names.
+      axis_types: the type of each axis, or one type for all; Explicit by default.
+      abstract_device: properties of the devices; None leaves them unspecified.
     """
 
     def __init__(
@@ -375,7 +379,7 @@ class AbstractMesh(_Axes):
         self.axis_types = _types_of(axis_types, len(self.axis_names), AxisType.Explicit)
 
     def update(self, **changes: Any) -> AbstractMesh:
-        """A copy with `axis_sizes`, `axis_names`, `axis_types` or `abstract_device` replaced."""
+        """Returns a copy with some attributes replaced; the arguments are those of the class."""
         return AbstractMesh(
             changes.get("axis_sizes", self.axis_sizes),
             changes.get("axis_names", self.axis_names),
@@ -384,7 +388,7 @@ class AbstractMesh(_Axes):
         )
 
     def update_axis_types(self, name_to_type: Mapping[Any, AxisType]) -> AbstractMesh:
-        """Returns a copy in which some axes are of other types."""
+        """Returns a copy with other types for some axes."""
         pairs = zip(self.axis_names, self.axis_types, strict=True)
         return self.update(axis_types=tuple([name_to_type.get(n, t) for n, t in pairs]))
 
@@ -439,26 +443,29 @@ _NO_MESH = (_EMPTY, _EMPTY.abstract_mesh)
 
 
 class _Context(config.State):
-    """A mesh of the context. While it is another one, jitted functions are traced anew."""
+    """An option that holds a context mesh; when it changes, jitted functions are retraced."""
 
     def _from_environment(self) -> Any:
         return self.default
 
 
 _in_force = _Context("mesh in force", _NO_MESH, lambda meshes: meshes, traced=True)
-# That of `with mesh:`, which `pjit` and `with_sharding_constraint` alone ask for.
+# The mesh of `with mesh:`, which only `pjit` and `with_sharding_constraint` use.
 _entered_mesh = _Context("mesh entered", _EMPTY, lambda mesh: mesh, traced=True)
 
 
 @functools.cache
 def _counts() -> None:
-    """Has meshes of the context count among the settings, which they need not before there is any."""
+    """Adds the context meshes to the settings that traces depend on, once one is first used."""
     config.add_traced_state(_in_force)
     config.add_traced_state(_entered_mesh)
 
 
 class _PuttingInForce(config.Overriding):
-    """Within the context, a mesh is in force, and axes, which may be of a mesh of another shape."""
+    """A context that sets the context mesh and its abstract mesh.
+
+    The two may differ in their axes.
+    """
 
     def __init__(self, mesh: Mesh, axes: AbstractMesh) -> None:
         super().__init__()
@@ -488,12 +495,15 @@ def get_mesh() -> Mesh:
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """Returns the axes of the mesh in force."""
+    """Returns the abstract mesh of the context; an empty one if there is none."""
     return _in_force.value[1]
 
 
 def mesh_of_specs() -> Mesh | AbstractMesh:
-    """What a PartitionSpec is of: the mesh in force, or its axes alone; empty if there are none."""
+    """Returns the mesh to which a PartitionSpec is bound.
+
+    It is the context mesh, or else its abstract mesh; empty if there is neither.
+    """
     mesh, abstract_mesh = _in_force.value
     return abstract_mesh if mesh.empty else mesh
 
@@ -503,11 +513,11 @@ def entered_mesh() -> Mesh:
     return _entered_mesh.value
 
 
-class set_mesh(_PuttingInForce):  # the API's name
-    """Puts a mesh in force, or for None none: from now on, or within the context if used as one.
+class set_mesh(_PuttingInForce):  # the name is JAX's
+    """Sets the context mesh, or removes it for None; permanently, or within a `with` block.
 
     Attributes:
-      prev_mesh, prev_abstract_mesh: what was in force before.
+      prev_mesh, prev_abstract_mesh: the previous context mesh and abstract mesh.
     """
 
     prev_mesh: Mesh = _EMPTY
@@ -526,30 +536,30 @@ class set_mesh(_PuttingInForce):  # the API's name
         self.prev_mesh, self.prev_abstract_mesh = _in_force.value
         try:
             super().__enter__()
-        except BaseException:  # also an interrupt after the mesh was put in force
+        except BaseException:  # possibly an interrupt after the mesh was set
             if self.is_entered:
                 self.__exit__(None, None, None)
             raise
 
-    __enter__ = entered  # the mesh is in force already
+    __enter__ = entered  # the mesh is set already
 
 
 def in_force(mesh: Mesh) -> Within:
-    """Returns a context in which `mesh` is in force."""
+    """Returns a context with the context mesh `mesh`."""
     return _PuttingInForce(mesh, mesh.abstract_mesh)
 
 
-class use_abstract_mesh(_PuttingInForce):  # the API's name
-    """A context in which `get_abstract_mesh()` gives `mesh`.
+class use_abstract_mesh(_PuttingInForce):  # the name is JAX's
+    """A context in which `get_abstract_mesh()` returns `mesh`.
 
-    If there is a mesh in force, its devices stand along these axes there.
+    The devices of the context mesh, if there is one, are rearranged along these axes.
 
     Attributes:
-      mesh: the axes.
-      prev: those in force before.
+      mesh: the abstract mesh.
+      prev: the previous abstract mesh.
 
     Raises:
-      ValueError: if there are more or fewer of them.
+      ValueError: if the number of devices differs.
     """
 
     mesh: AbstractMesh = _EMPTY.abstract_mesh
@@ -568,10 +578,10 @@ class use_abstract_mesh(_PuttingInForce):  # the API's name
 
 
 def with_axes_of(mesh: Mesh, axes: AbstractMesh) -> Mesh:
-    """Returns the devices of `mesh` in their order, standing along `axes`.
+    """Returns a mesh of the devices of `mesh`, in the same order, with the axes `axes`.
 
     Raises:
-      ValueError: if there are more or fewer of them.
+      ValueError: if the number of devices differs.
     """
     if mesh.shape_tuple == axes.shape_tuple and mesh.axis_types == axes.axis_types:
         return mesh

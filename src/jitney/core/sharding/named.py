@@ -1,4 +1,4 @@
-"""`NamedSharding`: an array on a mesh with named axes."""
+"""`NamedSharding`: a sharding on a mesh with named axes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ShardingLike: TypeAlias = "Sharding | PartitionSpec"
 
 
 class NamedSharding(Sharding):
-    """An array on a mesh, its axes divided as a `PartitionSpec` says."""
+    """A sharding of arrays over a mesh, as specified by a `PartitionSpec`."""
 
     __slots__ = ("_memory_kind", "_tilings", "mesh", "spec")
 
@@ -61,7 +61,7 @@ class NamedSharding(Sharding):
 
     @property
     def memory_kind(self) -> str | None:
-        """The kind of memory that was named, or else, on devices, their default one."""
+        """The memory kind that was passed, or else, on devices, their default one."""
         return self._memory_kind or (None if isinstance(self.mesh, AbstractMesh) else "device")
 
     @property
@@ -70,7 +70,7 @@ class NamedSharding(Sharding):
 
     @property
     def replicated_axes(self) -> frozenset[Any]:
-        """The axes of the mesh along which devices have equal parts."""
+        """The mesh axes along which arrays are replicated."""
         named = {name for entry in self.spec for name in names_of(entry)}
         return frozenset(self.mesh.axis_names) - named - self.spec.unreduced
 
@@ -112,7 +112,7 @@ class NamedSharding(Sharding):
             raise too_few_axes(self, len(aval_shape))
 
     def axes(self, ndim: int) -> tuple[tuple[AxisName, ...] | None, ...]:
-        """For each of `ndim` axes, those of the mesh that divide it; None: not constrained."""
+        """Returns the mesh axes that shard each of `ndim` axes; None for unconstrained ones."""
         free = PartitionSpec.UNCONSTRAINED
         entries = [None if entry is free else names_of(entry) for entry in self.spec]
         return (*entries[:ndim], *[()] * (ndim - len(entries)))
@@ -150,12 +150,15 @@ class NamedSharding(Sharding):
 
 
 def has_devices(place: Sharding | None) -> bool:
-    """Return whether `place` is more than axes of a mesh."""
+    """Returns whether `place` has devices, rather than an abstract mesh."""
     return not isinstance(place, NamedSharding) or isinstance(place.mesh, Mesh)
 
 
 def on_devices(place: Sharding, devices: Sequence[Device]) -> Sharding:
-    """Return `place`, with its mesh over `devices` if it has none; their number must match."""
+    """Returns `place` with its abstract mesh, if it has one, replaced by a mesh of `devices`.
+
+    The number of devices must match.
+    """
     if not isinstance(place, NamedSharding) or isinstance(place.mesh, Mesh) or place.mesh.empty:
         return place
     axes = place.mesh
@@ -164,9 +167,9 @@ def on_devices(place: Sharding, devices: Sequence[Device]) -> Sharding:
 
 
 def asks_nothing(place: object) -> bool:
-    """Return whether `place` is on axes of a mesh alone, none of them Explicit, and divides nothing.
+    """Returns whether `place` is replicated on an abstract mesh without Explicit axes.
 
-    The sharding in the type of an array that is on no mesh is such a one.
+    The sharding in the type of an array that is on no mesh is of this kind.
     """
     return (
         isinstance(place, NamedSharding)
@@ -180,14 +183,14 @@ def asks_nothing(place: object) -> bool:
 def with_free_axes(
     place: NamedSharding, own: Sharding | None, ndim: int, free: Collection[int]
 ) -> NamedSharding:
-    """Return `place` with its unconstrained axes divided as the array is that is to lie so.
+    """Returns `place` with its unconstrained axes sharded as the array already is.
 
     Args:
-      place: where an array is to lie.
-      own: where it lies.
-      ndim: the number of its axes.
-      free: those that `place` leaves to the compiler. Along axes of the mesh that `place` uses already
-        they are whole.
+      place: the requested sharding.
+      own: the present sharding of the array.
+      ndim: the rank of the array.
+      free: the axes that `place` leaves to the compiler. They are not sharded along mesh axes that
+        `place` uses elsewhere.
     """
     entries = [() if k in free else names or () for k, names in enumerate(place.axes(ndim))]
     if isinstance(own, NamedSharding) and own.mesh == place.mesh:
@@ -201,7 +204,7 @@ def with_free_axes(
 
 
 def too_few_axes(place: NamedSharding | PartitionSpec, ndim: int) -> ValueError:
-    """Returns the error that arrays of `ndim` axes cannot lie as `place` says."""
+    """Returns the error for arrays of rank `ndim`, which is too low for the sharding `place`."""
     spec = place.spec if isinstance(place, NamedSharding) else place
     advice = "" if ndim else "; P() is for scalars"
     return ValueError(
@@ -215,13 +218,13 @@ def too_few_axes(place: NamedSharding | PartitionSpec, ndim: int) -> ValueError:
 def constraint(
     place: NamedSharding, ndim: int, free: Collection[int] = (), *, is_open: bool = False
 ) -> TensorSharding:
-    """Returns what a program says of a tensor of `ndim` dimensions that lies as `place` says.
+    """Returns the sharding of a tensor of rank `ndim` in a program, by `place`.
 
     Args:
-      place: where it lies.
-      ndim: the number of its dimensions; `place` may say nothing of the last ones.
-      free: dimensions that `place` says nothing of.
-      is_open: whether axes that `place` does not name may divide any dimension, if they are Auto.
+      place: the sharding.
+      ndim: the rank; `place` may have no entries for trailing dimensions.
+      free: the dimensions that `place` leaves unconstrained.
+      is_open: whether Auto axes that `place` does not name may shard any dimension.
     """
     axes = [None if k in free else names for k, names in enumerate(place.axes(ndim)[:ndim])]
     named = {name for names in axes for name in names or ()} | place.spec.unreduced
@@ -235,7 +238,7 @@ def constraint(
 
 
 def in_shardy(place: NamedSharding, ndim: int) -> SdyArray:
-    """`place` of arrays of `ndim` axes in Shardy's notation."""
+    """Returns `place`, for arrays of rank `ndim`, in Shardy's notation."""
     mesh = place.mesh
     ids = () if isinstance(mesh, AbstractMesh) else tuple([d.id for d in mesh.devices.flat])
     axes = [names if names is None else tuple(map(str, names)) for names in place.axes(ndim)]
@@ -251,7 +254,7 @@ def _rebuild(mesh: Mesh, spec: PartitionSpec, memory_kind: str | None) -> NamedS
 
 
 def _axes_of(entry: AxisName) -> tuple[AxisName, ...]:
-    """Returns the axes of the mesh in one entry of a spec: none if it is not constrained."""
+    """Returns the mesh axes in one entry of a spec; none if it is unconstrained."""
     return () if entry is PartitionSpec.UNCONSTRAINED else names_of(entry)
 
 

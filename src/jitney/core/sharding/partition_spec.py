@@ -1,4 +1,4 @@
-"""`PartitionSpec`: which axes of a mesh each axis of an array is divided along."""
+"""`PartitionSpec`: the mesh axes along which each axis of an array is sharded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class _Unconstrained:
-    """Stands for an array axis that may lie in any way."""
+    """A marker for an array axis that may be sharded in any way."""
 
     def __repr__(self) -> str:
         return "UNCONSTRAINED"
@@ -25,13 +25,13 @@ _UNCONSTRAINED = _Unconstrained()
 
 
 class PartitionSpec:
-    """For each axis of an array, the mesh axis (or several, or None) that it is divided along.
+    """The mesh axis (or several, or None) along which each axis of an array is sharded.
 
     Args:
-      *partitions: for each axis of the array.
-      unreduced: axes of the mesh along which devices have terms of what the array is.
-      reduced: axes along which they have equal parts, and terms of the cotangent.
-      unreduced_kind: how the terms are combined; by a sum by default. None without unreduced axes.
+      *partitions: an entry for each axis of the array.
+      unreduced: the mesh axes along which the array is unreduced.
+      reduced: the mesh axes along which the array is replicated, and its cotangent unreduced.
+      unreduced_kind: the reduction of the terms, a sum by default; None without unreduced axes.
     """
 
     __slots__ = ("_partitions", "reduced", "unreduced", "unreduced_kind")
@@ -60,7 +60,7 @@ class PartitionSpec:
         raise TypeError("Subclassing `jax.P` is prohibited: equal specs are of one class")
 
     def _check_sums(self) -> None:
-        """Checks that each axis of the mesh has one role."""
+        """Checks that each mesh axis has only one role."""
         used = {name for entry in self._partitions for name in names_of(entry)}
         for what in ("unreduced", "reduced"):
             axes = getattr(self, what)
@@ -94,7 +94,7 @@ class PartitionSpec:
         )
 
     def to_lo(self) -> list[PartitionSpec]:
-        """Returns the specs of the values that a value with this spec stands for: itself."""
+        """Returns the specs of the lowered values of an array with this spec: itself."""
         return [self]
 
     def to_tangent_spec(self) -> PartitionSpec:
@@ -102,17 +102,17 @@ class PartitionSpec:
         return self
 
     def to_ct_spec(self) -> PartitionSpec:
-        """Returns the spec of cotangents: `unreduced` and `reduced` change places."""
+        """Returns the spec of cotangents: `unreduced` and `reduced` are interchanged."""
         if not (self.unreduced or self.reduced):
             return self
         return PartitionSpec(*self._partitions, unreduced=self.reduced, reduced=self.unreduced)
 
     def index(self, value: AxisName) -> int:
-        """Position of the first axis divided along `value`."""
+        """Returns the position of the first axis with the entry `value`."""
         return self._partitions.index(value)
 
     def count(self, value: AxisName) -> int:
-        """Returns how many axes are divided along `value`."""
+        """Returns the number of axes with the entry `value`."""
         return self._partitions.count(value)
 
     def __len__(self) -> int:
@@ -199,7 +199,7 @@ def _plain_entry(entry: AxisName) -> Any:
 
 
 def names_of(entry: AxisName) -> tuple[AxisName, ...]:
-    """Returns the names in one entry of a spec, which may be one name, several, or None for none."""
+    """Returns the mesh axes in one entry of a spec: a name, a tuple of names, or None."""
     if entry is None:
         return ()
     return cast("tuple[AxisName, ...]", entry) if isinstance(entry, tuple) else (entry,)

@@ -1,7 +1,7 @@
-"""`Sharding`, the base of all descriptions of how an array lies on devices.
+"""`Sharding`, the base class of all descriptions of how an array is distributed over devices.
 
-A sharding has devices, in an order, and says how arrays of any rank are cut: its `Tiling`. All else
-follows from these two.
+A sharding has an ordered list of devices, and defines how arrays of any rank are split into shards:
+its `Tiling`. Everything else follows from these two.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Device(Protocol):
-    """The part of a device that shardings depend on; `jitney.runtime.device` has the class."""
+    """The attributes of a device that shardings use; the class is in `jitney.runtime.device`."""
 
     @property
     def id(self) -> int: ...
@@ -30,17 +30,17 @@ class Device(Protocol):
 
 
 class Sharding:
-    """Base of all shardings. A subclass has `device_order`, `memory_kind`, `tiling`."""
+    """The base class of shardings. Subclasses define `device_order`, `memory_kind`, `tiling`."""
 
     __slots__ = ()
 
-    brings_operands = False  # whether programs bring operands there that were put elsewhere
+    brings_operands = False  # whether programs move operands from other devices to these
 
-    if TYPE_CHECKING:  # subclasses have them as properties
+    if TYPE_CHECKING:  # properties of subclasses
 
         @property
         def device_order(self) -> tuple[Device, ...]:
-            """The devices, in the order of the tiling's."""
+            """The devices, in the order of the tiling."""
             ...
 
         @property
@@ -50,15 +50,15 @@ class Sharding:
         memory_kind = "device"
 
     def tiling(self, ndim: int) -> Tiling:
-        """Returns how arrays of `ndim` axes are cut.
+        """Returns how arrays of rank `ndim` are split into shards.
 
         Raises:
-          ValueError: if they have fewer axes than the sharding is of.
+          ValueError: if the sharding needs arrays of higher rank.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say how arrays are cut")
 
     def with_memory_kind(self, kind: str) -> Sharding:
-        """Returns the same in another kind of memory."""
+        """Returns the same sharding with another memory kind."""
         raise NotImplementedError(f"{type(self).__name__} has no kinds of memory")
 
     # --- devices ----------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ class Sharding:
 
     @property
     def device_key(self) -> object:
-        """Equal for shardings on the same devices in the same order."""
+        """A key that is equal for shardings on the same devices in the same order."""
         return self.device_order
 
     @property
@@ -89,7 +89,7 @@ class Sharding:
     def is_fully_addressable(self) -> bool:
         return all([d.is_addressable for d in self.device_order])
 
-    # The names that libraries know.
+    # Names that libraries use.
 
     @property
     def _device_assignment(self) -> tuple[Device, ...]:
@@ -106,24 +106,24 @@ class Sharding:
 
     @property
     def is_fully_replicated(self) -> bool:
-        """Whether each device holds all of an array."""
+        """Whether each device holds the complete array."""
         return self.num_devices == 1
 
     def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Returns the shape of one device's part of an array of `global_shape`.
+        """Returns the shape of a shard of an array of shape `global_shape`.
 
         Raises:
-          ValueError: if it cannot be cut into equal parts.
+          ValueError: if the array cannot be split into equal shards.
         """
         shape = tuple(global_shape)
         self.check_fits(shape)
         return self.tiling(len(shape)).part_shape(shape)
 
     def devices_indices_map(self, global_shape: tuple[int, ...]) -> Mapping[Device, Index]:
-        """For each device the slices that its part is of an array of `global_shape`.
+        """Returns, for each device, the index of its shard in an array of shape `global_shape`.
 
         Raises:
-          ValueError: if it cannot be cut into equal parts.
+          ValueError: if the array cannot be split into equal shards.
         """
         shape = tuple(global_shape)
         self.check_fits(shape)
@@ -133,23 +133,23 @@ class Sharding:
     def addressable_devices_indices_map(
         self, global_shape: tuple[int, ...]
     ) -> Mapping[Device, Index | None]:
-        """Returns the same for the devices of this process."""
+        """Returns `devices_indices_map` for the devices of this process."""
         parts = self.devices_indices_map(global_shape)
         return {device: index for device, index in parts.items() if device.is_addressable}
 
     def check_compatible_aval(self, aval_shape: tuple[int, ...]) -> None:
-        """Checks that arrays of a shape have enough axes.
+        """Checks that arrays of shape `aval_shape` have a sufficient rank.
 
         Raises:
-          ValueError: if they have fewer than the sharding is of.
+          ValueError: if the sharding needs arrays of higher rank.
         """
         self.tiling(len(aval_shape))
 
     def check_fits(self, shape: tuple[int, ...]) -> None:
-        """Checks that an array of `shape` can be cut.
+        """Checks that an array of shape `shape` can be split into equal shards.
 
         Raises:
-          ValueError: if it has too few axes, or its parts would be unequal.
+          ValueError: if its rank is too low, or its shards would be unequal.
         """
         counts = self.tiling(len(shape)).counts
         for axis, (n, count) in enumerate(zip(shape, counts, strict=True)):
@@ -161,7 +161,7 @@ class Sharding:
                 )
 
     def is_equivalent_to(self, other: object, ndim: int) -> bool:
-        """Returns whether arrays of `ndim` axes lie alike by both."""
+        """Returns whether the shardings distribute arrays of rank `ndim` identically."""
         return self is other or (
             isinstance(other, Sharding)
             and self.memory_kind == other.memory_kind
@@ -171,5 +171,5 @@ class Sharding:
 
 
 def device_ids(sharding: Sharding) -> list[Any]:
-    """Returns the numbers of a sharding's devices, for messages."""
+    """Returns the ids of a sharding's devices, for messages."""
     return [d.id for d in sharding.device_order]

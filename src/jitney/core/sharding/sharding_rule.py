@@ -1,8 +1,8 @@
-"""Sharding rules: which axes of the operands and of the results of an operation belong together.
+"""Sharding rules: how the axes of the operands and results of an operation correspond.
 
-A rule names *factors*, one letter or word for each axis, as einsum does: "i k, k j -> i j". Axes with
-the same factor are divided alike. An axis may be several factors, "(i j)", the major one first; "..."
-stands for leading axes, as many as there are.
+A rule names a *factor*, one letter or word, for each axis, as in einsum: "i k, k j -> i j". Axes
+with the same factor are sharded alike. An axis may consist of several factors, "(i j)", major
+first; "..." stands for any number of leading axes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from jitney.core import messages
 from jitney.core.record import record
 
 BATCHING = "…"
-"""Stands in an `ArrayMapping` for leading axes, as many as there are; a digit may follow."""
+"""Stands for any number of leading axes in an `ArrayMapping`; a digit may follow."""
 
-Names: TypeAlias = tuple[Any, ...]  # axes of a mesh that divide an axis of an array, major first
+Names: TypeAlias = tuple[Any, ...]  # the mesh axes that shard an array axis, major first
 
 
 def _check_name(name: str) -> None:
@@ -34,10 +34,10 @@ def _is_leading(factor: object) -> bool:
 
 
 class CompoundFactor(tuple[str, ...]):
-    """Several factors that are one axis together, the major one first.
+    """Several factors that together form one axis, major first.
 
     Raises:
-      ValueError: if they are fewer than two, or one is not a name.
+      ValueError: if there are fewer than two, or one is not a name.
     """
 
     __slots__ = ()
@@ -82,20 +82,20 @@ class ArrayMapping(tuple["str | CompoundFactor", ...]):
 
 
 class SdyShardingRule:
-    """Which axes of operands and results belong together.
+    """How the axes of the operands and results of an operation correspond.
 
     Args:
-      operand_mappings: factors of the axes of each operand.
-      result_mappings: of each result.
-      reduction_factors: factors over which results are sums, or the like.
-      need_replication_factors: factors along which each device needs all elements; `partition` has to
-        see to it, as to all kinds of factors: they do not change how results are divided.
-      permutation_factors: factors along which elements change places.
-      **factor_sizes: sizes of factors that are parts of axes only.
+      operand_mappings: the factors of the axes of each operand.
+      result_mappings: the factors of the axes of each result.
+      reduction_factors: the factors over which results are sums or other reductions.
+      need_replication_factors: the factors along which each device needs all elements. `partition`
+        must ensure this, as for all special factors: they do not affect the shardings of results.
+      permutation_factors: the factors along which elements are permuted.
+      **factor_sizes: the sizes of factors that only occur within compound factors.
 
     Raises:
-      ValueError: if there is no such factor, a size is missing or one too many, or a factor is of
-        two kinds.
+      ValueError: if a factor is unknown, a size is missing or superfluous, or a factor is of two
+        kinds.
       TypeError: if a size is not an integer.
     """
 
@@ -125,7 +125,7 @@ class SdyShardingRule:
         whole: set[str] = set()
         parts: dict[str, None] = {}
         mappings: tuple[Any, ...] = (*self.operand_mappings, *self.result_mappings)
-        for mapping in mappings:  # callers may ignore the annotations
+        for mapping in mappings:  # users may ignore the annotations
             if not isinstance(mapping, ArrayMapping):
                 raise TypeError(
                     f"sharding rule: there is an ArrayMapping for each array, but this is {mapping!r}"
@@ -190,7 +190,7 @@ class SdyShardingRule:
         """Returns the rule for operands and results of given shapes.
 
         Raises:
-          ValueError: if it is for another number of arrays or of axes, or for other sizes.
+          ValueError: if the numbers of arrays or axes, or the sizes, do not match.
         """
         sizes: dict[str, int] = dict(self.factor_sizes)
         leading: dict[str, int] = {}
@@ -229,7 +229,7 @@ class SdyShardingRule:
 def _spread(
     what: str, mapping: ArrayMapping, shape: tuple[int, ...], leading: dict[str, int]
 ) -> list[tuple[str, ...]]:
-    """Returns the factors of each axis; `leading` tells how many axes an ellipsis stands for."""
+    """Returns the factors of each axis; `leading` holds the number of axes of each ellipsis."""
     n_leading = 0
     explicit: Sequence[str | CompoundFactor] = mapping
     if mapping and _is_leading(mapping[0]):
@@ -258,9 +258,9 @@ class BoundRule:
     """A sharding rule for given shapes.
 
     Attributes:
-      operands: for each operand and each of its axes the factors.
-      results: for each result likewise.
-      sizes: of the factors.
+      operands: the factors of each axis of each operand.
+      results: the factors of each axis of each result.
+      sizes: the sizes of the factors.
     """
 
     operands: tuple[tuple[tuple[str, ...], ...], ...]
@@ -270,14 +270,14 @@ class BoundRule:
     def of_results(
         self, specs: Sequence[Sequence[Names]], extents: Mapping[Any, int]
     ) -> list[tuple[Names, ...]]:
-        """Returns how results are divided if the operands are as `specs` say.
+        """Returns the specs of the results for operands with the given `specs`.
 
-        A factor is divided as the operand has it that says most; where two contradict each other it
-        is whole.
+        A factor is sharded as in the operand that shards it most finely; if operands conflict, it
+        is not sharded.
 
         Args:
-          specs: for each operand and axis the axes of a mesh, major first.
-          sizes: of the axes of the mesh.
+          specs: for each axis of each operand, the mesh axes that shard it, major first.
+          extents: the sizes of the mesh axes.
         """
         axes_of_factor = self._axes_of_factors(specs, extents)
         return [
@@ -291,7 +291,10 @@ class BoundRule:
         is_open: Sequence[bool],
         extents: Mapping[Any, int],
     ) -> list[tuple[Names, ...]]:
-        """`specs`, where those operands that `is_open` marks are divided as the others suggest."""
+        """Returns `specs` with the shardings of the other operands propagated.
+
+        Only operands that are marked in `is_open` change.
+        """
         axes_of_factor = self._axes_of_factors(specs, extents)
         out: list[tuple[Names, ...]] = []
         for spec, axes, may_change in zip(specs, self.operands, is_open, strict=True):
@@ -307,7 +310,7 @@ class BoundRule:
     def _axes_of_factors(
         self, specs: Sequence[Sequence[Names]], extents: Mapping[Any, int]
     ) -> dict[str, Names]:
-        """Returns how the factors are divided."""
+        """Returns the mesh axes that shard each factor."""
         axes_of_factor: dict[str, Names] = {}
         contradicted: set[str] = set()
         for spec, axes in zip(specs, self.operands, strict=True):
@@ -325,7 +328,7 @@ class BoundRule:
     def _factors(
         self, names: Names, factors: tuple[str, ...], extents: Mapping[Any, int]
     ) -> list[tuple[str, Names]]:
-        """Returns how each factor of an axis is divided that `names` divide: the major ones first."""
+        """Returns (factor, mesh axes) for each factor of an axis sharded by `names`, in order."""
         out: list[tuple[str, Names]] = []
         remaining = list(names)
         for factor in factors:
@@ -335,7 +338,7 @@ class BoundRule:
                 left //= extents[remaining[0]]
                 own.append(remaining.pop(0))
             out.append((factor, tuple(own)))
-            if left > 1:  # what comes after it is divided only if all of it is
+            if left > 1:  # minor factors are sharded only if this one is completely
                 break
         return out
 
@@ -361,14 +364,14 @@ Rule: TypeAlias = SdyShardingRule | str | Callable[..., Any] | None
 
 
 def parse(text: str, **options: Any) -> SdyShardingRule:
-    """Returns the rule that `text` says, as "i (j k), ... -> ... i".
+    """Parses a sharding rule such as "i (j k), ... -> ... i".
 
     Args:
-      text: factors of operands and of results.
-      **options: the further arguments of `SdyShardingRule`.
+      text: the factors of operands and of results.
+      **options: further arguments of `SdyShardingRule`.
 
     Raises:
-      ValueError: telling what is wrong.
+      ValueError: if the text is not valid; the message says why.
     """
     sides = text.split("->")
     if len(sides) != 2:

@@ -1,4 +1,4 @@
-"""Shardings in the notation of Shardy, the dialect in which JAX's lowered programs have them."""
+"""Shardings in the notation of Shardy, the MLIR dialect that JAX's lowered programs use."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from jitney.core.record import record
 
 @record(frozen=True)
 class SdyArray:
-    """How an array is divided over a mesh.
+    """The sharding of an array over a mesh.
 
     Attributes:
-      mesh_shape: name and size of each axis of the mesh.
-      dim_shardings: for each axis of the array, those of the mesh that divide it; None where the
-        compiler may choose.
-      device_ids: of the mesh's devices, if they are in another order than 0, 1, 2 ...
+      mesh_shape: the name and size of each mesh axis.
+      dim_shardings: the mesh axes that shard each array axis; None where the compiler may choose.
+      device_ids: the ids of the mesh's devices, if their order is not 0, 1, 2 ...
     """
 
     mesh_shape: tuple[tuple[str, int], ...]
@@ -31,17 +30,17 @@ class SdyArray:
 
 @record(frozen=True)
 class TensorSharding:
-    """How a tensor of a program is divided over the program's mesh.
+    """The sharding of a tensor in a program over the program's mesh.
 
         sharding   ::= `<@mesh, [` dimension, ... `]` (`, replicated={` axis, ... `}`)?
                        (`, unreduced={` axis, ... `}`)? `>`
         dimension  ::= `{` axis, ... `}` | `{` axis, ... `, ?}` | `{?}`
 
     Attributes:
-      dimensions: for each dimension the axes of the mesh that divide it, major first.
-      is_open: for each dimension whether more axes may divide it.
-      replicated: axes that divide none.
-      unreduced: axes along which the tensor is unreduced: terms of a sum.
+      dimensions: the mesh axes that shard each dimension, major first.
+      is_open: for each dimension, whether further axes may shard it.
+      replicated: the axes that must not shard any dimension.
+      unreduced: the axes along which the tensor is unreduced.
     """
 
     dimensions: tuple[tuple[str, ...], ...]
@@ -57,10 +56,10 @@ class TensorSharding:
 
 
 def parse_tensor_sharding(text: str) -> TensorSharding:
-    """Returns the sharding that `text` stands for.
+    """Parses the text of a tensor sharding.
 
     Raises:
-      ValueError: if it stands for none.
+      ValueError: if the text is not valid.
     """
     match = _SHARDING.fullmatch(text)
     if match is None:

@@ -1,8 +1,8 @@
-"""Tile assignments: which device has which tile, the form in which GSPMD writes shardings.
+"""Tile assignments, the form in which GSPMD writes shardings: which device has which tile.
 
 (Xu et al., "GSPMD: General and Scalable Parallelization for ML Computation Graphs", 2021.) Devices
-are numbers here, places in the order of a sharding's devices. The assignment
-`{devices=[2,2,2]<=[8] last_tile_dim_replicate}` cuts two axes into two parts each, and each part is on
+are represented by their indices in the sharding's order of devices. The assignment
+`{devices=[2,2,2]<=[8] last_tile_dim_replicate}` splits each of two axes in two, and each tile is on
 two devices.
 """
 
@@ -24,9 +24,10 @@ class HloSharding:
 
     Attributes:
       kind: "replicated", "manual", "maximal" (all on one device), or "tiled".
-      dims: into how many parts each axis is cut; one more for replicas, if there are any.
-      devices: numbers of the devices, tile by tile in row-major order.
-      has_replicas: whether the last of `dims` is replicas of tiles.
+      dims: the number of tiles along each axis, followed by the number of replicas, if there are
+        any.
+      devices: the indices of the devices, tile by tile in row-major order.
+      has_replicas: whether the last of `dims` is the number of replicas.
     """
 
     kind: str
@@ -36,12 +37,12 @@ class HloSharding:
 
     @staticmethod
     def replicate() -> HloSharding:
-        """All on each device."""
+        """Returns the replicated tile assignment."""
         return HloSharding("replicated")
 
     @staticmethod
     def manual() -> HloSharding:
-        """As the program says for each device."""
+        """Returns the manual tile assignment: the program handles each device itself."""
         return HloSharding("manual")
 
     @staticmethod
@@ -51,11 +52,12 @@ class HloSharding:
         transpose_perm: Sequence[int] = (),
         subgroup_types: Sequence[object] = (),
     ) -> HloSharding:
-        """Tiles of devices in order, or of `arange(n).reshape(reshape_dims).transpose(transpose_perm)`.
+        """Returns tiles in the order `arange(n).reshape(reshape_dims).transpose(transpose_perm)`.
 
         Args:
-          dims: into how many parts each axis is cut; with a subgroup type, the last one is replicas.
-          reshape_dims, transpose_perm: the order of the devices.
+          dims: the number of tiles along each axis; with a subgroup type, the last one is that of
+            replicas.
+          reshape_dims, transpose_perm: the order of the devices; by default 0, 1, 2 ...
           subgroup_types: at most one, for replicas.
         """
         order = np.arange(math.prod(dims))
@@ -66,7 +68,7 @@ class HloSharding:
 
     @staticmethod
     def of_tiling(tiling: Tiling) -> HloSharding:
-        """That of arrays which are cut so."""
+        """Returns the tile assignment for a tiling."""
         if tiling.is_whole:
             return HloSharding.replicate()
         holders: dict[tuple[int, ...], list[int]] = {}
@@ -85,10 +87,10 @@ class HloSharding:
         return HloSharding("tiled", dims, devices, has_replicas)
 
     def tiling(self, ndim: int, n_devices: int) -> Tiling:
-        """Returns how arrays of `ndim` axes are cut over `n_devices`.
+        """Returns how arrays of rank `ndim` are split over `n_devices`.
 
         Raises:
-          ValueError: if the assignment is of more axes, or of another number of devices.
+          ValueError: if the assignment has a higher rank or another number of devices.
         """
         if self.kind != "tiled":
             return whole(ndim, n_devices)

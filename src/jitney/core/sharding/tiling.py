@@ -1,4 +1,4 @@
-"""How an array is cut into equal parts, and which device holds which."""
+"""`Tiling`: how an array is split into equal shards, and which device holds which."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ Index = tuple[slice, ...]
 
 @record(frozen=True)
 class Tiling:
-    """The parts of an array of some rank, one for each device of a sharding.
+    """The shards of an array of some rank, one for each device of a sharding.
 
     Attributes:
-      counts: into how many equal parts each axis is cut.
-      tiles: for each device, in the sharding's order, the number of its part along each axis. Devices
-        with the same numbers hold replicas.
+      counts: the number of equal shards along each axis.
+      tiles: for each device, in the sharding's order, the index of its shard along each axis.
+        Devices with equal indices hold replicas.
     """
 
     counts: tuple[int, ...]
@@ -22,15 +22,18 @@ class Tiling:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every device holds all of the array."""
+        """Whether every device holds the complete array."""
         return all([count == 1 for count in self.counts])
 
     def part_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Returns the shape of a part of an array of `shape`."""
+        """Returns the shape of a shard of an array of shape `shape`."""
         return tuple([n // count for n, count in zip(shape, self.counts, strict=True)])
 
     def indices(self, shape: tuple[int, ...]) -> list[Index]:
-        """For each device the slices that its part is of an array of `shape`; whole axes as `[:]`."""
+        """Returns, for each device, the index of its shard in an array of shape `shape`.
+
+        Axes that are not sharded have the index `[:]`.
+        """
         part = self.part_shape(shape)
         return [
             tuple([
@@ -41,7 +44,7 @@ class Tiling:
         ]  # fmt: skip
 
     def replica_ids(self) -> list[int]:
-        """For each device, how many before it hold the same part."""
+        """Returns, for each device, how many devices before it hold the same shard."""
         seen: dict[tuple[int, ...], int] = {}
         numbers: list[int] = []
         for tile in self.tiles:
@@ -51,5 +54,5 @@ class Tiling:
 
 
 def whole(ndim: int, n_devices: int) -> Tiling:
-    """All of an array on each of `n_devices`."""
+    """Returns the tiling of an array that is replicated on `n_devices`."""
     return Tiling((1,) * ndim, ((0,) * ndim,) * n_devices)

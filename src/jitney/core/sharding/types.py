@@ -1,4 +1,4 @@
-"""Shardings as types of arrays have them: on meshes without devices, one entry for each axis."""
+"""Shardings in array types: on meshes without devices, with one entry for each axis."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ _NO_MESH = AbstractMesh((), ())
 
 @cache
 def unsharded(ndim: int) -> NamedSharding:
-    """That of arrays of `ndim` axes on no mesh."""
+    """Returns the sharding in the type of an array of rank `ndim` on no mesh."""
     return NamedSharding(_NO_MESH, PartitionSpec(*(None,) * ndim))
 
 
 def of_aval(sharding: NamedSharding, shape: tuple[int, ...]) -> NamedSharding | None:
-    """`sharding` as the type of an array of `shape` has it; None if it is on no mesh.
+    """Returns `sharding` normalized for the type of an array of `shape`; None if it is on no mesh.
 
-    Types tell what is divided along Explicit axes; along Auto ones the compiler decides, and along
-    Manual ones the program.
+    A type only has shardings along Explicit axes; the compiler decides on Auto ones, and the
+    program on Manual ones.
 
     Raises:
-      ValueError: if the mesh has devices, there are more entries than axes, or the parts are unequal.
+      ValueError: if the mesh has devices, there are more entries than axes, or the shards are
+        unequal.
     """
     mesh, spec = sharding.mesh, sharding.spec
     if not isinstance(mesh, AbstractMesh):
@@ -63,7 +64,7 @@ def of_aval(sharding: NamedSharding, shape: tuple[int, ...]) -> NamedSharding | 
 
 
 def of_rank(sharding: NamedSharding | None, ndim: int) -> NamedSharding | None:
-    """`sharding` of an array of `ndim` axes: those that are too many are left out."""
+    """Returns `sharding` for an array of rank `ndim`, without superfluous entries."""
     if sharding is None or len(sharding.spec) <= ndim:
         return sharding
     return sharding.update(spec=sharding.spec.update(partitions=sharding.spec[:ndim]))
@@ -72,9 +73,10 @@ def of_rank(sharding: NamedSharding | None, ndim: int) -> NamedSharding | None:
 def with_axis(
     sharding: NamedSharding | None, axis: int, ndim: int, along: NamedSharding | None = None
 ) -> NamedSharding | None:
-    """`sharding` of an array of `ndim` axes with one more, at position `axis`.
+    """Returns `sharding`, of an array of rank `ndim`, with a new axis at position `axis`.
 
-    The new axis is whole, or lies as `along` says, the sharding of an array of one axis.
+    The new axis is sharded like the only axis of an array with sharding `along`, or not sharded if
+    `along` is None.
     """
     if sharding is None:
         if along is None:
@@ -87,14 +89,14 @@ def with_axis(
 
 
 def without_axis(sharding: NamedSharding, axis: int) -> NamedSharding:
-    """`sharding` of an array without the axis at position `axis`."""
+    """Returns `sharding` without the entry of axis `axis`."""
     entries = tuple(sharding.spec)
     entries = (*entries[:axis], *entries[axis + 1 :])
     return sharding.update(spec=sharding.spec.update(partitions=entries))
 
 
 def of_cotangent(sharding: NamedSharding | None) -> NamedSharding | None:
-    """That of cotangents: `unreduced` and `reduced` change places."""
+    """Returns the sharding of cotangents: `unreduced` and `reduced` are interchanged."""
     if sharding is None:
         return None
     spec = sharding.spec
@@ -102,7 +104,7 @@ def of_cotangent(sharding: NamedSharding | None) -> NamedSharding | None:
 
 
 def extents_text(shape: tuple[int, ...], sharding: NamedSharding | None) -> str:
-    """ "8@x,4": sizes, and the axes of the mesh that each is divided along."""
+    """Returns sizes and the mesh axes that shard each axis: "8@x,4"."""
     if sharding is None:
         return ",".join(map(str, shape))
     entries = [_names_text(names_of(entry)) for entry in sharding.spec]
@@ -110,7 +112,7 @@ def extents_text(shape: tuple[int, ...], sharding: NamedSharding | None) -> str:
 
 
 def axes_text(sharding: NamedSharding | None, manual: ManualAxisType) -> str:
-    """ "{V:x, U:y}": the axes along which values vary, are unreduced, or are reduced."""
+    """Returns the axes along which values vary, or are unreduced or reduced: "{V:x, U:y}"."""
     unreduced, reduced = manual.unreduced, manual.reduced
     if sharding is not None:
         unreduced, reduced = unreduced | sharding.spec.unreduced, reduced | sharding.spec.reduced
@@ -124,7 +126,7 @@ def axes_text(sharding: NamedSharding | None, manual: ManualAxisType) -> str:
 
 
 def axis_types_text(sharding: NamedSharding | None) -> str:
-    """ "({Explicit: ('x', 'y')})": the axes of the mesh by their types."""
+    """Returns the mesh axes by type: "({Explicit: ('x', 'y')})"."""
     if sharding is None:
         return "({})"
     mesh = sharding.mesh

@@ -1,1 +1,1 @@
-"""Sizes of axes that are not numbers: polynomials of variables, and what is known of them."""
+"""Symbolic sizes of axes: polynomials of variables, and constraints on these."""

@@ -1,17 +1,17 @@
-"""`DimExpr`: a size that is a polynomial of variables.
+"""`DimExpr`: a symbolic size, a polynomial of variables.
 
     expression ::= sum of coefficient * monomial        coefficients are integers, not zero
     monomial   ::= product of factor ^ exponent         the empty one is 1
     factor     ::= Variable(name) | Operation(name, operands)
     operation  ::= floordiv | mod | max | min
 
-An expression that has no variables is a Python int, so that `b - b` is 0. Expressions of equal terms
-are equal and have the same hash; what differs for some values of the variables counts as different.
-Comparisons by size ask the scope, which knows the constraints (`core.symbolic.scope`), and raise
-where the answer depends on the variables.
+An expression without variables is a Python int, so `b - b` is 0. Expressions with equal terms are
+equal and have the same hash; expressions that differ for some values of the variables are unequal.
+Order comparisons use the constraints of the scope (`core.symbolic.scope`), and raise if the result
+depends on the variables.
 
-Where a number is needed that arrays are computed with, an expression becomes an array by
-`__jax_array__`, which the primitive `dim_as_value` provides (`primitives.array.extents`).
+Where a size is used in array computations, `__jax_array__` converts an expression to an array by
+means of the primitive `dim_as_value` (`primitives.array.extents`).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ SEE = (
 
 
 class Factor:
-    """A variable, or an operation that is not a polynomial.
+    """A variable, or an operation that is not polynomial.
 
     Attributes:
-      name: of the variable or of the operation.
-      operands: of the operation; empty for variables.
-      key: orders factors: variables first, by name. Equal keys mean equal factors.
-      degree: 1 for variables, of operations one more than the greatest of their operands.
+      name: the name of the variable or operation.
+      operands: the operands of an operation; empty for variables.
+      key: defines the order of factors: variables first, by name. Equal keys mean equal factors.
+      degree: 1 for variables; for operations one more than the maximum degree of their operands.
     """
 
     __slots__ = ("degree", "key", "name", "operands")
@@ -69,10 +69,10 @@ class Factor:
         return f"{self.name}({', '.join(texts)})"
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
-        """Its value where the variables have these values, numbers or expressions.
+        """Returns the value for given values of the variables: numbers or expressions.
 
         Raises:
-          KeyError: if a variable has none.
+          KeyError: if a variable has no value.
         """
         if not self.operands:
             return values[self.name]
@@ -88,7 +88,7 @@ def _monomial_key(m: Monomial) -> Key:
 
 
 def _order(x: DimSize) -> Key:
-    """Orders expressions and numbers, numbers first."""
+    """Returns a key that orders numbers and expressions, numbers first."""
     return x.key if isinstance(x, DimExpr) else (0, (), x)
 
 
@@ -100,7 +100,7 @@ def _product(x: Monomial, y: Monomial) -> Monomial:
 
 
 def _quotient(x: Monomial, y: Monomial) -> Monomial | None:
-    """`x / y`; None if it is not a monomial."""
+    """Returns `x / y`, or None if it is not a monomial."""
     powers: dict[Factor, int] = dict(x)
     for factor, exponent in y:
         left = powers.pop(factor, 0) - exponent
@@ -112,7 +112,7 @@ def _quotient(x: Monomial, y: Monomial) -> Monomial | None:
 
 
 class Scope(Protocol):
-    """What expressions ask their scope (`core.symbolic.scope`)."""
+    """The interface of scopes that expressions use (`core.symbolic.scope`)."""
 
     substitutions: dict[Monomial, DimSize]
 
@@ -121,12 +121,12 @@ class Scope(Protocol):
 
 
 class DimExpr:
-    """A size that depends on variables. Made by `symbolic_shape`, and by arithmetic."""
+    """A size that depends on variables, created by `symbolic_shape` and by arithmetic."""
 
     __slots__ = ("_hash", "degree", "key", "scope", "terms")
 
     scope: Scope
-    terms: tuple[tuple[Monomial, int], ...]  # by descending order of monomials
+    terms: tuple[tuple[Monomial, int], ...]  # in descending order of monomials
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...], scope: Scope) -> None:
         self.terms = terms
@@ -162,7 +162,7 @@ class DimExpr:
         return {name for monomial, _ in self.terms for name in _variables(monomial)}
 
     def factors(self) -> Iterator[Factor]:
-        """Yields the factors of its monomials, each as often as it occurs."""
+        """Yields the factors of its monomials, with repetitions."""
         for monomial, _ in self.terms:
             for factor, _ in monomial:
                 yield factor
@@ -176,7 +176,7 @@ class DimExpr:
         )
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
-        """Its value where the variables have these values, numbers or expressions."""
+        """Returns the value for given values of the variables: numbers or expressions."""
         total: Any = 0
         for monomial, coefficient in self.terms:
             product: Any = coefficient
@@ -187,7 +187,7 @@ class DimExpr:
 
     # --- arithmetic: with sizes it gives sizes, with anything else arrays ------------------
 
-    __array_ufunc__ = None  # NumPy's arrays leave operations to these methods
+    __array_ufunc__ = None  # makes NumPy arrays defer to these methods
 
     def __add__(self, other: object) -> Any:
         y = as_dim(other)
@@ -270,7 +270,7 @@ class DimExpr:
         return value_of_dim(self)
 
     def dimension_as_value(self) -> Any:
-        """Returns the size as an array of an integer, in a program that is traced."""
+        """Returns the size as an integer scalar array, in a program that is traced."""
         return value_of_dim(self)
 
     def __deepcopy__(self, memo: object) -> DimExpr:
@@ -284,13 +284,13 @@ _value_hook: Callable[[DimExpr], Any] | None = None
 
 
 def use_values(hook: Callable[[DimExpr], Any]) -> None:
-    """Sets what makes arrays of expressions; the primitive for it belongs to a layer above."""
+    """Sets the function that converts expressions to arrays, which is in a higher layer."""
     global _value_hook
     _value_hook = hook
 
 
 def value_of_dim(x: DimExpr) -> Any:
-    """Returns the size as an array of an integer, in a program that is traced."""
+    """Returns the size as an integer scalar array, in a program that is traced."""
     assert _value_hook is not None
     return _value_hook(x)
 
@@ -306,7 +306,7 @@ def is_symbolic_dim(p: object) -> bool:
 
 
 def as_dim(x: object) -> DimSize | None:
-    """`x` as a size; None if it is neither an integer nor symbolic."""
+    """Returns `x` as a size; None if it is neither an integer nor symbolic."""
     if isinstance(x, DimExpr):
         return x
     if isinstance(x, int | np.integer):
@@ -318,16 +318,16 @@ def as_dim(x: object) -> DimSize | None:
 
 
 def index(x: Any) -> Any:
-    """`x` as an int, as `operator.index` does it; symbolic sizes as they are.
+    """Returns `x` as an int, like `operator.index`, or unchanged if it is symbolic.
 
     Raises:
-      TypeError: if it is neither.
+      TypeError: if it is neither an integer nor symbolic.
     """
     return x if type(x) is DimExpr else operator.index(x)
 
 
 def from_terms(terms: Terms, scope: Scope) -> DimSize:
-    """Returns the sum of these terms; an int if no variables are left."""
+    """Returns the sum of terms; an int if no variables remain."""
     if scope.substitutions:
         terms = scope.substitute(terms)
     left = [(m, c) for m, c in terms.items() if c]
@@ -351,7 +351,7 @@ def terms_of(x: DimSize) -> tuple[tuple[Monomial, int], ...]:
 
 
 def combine(x: DimSize, a: int, y: DimSize, b: int) -> DimSize:
-    """a x + b y."""
+    """Returns a x + b y."""
     terms: Terms = {m: a * c for m, c in terms_of(x)} if a else {}
     if b:
         for m, c in terms_of(y):
@@ -360,7 +360,7 @@ def combine(x: DimSize, a: int, y: DimSize, b: int) -> DimSize:
 
 
 def multiply(x: DimExpr, y: DimSize) -> DimSize:
-    """x y."""
+    """Returns x y."""
     if isinstance(y, int):
         return combine(x, y, 0, 0)
     terms: Terms = {}
@@ -394,9 +394,10 @@ def _variables(monomial: Monomial) -> Iterator[str]:
 
 
 def divide(x: DimSize, y: DimSize) -> tuple[DimSize, DimSize]:
-    """Quotient, rounded down, and remainder, of the sign of `y`.
+    """Returns the floor quotient, and the remainder, which has the sign of `y`.
 
-    Division of polynomials where it comes out even, or leaves a number that a number divides.
+    They are polynomials if the division is exact, or if it leaves a number that is divided by a
+    number; otherwise they are operations.
     """
     if isinstance(x, int) and isinstance(y, int):
         return divmod(x, y)
@@ -423,7 +424,7 @@ def divide(x: DimSize, y: DimSize) -> tuple[DimSize, DimSize]:
 
 
 def apply(operation: str, x: Any, y: Any) -> Any:
-    """Returns an operation on numbers or expressions."""
+    """Returns the result of an operation on numbers or expressions."""
     if operation == FLOORDIV:
         return x // y
     if operation == MOD:
@@ -432,27 +433,29 @@ def apply(operation: str, x: Any, y: Any) -> Any:
 
 
 def evaluate(x: DimSize, values: Mapping[str, Any]) -> Any:
-    """Returns the value of a size where the variables have these values."""
+    """Returns the value of a size for given values of the variables."""
     return x.evaluate(values) if isinstance(x, DimExpr) else x
 
 
 def evaluate_shape(shape: Iterable[DimSize], values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Returns the same of all sizes of a shape."""
+    """Returns the values of the sizes in a shape for given values of the variables."""
     return tuple([evaluate(n, values) for n in shape])
 
 
 def bounds(x: DimSize) -> tuple[float, float]:
-    """Returns the least and the greatest value, as far as it is known; infinities where nothing is."""
+    """Returns lower and upper bounds of a size; infinities where nothing is known."""
     return x.scope.bounds(x) if isinstance(x, DimExpr) else (x, x)
 
 
 def _compare(
     x: DimExpr, other: Any, sign: str, arrange: Callable[[Any, Any], tuple[Any, Any, int]]
 ) -> Any:
-    """Whether `x sign other`, which means that `greater - less >= margin` of what `arrange` gives.
+    """Returns whether `x sign other`.
+
+    This means that `greater - less >= margin`, for the results of `arrange`.
 
     Raises:
-      InconclusiveDimensionOperation: if that depends on the variables.
+      InconclusiveDimensionOperation: if it depends on the variables.
     """
     y = as_dim(other)
     if y is None:
@@ -471,7 +474,7 @@ def _compare(
 
 
 def max_dim(d1: Any, d2: Any) -> Any:
-    """Returns the greater of two sizes.
+    """Returns the maximum of two sizes.
 
     Raises:
       TypeError: if one is neither an integer nor symbolic.
@@ -488,7 +491,7 @@ def max_dim(d1: Any, d2: Any) -> Any:
 
 
 def min_dim(d1: Any, d2: Any) -> Any:
-    """Returns the lesser of two sizes.
+    """Returns the minimum of two sizes.
 
     Raises:
       TypeError: if one is neither an integer nor symbolic.

@@ -1,4 +1,4 @@
-"""Texts of symbolic shapes: `symbolic_shape("b, 2*n + 1, ...", like=(None, None, 3))`.
+"""Parser for symbolic shapes: `symbolic_shape("b, 2*n + 1, ...", like=(None, None, 3))`.
 
     shape      ::= ["("] [dim {"," dim} [","]] [")"]
     dim        ::= "..." | "_" | expression
@@ -7,7 +7,7 @@
     factor     ::= number | name ["^" number] | operation "(" expression "," expression ")"
     operation  ::= "floordiv" | "mod" | "max" | "min"
 
-An operation may have a power, too.
+An operation may be raised to a power, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SIGN = re.compile(r"==|>=|<=")
 
 
 class _Reader:
-    """Reads a text from left to right."""
+    """A reader of a text, from left to right."""
 
     def __init__(
         self, text: str, scope: Scope, like: Sequence[int | None] | None, what: str
@@ -156,7 +156,7 @@ class _Reader:
 def parse_shape(
     text: str | None, scope: Scope, like: Sequence[int | None] | None = None
 ) -> tuple[DimSize, ...]:
-    """Returns the sizes that a text says."""
+    """Returns the sizes in the text of a shape."""
     shape = _Reader("..." if text is None else text, scope, like, "symbolic shape").shape()
     if like is not None:
         if len(shape) != len(like):

@@ -1,9 +1,10 @@
-"""`SymbolicScope`: what is known of the variables of sizes.
+"""`SymbolicScope`: constraints on the variables of symbolic sizes.
 
-Variables are at least 1. A scope may say more: inequalities between expressions, and equations that
-replace a monomial. Bounds of an expression are those of its terms, each by itself, and those that are
-left when a multiple of an inequality is taken off (so that `2 floordiv(a, 2) <= a` is found), a few
-times over. What is not found counts as unknown; what is found is true for all values.
+Variables are at least 1. A scope may have further constraints: inequalities between expressions,
+and equations that replace a monomial. Bounds of an expression are derived from the bounds of its
+terms, and by subtracting multiples of inequalities (which shows, for instance, that `2 floordiv(a,
+2) <= a`), a few times over. Bounds are valid, but not always tight: what is not found is treated as
+unknown.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from jitney.core.symbolic import expressions
 from jitney.core.symbolic.expressions import DimExpr, DimSize, Factor, Monomial, Terms
 from jitney.core.symbolic.parse import parse_constraint
 
-_DEPTH = 3  # inequalities that are taken off one after another; each is tried for each term
+_DEPTH = 3  # maximum number of inequalities that are subtracted in succession
 Bounds = tuple[float, float]
 
 
 class SymbolicScope:
-    """Variables of the same scope may meet in expressions.
+    """A scope of variables; expressions combine only variables of the same scope.
 
     Args:
-      constraints_str: texts of the kind "a >= b", "a <= 2*b + 1", "a == 4*b". An equation replaces
+      constraints_str: texts such as "a >= b", "a <= 2*b + 1" or "a == 4*b". An equation replaces
         its left side, a product of variables, by its right side.
 
     Raises:
-      ValueError: if a constraint is none.
+      ValueError: if a text is not a constraint.
 
     Example:
       >>> scope = jax.export.SymbolicScope(["a >= 4"])
@@ -45,7 +46,7 @@ class SymbolicScope:
         self._origin = source_info.summarize(source_info.current())
         self.constraints: tuple[str, ...] = tuple(constraints_str)
         self.substitutions: dict[Monomial, DimSize] = {}
-        self._least_zero: list[DimExpr] = []  # expressions that are not negative
+        self._least_zero: list[DimExpr] = []  # nonnegative expressions
         self._variables: dict[str, Bounds] = {}
         self._known: dict[DimExpr, Bounds] = {}
         for text in self.constraints:
@@ -60,10 +61,10 @@ class SymbolicScope:
         return text
 
     def require(self, left: DimSize, sign: str, right: DimSize) -> None:
-        """Adds the constraint `left sign right`; the sign is ">=", "<=" or "==".
+        """Adds the constraint `left sign right`, where `sign` is ">=", "<=" or "==".
 
         Raises:
-          ValueError: if it cannot hold, or the left side of an equation is not a product.
+          ValueError: if it cannot be satisfied, or the left side of an equation is not a product.
         """
         if sign == "==":
             self._equate(left, right)
@@ -113,7 +114,7 @@ class SymbolicScope:
             self._variables[name] = low, high
 
     def substitute(self, terms: Terms) -> Terms:
-        """Returns the terms with equal monomials replaced, and what has become equal put together."""
+        """Returns the terms with monomials replaced by equations, and like terms collected."""
         out: Terms = {}
         for monomial, coefficient in terms.items():
             parts = expressions.terms_of(self._replaced(monomial))
@@ -137,7 +138,7 @@ class SymbolicScope:
     # --- bounds -------------------------------------------------------------------------------
 
     def bounds(self, x: DimExpr) -> Bounds:
-        """Returns the least and the greatest value of `x`, as far as it is known."""
+        """Returns lower and upper bounds of `x`, as far as they are known."""
         bounds = self._known.get(x)
         if bounds is None:
             low = self._least(x, _DEPTH)
@@ -202,7 +203,7 @@ class SymbolicScope:
         return min(ends), max(ends)
 
     def _of_operations(self, x: DimExpr) -> Iterator[DimExpr]:
-        """Yields what is never negative because of what the operations in `x` mean."""
+        """Yields nonnegative expressions that follow from the definitions of operations in `x`."""
         seen: set[Factor] = set()
         for factor in x.factors():
             if factor in seen or not factor.operands:
@@ -230,14 +231,14 @@ def _product(x: Bounds, y: Bounds) -> Bounds:
 
 
 def _quotient_facts(value: DimSize, x: DimSize, y: DimSize) -> list[DimSize]:
-    """y q <= x < y q + y, for positive y."""
+    """Returns nonnegative expressions for y q <= x < y q + y, if y is positive."""
     if expressions.bounds(y)[0] <= 0:
         return []
     return [x - value * y, value * y + y - 1 - x]
 
 
 def _remainder_facts(value: DimSize, x: DimSize, y: DimSize) -> list[DimSize]:
-    """r < y, for positive y; r <= x where x is not negative."""
+    """Returns nonnegative expressions for r < y if y > 0, and r <= x if also x >= 0."""
     if expressions.bounds(y)[0] <= 0:
         return []
     facts = [y - 1 - value]

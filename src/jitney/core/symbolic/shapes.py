@@ -1,4 +1,4 @@
-"""Shapes with symbolic sizes, as users ask for them."""
+"""Shapes with symbolic sizes: the public functions."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ def symbolic_shape(
     """Parses a shape whose sizes are variables, or expressions of them.
 
     Args:
-      shape_spec: the sizes, separated by commas: names, numbers, `+`, `-`, `*`, `^`, and
-        `floordiv`, `mod`, `max`, `min` of two; `_` for the size of `like`, and a last `...` for the
-        rest of them. None for all of `like`.
-      constraints: what is known of the variables beyond that they are at least 1, such as
-        "a >= 2 * b"; for a new scope.
-      scope: the scope of the variables. Without, a new one: shapes that meet need the same.
+      shape_spec: the sizes, separated by commas: names, numbers, `+`, `-`, `*`, `^`, and the binary
+        functions `floordiv`, `mod`, `max`, `min`; `_` for the size in `like`, and a final `...` for
+        all remaining sizes. None for all of `like`.
+      constraints: constraints on the variables, such as "a >= 2 * b", in addition to each being at
+        least 1; they belong to a new scope.
+      scope: the scope of the variables; by default a new one. Shapes that are used together need
+        the same scope.
       like: a shape; see `shape_spec`.
 
-    Returns: ints and symbolic dimensions.
+    Returns: ints and symbolic sizes.
 
     Raises:
-      ValueError: if a text cannot be read, constraints contradict each other, or both a scope and
+      ValueError: if a text cannot be parsed, constraints contradict each other, or both a scope and
         constraints are given.
 
     Example:
@@ -67,11 +68,11 @@ def symbolic_args_specs(
     """Returns types of arguments with symbolic shapes.
 
     Args:
-      args: pytree of arrays, or of anything with a shape and a dtype.
-      shapes_specs: pytree of texts, a prefix of `args`; see `symbolic_shape`. None for the shape that
-        an array has.
-      constraints: what is known of the variables.
-      scope: the scope of the variables; without, a new one.
+      args: a pytree of arrays, or of any objects with a shape and a dtype.
+      shapes_specs: a pytree of texts, a prefix of `args`; see `symbolic_shape`. None keeps the
+        shape of an array.
+      constraints: constraints on the variables.
+      scope: the scope of the variables; by default a new one.
 
     Returns: a pytree like `args` of `ShapeDtypeStruct`s, with variables of one scope.
 
