@@ -1,4 +1,4 @@
-"""jitney: JAX's programming model for CPUs, on a compiler of its own."""
+"""jitney: JAX's programming model for CPUs, with its own compiler."""
 
 from jitney import version, wiring
 from jitney.core import environment, tracebacks

@@ -1,10 +1,10 @@
-"""`jax._src`: JAX's private modules, as far as programs and libraries read them.
+"""`jax._src`: JAX's private modules, as far as programs and libraries use them.
 
-No module lies here: `jitney.private` makes each of them when it is asked for.
+This package contains no modules; `jitney.private` creates each of them when it is imported.
 """
 
 from jitney.private import modules
 
-__path__: list[str] = []  # a package: `import jax._src.core` is an import from it
+__path__: list[str] = []  # makes this a package, so that `import jax._src.core` works
 __getattr__, __dir__ = modules.namespace(__name__)
 modules.install_finder()

@@ -1,4 +1,4 @@
-"""`jax.ad`: which cotangents a pullback is to compute (`jax.vjp(...)[1].with_refs`)."""
+"""`jax.ad`: selection of the cotangents that a pullback computes (`jax.vjp(...)[1].with_refs`)."""
 
 from jitney.api.pullback import DidntWant, DontWant, GradRef, GradValue
 

@@ -1,4 +1,4 @@
-"""`jax.ad_checkpoint`: what belongs to `jax.checkpoint`."""
+"""`jax.ad_checkpoint`: rematerialization; the functions around `jax.checkpoint`."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`jax.api_util`: helpers for transformations of functions of pytrees."""
+"""`jax.api_util`: helpers for implementing transformations of functions of pytrees."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 def flatten_fun(
     f: Callable[..., PyTree], store: lu.Store, in_tree: PyTreeDef, *leaves: Value
 ) -> list[PyTree]:
-    """Returns `f` on flat arguments of structure `in_tree` = (args, kwargs); the result is flat, too.
+    """Calls `f` with flat arguments, and flattens the result.
 
-    The side result is the structure of the result.
+    `in_tree` is the structure of (args, kwargs). The auxiliary output is the structure of the
+    result.
     """
     return _stored(FlatFunction(f, in_tree, has_kwargs=True), store, leaves)
 
@@ -34,7 +35,7 @@ def flatten_fun(
 def flatten_fun_nokwargs(
     f: Callable[..., PyTree], store: lu.Store, in_tree: PyTreeDef, *leaves: Value
 ) -> list[PyTree]:
-    """`flatten_fun` where `in_tree` is the structure of the positional arguments alone."""
+    """Implements `flatten_fun` for functions without keyword arguments."""
     return _stored(FlatFunction(f, in_tree), store, leaves)
 
 
@@ -55,17 +56,17 @@ def debug_info(
     sourceinfo: str | None = None,
     signature: inspect.Signature | None = None,
 ) -> DebugInfo:
-    """Returns the source of `fun` and the names of its flat arguments.
+    """Returns debug information on a traced function: its source and its argument names.
 
     Args:
-      traced_for: the transformation's name, for messages.
-      fun: the user's function.
+      traced_for: name of the transformation, for messages.
+      fun: the traced function.
       args: positional arguments.
       kwargs: keyword arguments.
-      static_argnums: positions that are not traced.
-      static_argnames: names that are not traced.
-      sourceinfo: where `fun` is, if not where it says.
-      signature: its signature, if not its own.
+      static_argnums: positions of static arguments.
+      static_argnames: names of static arguments.
+      sourceinfo: source location; by default that of `fun`.
+      signature: signature; by default that of `fun`.
     """
     spec = CallSpec(
         signature or signature_of(fun), tuple(static_argnums), frozenset(static_argnames), (),
@@ -82,10 +83,12 @@ def argnums_partial(
     args: Sequence[PyTree],
     require_static_args_hashable: bool = True,
 ) -> tuple[lu.WrappedFun, tuple[Any, ...]]:
-    """Returns `f` as a function of the arguments at `dyn_argnums` alone, and these arguments.
+    """Binds all arguments but those at `dyn_argnums`.
+
+    Returns: the function of the other arguments, and these arguments.
 
     Raises:
-      ValueError: if one of the others is not hashable and has to be.
+      ValueError: if `require_static_args_hashable` is set and a bound argument is not hashable.
     """
     numbers = (dyn_argnums,) if isinstance(dyn_argnums, int) else tuple(dyn_argnums)
     positions = tuple(sorted({i % len(args) for i in numbers}))
@@ -119,7 +122,7 @@ def donation_vector(
     in_tree: PyTreeDef,
     kws: bool = True,
 ) -> tuple[bool, ...]:
-    """Returns whether each leaf of the arguments' structure is donated."""
+    """Returns for each leaf of the arguments whether it is donated."""
     positional, *named = in_tree.children() if kws else [in_tree]
     flags: list[bool] = []
     for i, tree in enumerate(positional.children()):
@@ -133,10 +136,10 @@ def donation_vector(
 def rebase_donate_argnums(
     donate_argnums: Iterable[int], static_argnums: Iterable[int]
 ) -> tuple[int, ...]:
-    """Returns donated positions counted without the static ones.
+    """Converts the positions of donated arguments to positions among the non-static arguments.
 
     Raises:
-      ValueError: if a position is both.
+      ValueError: if an argument is both static and donated.
     """
     static = sorted(set(static_argnums))
     out: list[int] = []
@@ -155,7 +158,11 @@ def flatten_axes(
     kws: bool = False,
     tupled_args: bool = False,
 ) -> list[PyTree]:
-    """Returns the leaves of `axis_tree`, a prefix of `treedef`, one for each leaf of `treedef`."""
+    """Flattens `axis_tree`, a prefix of `treedef`, to a leaf for each leaf of `treedef`.
+
+    Raises:
+      ValueError: if `axis_tree` is not a prefix of `treedef`.
+    """
     full = pytrees.tree_unflatten(treedef, [object()] * treedef.num_leaves)
     try:
         return pytrees.broadcast_prefix(axis_tree, full, is_leaf=lambda x: x is None)
@@ -169,7 +176,7 @@ def safe_map(f: Callable[..., Any], *lists: Iterable[Any]) -> list[Any]:
     """Returns `[f(*xs) for xs in zip(*lists)]`.
 
     Raises:
-      ValueError: if the lists are of different lengths.
+      ValueError: if the lists differ in length.
     """
     return list(map(f, *_of_one_length("safe_map", lists)))
 

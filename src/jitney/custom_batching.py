@@ -1,4 +1,4 @@
-"""`jax.custom_batching`: functions that say themselves what `vmap` makes of them."""
+"""`jax.custom_batching`: functions with custom batching rules for `vmap`."""
 
 from jitney.api.custom_vmap import custom_vmap as custom_vmap, sequential_vmap as sequential_vmap
 from jitney.core.lazy import listing

@@ -1,4 +1,4 @@
-"""`jax.custom_derivatives`: functions that bring their own derivatives."""
+"""`jax.custom_derivatives`: functions with custom derivative rules."""
 
 from typing import TYPE_CHECKING
 

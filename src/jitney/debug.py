@@ -1,4 +1,4 @@
-"""`jax.debug`: looking into programs while they run."""
+"""`jax.debug`: printing from and inspecting programs while they run."""
 
 from jitney.api.callbacks import debug_callback as callback, debug_log as log, debug_print as print
 from jitney.api.debugger import breakpoint

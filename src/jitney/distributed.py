@@ -1,4 +1,4 @@
-"""`jax.distributed`: one program in many processes, which `mpiexec` starts (docs/processes.md)."""
+"""`jax.distributed`: multi-process programs, started by `mpiexec` (docs/processes.md)."""
 
 from jitney.core.lazy import listing
 from jitney.runtime.initialize import initialize, is_initialized, shutdown

@@ -1,4 +1,4 @@
-"""`jax.dlpack`: arrays exchanged with other libraries without copying."""
+"""`jax.dlpack`: exchange of arrays with other libraries without copying."""
 
 from jitney.api.dlpack import from_dlpack as from_dlpack, is_supported_dtype as is_supported_dtype
 from jitney.core.lazy import listing

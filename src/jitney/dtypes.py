@@ -1,4 +1,4 @@
-"""Element types and their promotion; `jax.dtypes`. See `jitney.core.dtypes`."""
+"""`jax.dtypes`: element types and type promotion. See `jitney.core.dtypes`."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __dir__ = listing(__name__)
 
 
 def scalar_type_of(x: ArrayLike | DTypeLike) -> type:
-    """Returns the Python scalar type that corresponds to the dtype of a value.
+    """Returns the Python scalar type (such as `float`) that corresponds to the dtype of a value.
 
     Raises:
-      TypeError: if the dtype is not of the kind of a Python scalar.
+      TypeError: if there is no such type.
     """
     dtype = _dtypes.dtype(x)
     kinds = (

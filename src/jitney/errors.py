@@ -1,4 +1,4 @@
-"""The errors of the public API; `jax.errors`. `docs/errors.md` tells of causes and cures."""
+"""`jax.errors`: the errors of the public API. `docs/errors.md` explains causes and remedies."""
 
 from jitney.core.errors import (
     ConcretizationTypeError as ConcretizationTypeError,

@@ -1,4 +1,4 @@
-"""`jax.export`: programs of their own, and shapes whose sizes are variables."""
+"""`jax.export`: serialized programs, and symbolic shapes."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`jax.flatten_util`: pytrees of arrays as one vector."""
+"""`jax.flatten_util`: conversion of pytrees of arrays to vectors and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __dir__ = listing(__name__)
 
 
 class _Unravel:
-    """A function from a vector to the pytree; equal for equal structures and types."""
+    """A function from a vector to a pytree; equal for equal structures, shapes and dtypes."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class _Unravel:
         parts = lax.split(jnp.asarray(vector), sizes)
         leaves = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
         if any(kind != dtype for kind in kinds):
-            with user_warnings.held():  # imaginary parts of what was real are zero
+            with user_warnings.held():  # the imaginary parts of real leaves are discarded
                 leaves = [
                     lax.convert_element_type(x, kind) for x, kind in zip(leaves, kinds, strict=True)
                 ]
@@ -58,12 +58,14 @@ class _Unravel:
 
 
 def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[ArrayLike], PyTree]]:
-    """Returns all elements of a pytree of arrays as one vector.
+    """Concatenates all elements of a pytree of arrays to one vector.
 
     Args:
-      pytree: arrays and scalars; their dtypes are promoted to one.
+      pytree: pytree of arrays and scalars, which are promoted to a common dtype.
 
-    Returns: (the vector; the inverse: a function from such a vector to a pytree like `pytree`).
+    Returns: the vector, and the inverse: a function from such a vector to a pytree of the
+      structure, shapes and dtypes of `pytree`. It raises TypeError for a vector of another dtype if
+      the leaves differ in dtype.
 
     Example:
       >>> vector, unravel = jax.flatten_util.ravel_pytree({"a": 1.0, "b": jnp.array([2.0, 3.0])})

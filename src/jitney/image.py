@@ -1,9 +1,9 @@
-"""`jax.image`: images, and arrays of any number of axes, sampled at other places.
+"""`jax.image`: resampling of images, and of arrays of any rank.
 
-Each axis is resampled by itself: the result is a product with a matrix of weights, one column for
-each sample. The weight of an element is a kernel's value at its distance from the sample; the columns
-are divided by their sums. With `antialias`, kernels are as wide as the samples lie apart, where that
-is more than one element.
+Each axis is resampled separately: the result is a product with a matrix of weights, one column for
+each sample. The weight of an element is the value of a kernel at its distance from the sample, and
+each column is divided by its sum. With `antialias`, kernels are widened to the distance of the
+samples where that is more than one element.
 
 Sources: Keys, Cubic convolution interpolation for digital image processing, 1981 (cubic); Duchon,
 Lanczos filtering in one and two dimensions, 1979 (lanczos3, lanczos5).
@@ -37,7 +37,7 @@ __dir__ = listing(__name__)
 
 
 class ResizeMethod(enum.Enum):
-    """How values between elements are found; `from_string` has the names that functions accept."""
+    """A method of interpolation; `from_string` accepts the names that functions accept."""
 
     NEAREST = 0
     LINEAR = 1
@@ -48,10 +48,10 @@ class ResizeMethod(enum.Enum):
 
     @staticmethod
     def from_string(s: str) -> ResizeMethod:
-        """Returns the method of that name.
+        """Returns the method with the given name.
 
         Raises:
-          ValueError: if there is none.
+          ValueError: if the name is unknown.
         """
         if s not in _METHODS:
             raise ValueError(
@@ -78,16 +78,16 @@ def _triangle(x: Array) -> Array:
 
 
 def _lanczos(x: Array, radius: float) -> Array:
-    """sinc(x) sinc(x / radius), cut off at `radius`."""
+    """Computes sinc(x) sinc(x / radius), which is 0 beyond `radius`."""
     product = radius * jnp.sin(np.pi * x) * jnp.sin(np.pi * x / radius)
-    # Near 0 the quotient would be 0 / 0; the limit is good to 1e-6 there.
+    # Near 0 the quotient would be 0 / 0; the limit 1 is accurate to 1e-6 there.
     near = x <= 1e-3
     value = jnp.where(near, 1, product / jnp.where(near, 1, np.pi**2 * x**2))
     return jnp.where(x > radius, 0.0, value)
 
 
 def _keys_cubic(x: Array, a: float) -> Array:
-    """Keys' piecewise cubic: slope `a` at distance 1, 0 from 2 on."""
+    """Computes Keys' piecewise cubic kernel, of slope `a` at distance 1, and 0 from 2 on."""
     inner = ((a + 2) * x - (a + 3)) * x * x + 1
     outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return jnp.where(x >= 2, 0.0, jnp.where(x >= 1, outer, inner))
@@ -98,17 +98,17 @@ _KERNELS: dict[ResizeMethod, Callable[[Array], Array]] = {
     ResizeMethod.LANCZOS3: partial(_lanczos, radius=3.0),
     ResizeMethod.LANCZOS5: partial(_lanczos, radius=5.0),
     ResizeMethod.CUBIC: partial(_keys_cubic, a=-0.5),
-    ResizeMethod.CUBIC_PYTORCH: partial(_keys_cubic, a=-0.5),  # PyTorch's own a = -0.75 is below
+    ResizeMethod.CUBIC_PYTORCH: partial(_keys_cubic, a=-0.5),  # with antialiasing
 }
 
 
 def _centres(samples: int, step: ArrayLike, translation: ArrayLike, dtype: np.dtype[Any]) -> Array:
-    """Returns where samples lie, in elements; both grids have their points in the middles of cells."""
+    """Returns the positions of samples, in elements; the points of both grids are cell centers."""
     return (jnp.arange(samples, dtype=dtype) + 0.5) * step - translation * step - 0.5
 
 
 def _normalized(weights: Array, total: Array) -> Array:
-    """Columns divided by their sums; what sees next to nothing of the image is 0."""
+    """Divides columns by their sums; a column whose sum is nearly 0 becomes 0."""
     total = total[None]
     sees = jnp.abs(total) > 1000 * float(np.finfo(np.float32).eps)
     return jnp.where(sees, weights / jnp.where(total != 0, total, 1), 0)
@@ -118,9 +118,9 @@ def _weights(
     elements: int, samples: int, scale: ArrayLike, translation: ArrayLike,
     kernel: Callable[[Array], Array], antialias: bool,
 ) -> Array:  # fmt: skip
-    """Returns how much each element counts in each sample: [elements, samples]."""
+    """Returns the weight of each element in each sample: [elements, samples]."""
     dtype = jnp.result_type(scale, translation)
-    step = 1 / scale  # from one sample to the next, in elements
+    step = 1 / scale  # between samples, in elements
     width = jnp.maximum(step, 1.0) if antialias else 1.0
     centres = _centres(samples, step, translation, dtype)
     distance = jnp.abs(centres[None] - jnp.arange(elements, dtype=dtype)[:, None]) / width
@@ -133,7 +133,7 @@ def _weights(
 def _weights_beyond_borders(
     elements: int, samples: int, scale: ArrayLike, translation: ArrayLike
 ) -> Array:
-    """As `_weights`, where two elements follow on either side that equal those at the border."""
+    """Returns `_weights` with the border elements repeated twice beyond each border."""
     dtype = jnp.result_type(scale, translation)
     centres = _centres(samples, 1 / scale, translation, dtype)
     first = jnp.floor(centres)
@@ -155,7 +155,7 @@ def _resampled(
     translation: Sequence[float] | Array, method: ResizeMethod, antialias: bool,
     precision: PrecisionLike,
 ) -> Array:  # fmt: skip
-    """`x` times the weights along each axis of `spatial_dims`."""
+    """Multiplies `x` by the weights along each axis of `spatial_dims`."""
     for k, axis in enumerate(spatial_dims):
         grids = x.shape[axis], shape[axis], scale[k], translation[k]
         if method is ResizeMethod.CUBIC_PYTORCH and not antialias:
@@ -168,7 +168,7 @@ def _resampled(
 
 
 def _nearest(x: Array, shape: Sequence[int]) -> Array:
-    """Returns the element whose cell each sample falls into."""
+    """Returns the element whose cell contains each sample."""
     for axis, (elements, samples) in enumerate(zip(x.shape, shape, strict=True)):
         if elements != samples:
             centres = (jnp.arange(samples, dtype=np.float32) + 0.5) * elements / samples
@@ -198,27 +198,27 @@ def scale_and_translate(
     antialias: bool = True,
     precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:
-    """Scales an image, then shifts it, then samples it at the centers of pixels.
+    """Scales and translates an image, and samples the result at the centers of pixels.
 
-    A point x of the image comes to x * `scale` + `translation`; the upper left corner is 0.
-    Samples outside of it are 0, but for "cubic-pytorch" without `antialias`.
+    A point x of the image moves to x * `scale` + `translation`, where the upper left corner is 0.
+    Samples outside the image are 0, except for "cubic-pytorch" without `antialias`.
 
     Args:
-      image: array of n axes; integers become floats.
+      image: array of n axes; integers are converted to floats.
       shape: sizes of the result; those of axes not in `spatial_dims` must not change.
-      spatial_dims: d axes to be scaled.
-      scale, translation: arrays of shape (d,); both may be traced, and have derivatives.
-      method: "linear" ("bilinear", "trilinear", "triangle"), "cubic" ("bicubic", "tricubic"; Keys' with
-        a = -0.5), "cubic-pytorch" ("bicubic-pytorch"; without
-        antialiasing a = -0.75, elements at the border standing for what is beyond), "lanczos3" or
-        "lanczos5".
-      antialias: whether kernels get wider where the image shrinks.
-      precision: of the products, see `lax.dot_general`.
+      spatial_dims: d axes to resample.
+      scale, translation: arrays of shape (d,); both may be traced and differentiated.
+      method: "linear" ("bilinear", "trilinear", "triangle"), "cubic" ("bicubic", "tricubic"; Keys'
+        kernel with a = -0.5), "cubic-pytorch" ("bicubic-pytorch"; without antialiasing a = -0.75,
+        with the elements at the border repeated beyond it), "lanczos3" or "lanczos5".
+      antialias: whether to widen kernels where the image shrinks.
+      precision: precision of the products; see `lax.dot_general`.
 
     Returns: array of `shape` and the dtype of the image, or the default float for integers.
 
     Raises:
-      ValueError: if `shape` has not n sizes, or the method is "nearest" or unknown.
+      ValueError: if `shape` does not have n sizes, the method is "nearest" or unknown, or `scale`
+        and `translation` are not floating arrays of shape (d,).
 
     Example:
       >>> row = jnp.array([0.0, 1.0, 2.0, 3.0])
@@ -231,7 +231,7 @@ def scale_and_translate(
     _same_rank("scale_and_translate", x, shape)
     way = _method(method)
     if way is ResizeMethod.NEAREST:
-        # The derivative with respect to scale and translation would be 0 everywhere.
+        # The derivatives with respect to scale and translation would be 0 everywhere.
         raise ValueError(
             "scale_and_translate: `method` must be a smooth kernel, as 'linear', but it is "
             f"{method!r}; `resize` takes nearest neighbours"
@@ -272,18 +272,19 @@ def resize(
     """Resizes an image.
 
     Args:
-      image: array of n axes; integers become floats, unless the method is "nearest".
-      shape: the n sizes of the result.
-      method: "nearest", or any of `scale_and_translate`. Samples near a border are weighted averages of
-        the elements that there are.
-      antialias: whether kernels get wider where the image shrinks; no matter with "nearest".
-      precision: of the products, see `lax.dot_general`.
+      image: array of n axes; integers are converted to floats, unless the method is "nearest".
+      shape: n sizes of the result.
+      method: "nearest", or any method of `scale_and_translate`. Samples near a border are weighted
+        averages of the elements within reach of the kernel.
+      antialias: whether to widen kernels where the image shrinks; no effect for "nearest".
+      precision: precision of the products; see `lax.dot_general`.
 
-    Returns: array of `shape` and the dtype of the image, or the default float for integers.
+    Returns: array of `shape` and the dtype of the image, or the default float for integers, unless
+      the method is "nearest".
 
     Raises:
-      ValueError: if `shape` has not n sizes, or the method is unknown.
-      ZeroDivisionError: if an axis without elements is to get some.
+      ValueError: if `shape` does not have n sizes, or the method is unknown.
+      ZeroDivisionError: if an axis of size 0 is resized.
 
     Example:
       >>> jax.image.resize(jnp.array([[0.0, 1.0]]), (1, 4), "linear")

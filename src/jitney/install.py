@@ -1,12 +1,13 @@
-"""Answering `import jax` with this package.
+"""Redirects `import jax` to this package.
 
-After `install_as_jax()`, `jax.numpy` is the module `jitney.numpy` itself, under a second name, and so
-on for each public module; `jax.core`, say, does not exist twice. Only `jax` is an object of its
-own: it has JAX's version number, and looks everything else up in `jitney`.
+After `install_as_jax()`, `jax.numpy` is the module `jitney.numpy` itself under a second name, and
+likewise for each public module, so that no module exists twice. Only `jax` is a separate object: it
+has JAX's version number, and looks everything else up in `jitney`.
 
-Processes that `multiprocessing` spawns import the program anew, in a fresh interpreter, and need the
-same finder before. They are sent the parent's `sys.path` first, so its entries install the finder
-(`_Entry`). Other subprocesses are not changed: they import what they would without this package.
+Processes that `multiprocessing` spawns import the program again, in a fresh interpreter, and need
+the same finder before that. They first receive the parent's `sys.path`, so its entries install the
+finder (`_Entry`). Other subprocesses are not affected: they import what they would without this
+package.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from jitney.core import absent, tracebacks
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
 
-# Packages of the implementation; their names mean nothing in JAX.
+# Internal packages, which have no counterpart in JAX.
 INTERNAL = frozenset(
     "__main__ api cli compiler inspection install primitives private runtime transforms wiring".split()
 )
@@ -35,27 +36,27 @@ _ABSENT = object()
 
 
 def _own_name(fullname: str) -> str:
-    """`jax.numpy` -> `jitney.numpy`, `jaxlib.xla_client` -> `jitney._src.lib.xla_client`."""
+    """Converts `jax.x` to `jitney.x`, and `jaxlib.x` to `jitney._src.lib.x`."""
     root, dot, tail = fullname.partition(".")
     return f"{_ROOTS[root]}{dot}{tail}"
 
 
 def _as_jax(package: ModuleType) -> ModuleType:
-    """Returns the module `jax`, whose names are those of `package`.
+    """Returns the module `jax`, which has the names of `package`.
 
-    It is a plain module that keeps what it has looked up, so that `jax.Array` costs what a global does:
-    libraries look such names up for each node of a tree.
+    It is a plain module that caches the names it has looked up, so that `jax.Array` is as fast as a
+    global: libraries look such names up for each node of a tree.
     """
     jax = ModuleType("jax", package.__doc__)
 
-    def __getattr__(name: str) -> Any:  # what Python calls it
+    def __getattr__(name: str) -> Any:  # the name that Python calls
         value = getattr(package, name, _ABSENT)
-        if name == "_src":  # private, and an attribute all the same: libraries read it
+        if name == "_src":  # private, but libraries access it as an attribute
             return importlib.import_module("jax._src")
         if value is _ABSENT or name in INTERNAL:
             raise AttributeError(absent.missing_attribute("jax", name), name=name, obj=jax)
         if isinstance(value, ModuleType) and value.__name__ == _own_name(f"jax.{name}"):
-            return importlib.import_module(f"jax.{name}")  # programs look for it in sys.modules
+            return importlib.import_module(f"jax.{name}")  # so that programs find it in sys.modules
         if name in public:
             setattr(jax, name, value)
         return value
@@ -75,9 +76,9 @@ def _as_jax(package: ModuleType) -> ModuleType:
 
 
 class _Loader(importlib.abc.Loader):
-    """Loads a module of this package, and gives it the name of JAX's module.
+    """A loader of modules of this package that gives them the names of JAX's modules.
 
-    Libraries for several array packages read the `__name__` of a namespace.
+    Libraries that support several array packages read the `__name__` of a namespace.
     """
 
     def __init__(self, module: ModuleType) -> None:
@@ -87,7 +88,7 @@ class _Loader(importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         if spec.name != "jax":
             return self._module
-        tracebacks.install_in_ipython()  # which the command has started after it loaded the package
+        tracebacks.install_in_ipython()  # the ipython command starts it after loading the package
         return _as_jax(self._module)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -95,10 +96,10 @@ class _Loader(importlib.abc.Loader):
             return
         assert module.__spec__ is not None
         name = module.__spec__.name
-        # The import system has put the spec of the second name on the module.
+        # The import system has set the spec of the second name on the module.
         module.__spec__ = self._spec
         module.__name__ = name
-        # What is loaded below it is looked up under its new name from now on (`core.lazy`).
+        # Submodules are looked up under the new name from here on (`core.lazy`).
         for public in getattr(module, "__all__", ()):
             part = vars(module).get(public)
             if isinstance(part, ModuleType) and part.__name__ == _own_name(f"{name}.{public}"):
@@ -106,7 +107,7 @@ class _Loader(importlib.abc.Loader):
 
 
 class JaxFinder(importlib.abc.MetaPathFinder):
-    """Finds `jax`, `jaxlib` and their submodules in this package."""
+    """A finder of `jax`, `jaxlib` and their submodules in this package."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -114,8 +115,8 @@ class JaxFinder(importlib.abc.MetaPathFinder):
         """Returns the spec for names in `jax` and `jaxlib`, None for others.
 
         Raises:
-          ModuleNotFoundError: if this package has no such module. Other finders must not be asked:
-            they would look into this package's folder and load a second copy.
+          ModuleNotFoundError: if this package has no such module. Other finders must not be
+            consulted: they would search this package's folder and load a second copy.
         """
         parts = fullname.split(".")
         if parts[0] not in _ROOTS:
@@ -123,7 +124,7 @@ class JaxFinder(importlib.abc.MetaPathFinder):
         own_name = _own_name(fullname)
         if parts[1:2] and parts[1] in INTERNAL:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-        try:  # it is imported next: this saves a second search
+        try:  # it will be imported next, so this saves a second search
             module = importlib.import_module(own_name)
         except ModuleNotFoundError as error:
             if error.name != own_name:
@@ -138,14 +139,14 @@ class JaxFinder(importlib.abc.MetaPathFinder):
         return spec
 
     def find_distributions(self, context: DistributionFinder.Context) -> Iterator[Distribution]:
-        """Finds what `importlib.metadata` says of `jax` and `jaxlib`."""
+        """Returns the metadata of `jax` and `jaxlib` for `importlib.metadata`."""
         from jitney.private import distributions
 
         return distributions.find(context)
 
 
 class _Entry(str):
-    """An entry of `sys.path` that installs `import jax` in processes that are spawned."""
+    """An entry of `sys.path` that redirects `import jax` in spawned processes."""
 
     __slots__ = ()
 
@@ -164,9 +165,9 @@ def _is_spawning() -> bool:
 
 
 def _prepare_forkserver() -> None:
-    """Installs `import jax` in a fork server before it loads the program's modules.
+    """Redirects `import jax` in a fork server before it loads the modules of the program.
 
-    Newer Pythons load the program itself there before all else; the workers do that then.
+    Newer Python versions load the program's main module there first; the workers do so instead.
     """
     server: Any = sys.modules.get("multiprocessing.forkserver")
     modules = getattr(getattr(server, "_forkserver", None), "_preload_modules", None)
@@ -179,24 +180,25 @@ _PRELOADED = "jitney.cli.preloaded"
 
 
 def _arrive(entry: str) -> _Entry:
-    """Installs `import jax` in a spawned process; returns its entry of `sys.path`."""
+    """Redirects `import jax` in a spawned process; returns the entry of its `sys.path`."""
     install_as_jax()
     return _Entry(entry)
 
 
 def is_installed() -> bool:
-    """Returns whether `import jax` gives this package."""
+    """Returns whether `import jax` imports this package."""
     return any(isinstance(finder, JaxFinder) for finder in sys.meta_path)
 
 
 def install_as_jax() -> None:
-    """Makes `import jax`, and all imports from it, give this package's modules.
+    """Redirects `import jax`, and all imports from it, to this package.
 
-    Call it before anything imports jax, or run a program as `python -m jitney program.py`. It holds in
-    this process, in those that it forks, and in those that `multiprocessing` or joblib spawn for it.
+    Call it before anything imports jax, or run a program as `python -m jitney program.py`. It
+    applies to this process, those that it forks, and those that `multiprocessing` or joblib spawn
+    for it.
 
     Raises:
-      RuntimeError: if another jax has been imported already.
+      RuntimeError: if another jax has already been imported.
     """
     if is_installed():
         return

@@ -1,6 +1,6 @@
-"""`jax.monitoring`: events and durations of a process, told to listeners.
+"""`jax.monitoring`: listeners to events and durations in a process.
 
-jitney itself tells how long it traces, lowers and compiles: see `jitney.core.compile_log`.
+jitney reports the durations of tracing, lowering and compilation: see `jitney.core.compile_log`.
 """
 
 from jitney.core.lazy import listing

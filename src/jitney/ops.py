@@ -1,4 +1,4 @@
-"""`jax.ops`: reductions of rows by the segment that each belongs to."""
+"""`jax.ops`: segment reductions."""
 
 from __future__ import annotations
 
@@ -41,23 +41,24 @@ def segment_sum(
     mode: str | GatherScatterMode | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Computes sums of the rows of each segment; 0 for empty segments.
+    """Computes the sum of the rows of each segment, which is 0 for empty segments.
 
     Args:
-      data: an array whose first axis has the rows.
-      segment_ids: the segment of each row, integers.
-      num_segments: the number of segments, a Python number under `jit`; by default the greatest of
-        `segment_ids` and 1 more.
+      data: array whose rows, along the first axis, are reduced.
+      segment_ids: integer array with the segment of each row.
+      num_segments: number of segments, static under `jit`; by default the maximum of `segment_ids`
+        plus 1.
       indices_are_sorted: promises that `segment_ids` ascend.
-      unique_indices: promises that no two of them are equal.
-      bucket_size: rows that are reduced by themselves, before their results are; all by default.
-      mode: what becomes of rows whose segment is out of range: "drop" (the default), or "clip".
-      out_sharding: how the result lies on the mesh in force.
+      unique_indices: promises that no two of `segment_ids` are equal.
+      bucket_size: number of consecutive rows that are reduced separately, before their results are
+        combined; all by default.
+      mode: how rows whose segment is out of range are treated: "drop" (the default) or "clip".
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: an array of shape (num_segments, *data.shape[1:]) and the dtype of `data`.
+    Returns: array of shape (num_segments, *data.shape[1:]) and the dtype of `data`.
 
     Raises:
-      ConcretizationTypeError: if the number of segments is a traced value.
+      ConcretizationTypeError: if the number of segments is traced.
       ValueError: if there is not one row for each element of `segment_ids`.
 
     Example:
@@ -79,7 +80,10 @@ def segment_prod(
     mode: str | GatherScatterMode | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Computes products of the rows of each segment; 1 for empty segments. See `segment_sum`."""
+    """Computes the product of the rows of each segment, which is 1 for empty segments.
+
+    The arguments are those of `segment_sum`.
+    """
     return _reduced(scatter_mul, 1, reductions.prod, data, segment_ids, num_segments,
                     indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)  # fmt: skip
 
@@ -94,9 +98,9 @@ def segment_max(
     mode: str | GatherScatterMode | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Computes maxima of the rows of each segment; -inf, or the least integer, for empty segments.
+    """Computes the maximum of the rows of each segment.
 
-    See `segment_sum`.
+    It is -inf, or the least integer, for empty segments. The arguments are those of `segment_sum`.
     """
     neutral = lowest(promotion.dtype_of(data))
     return _reduced(scatter_max, neutral, reductions.max, data, segment_ids, num_segments,
@@ -113,9 +117,10 @@ def segment_min(
     mode: str | GatherScatterMode | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Computes minima of the rows of each segment; inf, or the greatest integer, for empty segments.
+    """Computes the minimum of the rows of each segment.
 
-    See `segment_sum`.
+    It is inf, or the greatest integer, for empty segments. The arguments are those of
+    `segment_sum`.
     """
     neutral = highest(promotion.dtype_of(data))
     return _reduced(scatter_min, neutral, reductions.min, data, segment_ids, num_segments,
@@ -128,7 +133,7 @@ def _reduced(
     unique_indices: bool, bucket_size: int | None, mode: str | GatherScatterMode | None,
     out_sharding: Sharding | PartitionSpec | None,
 ) -> Array:  # fmt: skip
-    """Rows scattered into neutral elements, bucket by bucket."""
+    """Scatters rows into neutral elements, bucket by bucket, and combines the buckets."""
     name = f"segment_{reduction.__name__}"
     promotion.check_arraylike(name, data, segment_ids)
     spec = getattr(out_sharding, "spec", out_sharding)
@@ -137,7 +142,7 @@ def _reduced(
             f"{name}: results are unreduced only if they are sums, got out_sharding={out_sharding}"
         )
     values, segments = creation.asarray(data), creation.asarray(segment_ids)
-    if segments.ndim == values.ndim == 0:  # one row
+    if segments.ndim == values.ndim == 0:  # a single row
         segments, values = expand_dims(segments, (0,)), expand_dims(values, (0,))
     n_segments = reductions.max(segments, initial=-1) + 1 if num_segments is None else num_segments
     count = concrete_or_error(int, n_segments, f"{name}: num_segments")

@@ -1,10 +1,10 @@
-"""`jax.profiler`: when parts of a program ran, as a file for trace viewers.
+"""`jax.profiler`: records when parts of a program run, in files for trace viewers.
 
-Between `start_trace` and `stop_trace` are recorded: the spans that the program annotates, in the thread
-that they run in, and how long this package took to trace, lower and compile (`jax.monitoring`); within
-`jitney.profile` also the steps of compiled functions. The file is in the Trace Event Format, which
-Perfetto (ui.perfetto.dev), chrome://tracing and TensorBoard show. Without a trace going on, an
-annotation costs a test.
+Between `start_trace` and `stop_trace` two things are recorded: the spans that the program
+annotates, on the thread that runs them, and the durations of tracing, lowering and compilation
+(`jax.monitoring`). Within `jitney.profile`, so are the steps of compiled functions. Files are in
+the Trace Event Format, which Perfetto (ui.perfetto.dev), chrome://tracing and TensorBoard display.
+While nothing is recorded, an annotation costs a single test.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Event = dict[str, object]
 
-_TRACKS = 1 << 30  # numbers of tracks that are not threads: no thread has such a one
+_TRACKS = 1 << 30  # ids of tracks that are not threads; no thread has such an id
 
 
 class Recording:
-    """When parts of a program ran.
+    """A record of when parts of a program ran.
 
     Attributes:
-      events: what was recorded, appended to by all threads; times are in microseconds since `start`.
-      threads: the names of these threads, and of the tracks that are none.
+      events: recorded events, appended by all threads; times are in microseconds since `start`.
+      threads: names of the threads, and of the tracks that are not threads.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Recording:
         self.start = time.perf_counter()
 
     def add(self, name: str, start: float, end: float, details: dict[str, str]) -> None:
-        """Adds a span of this thread; times are those of `time.perf_counter`."""
+        """Adds a span of the current thread; times are those of `time.perf_counter`."""
         thread = threading.get_native_id()
         self.threads.setdefault(thread, threading.current_thread().name)
         self._add(thread, name, start, end, details)
@@ -66,7 +66,10 @@ class Recording:
     def add_track(
         self, name: str, spans: Iterable[tuple[str, float, float, dict[str, str]]]
     ) -> None:
-        """Adds spans under a name of their own; each is what `add` takes. They nest or are apart."""
+        """Adds a track of spans, each of them given by the arguments of `add`.
+
+        The spans must be nested or disjoint.
+        """
         track = _TRACKS + len([number for number in self.threads if number >= _TRACKS])
         self.threads[track] = name
         for span in spans:
@@ -84,7 +87,7 @@ class Recording:
         self.events.append(event)
 
     def add_duration(self, event: str, seconds: float, **metadata: str | int) -> None:
-        """A listener of `jax.monitoring`: durations are given at their end."""
+        """Records a duration that ends now; a listener of `jax.monitoring`."""
         end = time.perf_counter()
         self.add(event, end - seconds, end, {k: str(v) for k, v in metadata.items()})
 
@@ -99,12 +102,12 @@ class Recording:
 
 
 class ProfileOptions:
-    """What is recorded, and how.
+    """Options of a recording.
+
+    Attributes other than these exist for compatibility with JAX, and have no effect.
 
     Attributes:
-      host_tracer_level: 0 records nothing; all others the same.
-
-    The other attributes are JAX's; they are kept, and nothing here asks for them.
+      host_tracer_level: 0 records nothing; all other levels are equivalent.
     """
 
     __slots__ = (
@@ -127,7 +130,7 @@ class ProfileOptions:
 
 
 class _State:
-    """The trace that is going on in this process, if any."""
+    """The trace that is being recorded in this process, if any."""
 
     session: ProfileSession | None = None
     recording: Recording | None = None  # None also if the session records nothing
@@ -135,12 +138,12 @@ class _State:
 
 
 class ProfileSession:
-    """A trace: what `jax.profiler.trace()` gives, and a context itself.
+    """A recording of a trace, as `jax.profiler.trace()` yields it; also a context manager.
 
     Args:
-      log_dir: a folder, for a file that is written at the end; None for none.
-      create_perfetto_link: writes `perfetto_trace.json.gz`, too.
-      create_perfetto_trace: writes `perfetto_trace.json.gz`, too.
+      log_dir: folder of the file that is written at the end; None writes no file.
+      create_perfetto_link: whether to write `perfetto_trace.json.gz` as well.
+      create_perfetto_trace: whether to write `perfetto_trace.json.gz` as well.
       profiler_options: see `ProfileOptions`.
 
     Example:
@@ -172,18 +175,18 @@ class ProfileSession:
 
     @property
     def profile_data(self) -> ProfileData | None:
-        """What was recorded, once the trace has ended."""
+        """The recorded data, once the trace has ended."""
         if self._data is None and self._recording is not None and not self.is_running:
-            from jitney.core.profile_data import ProfileData  # it is not needed for files
+            from jitney.core.profile_data import ProfileData  # not needed for writing files
 
             self._data = ProfileData(self._recording.text())
         return self._data
 
     def start(self) -> ProfileSession:
-        """Begins to record.
+        """Starts recording; returns this session.
 
         Raises:
-          RuntimeError: if a trace is going on already.
+          RuntimeError: if a trace is already being recorded.
         """
         options = self.profiler_options
         with _State.lock:
@@ -200,16 +203,16 @@ class ProfileSession:
         return self
 
     def stop(self) -> None:
-        """Ends the trace, and writes its file if there is a folder for it.
+        """Stops recording, and writes the file if there is a folder for it.
 
         Raises:
-          RuntimeError: if it is not going on.
+          RuntimeError: if this session is not being recorded.
         """
         with _State.lock:
             if _State.session is not self or self._recording is None:
                 raise RuntimeError("ProfileSession.stop: this trace is not being recorded")
             _State.session = _State.recording = None
-        with suppress(AssertionError):  # all listeners may have been cleared meanwhile
+        with suppress(AssertionError):  # all listeners may have been cleared in the meantime
             monitoring.unregister_event_duration_listener(self._recording.add_duration)
         if self.log_dir is not None:
             self.export_profile_data(self.log_dir)
@@ -221,7 +224,11 @@ class ProfileSession:
         create_perfetto_trace: bool | None = None,
         session_id: str | None = None,
     ) -> None:
-        """Writes what was recorded to a folder: see `start_trace`."""
+        """Writes the recorded data to a folder: see `start_trace`.
+
+        Raises:
+          RuntimeError: if nothing has been recorded.
+        """
         if self._recording is None:
             raise RuntimeError("ProfileSession.export_profile_data: nothing was recorded yet")
         asked = (create_perfetto_link, create_perfetto_trace)
@@ -255,14 +262,14 @@ def export_profile_data(
     create_perfetto_trace: bool = False,
     session_id: str | None = None,
 ) -> None:
-    """Writes what was recorded to a folder.
+    """Writes recorded data to a folder.
 
     Args:
-      profile_data: what was recorded, or the trace, which has ended.
+      profile_data: recorded data, or the session, which must have ended.
       log_dir: see `start_trace`.
       create_perfetto_link: see `start_trace`.
       create_perfetto_trace: see `start_trace`.
-      session_id: name of the folder in `plugins/profile`; the time by default.
+      session_id: name of the folder in `plugins/profile`; the current time by default.
     """
     wants = create_perfetto_link or create_perfetto_trace
     if isinstance(profile_data, ProfileSession):
@@ -279,29 +286,30 @@ def start_trace(
     create_perfetto_trace: bool = False,
     profiler_options: ProfileOptions | None = None,
 ) -> ProfileSession:
-    """Begins to record; `stop_trace` writes what was.
+    """Starts recording a trace; `stop_trace` writes it.
 
     Args:
-      log_dir: a folder. The file goes to its `plugins/profile/<time>/`, where TensorBoard looks.
-      create_perfetto_link: writes `perfetto_trace.json.gz`, too, to be opened at ui.perfetto.dev.
-        Unlike in JAX, no server is started that hands it over.
-      create_perfetto_trace: writes `perfetto_trace.json.gz`, too.
+      log_dir: folder. The file is written to its `plugins/profile/<time>/`, where TensorBoard
+        looks.
+      create_perfetto_link: whether to write `perfetto_trace.json.gz` as well, which ui.perfetto.dev
+        can open. Unlike in JAX, no server is started that provides it.
+      create_perfetto_trace: whether to write `perfetto_trace.json.gz` as well.
       profiler_options: see `ProfileOptions`.
 
-    Returns: the trace, which has what was recorded once it has ended.
+    Returns: the session, whose `profile_data` holds the recorded data once it has ended.
 
     Raises:
-      RuntimeError: if a trace is going on already.
+      RuntimeError: if a trace is already being recorded.
     """
     session = ProfileSession(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
     return session.start()
 
 
 def stop_trace() -> None:
-    """Ends the trace that `start_trace` began, and writes its file.
+    """Stops the trace that `start_trace` started, and writes its file.
 
     Raises:
-      RuntimeError: if there is none.
+      RuntimeError: if no trace is being recorded.
     """
     session = _State.session
     if session is None:
@@ -319,9 +327,10 @@ def trace(
     create_perfetto_trace: bool = False,
     profiler_options: ProfileOptions | None = None,
 ) -> Iterator[ProfileSession]:
-    """Returns a context that is profiled, to a file if `log_dir` is given: see `start_trace`.
+    """Returns a context manager that records a trace, and writes it if `log_dir` is given.
 
-    It gives a `ProfileSession`, whose `profile_data` is what was recorded.
+    It yields a `ProfileSession`, whose `profile_data` holds the recorded data once it has ended.
+    The arguments are those of `start_trace`.
 
     Example:
       >>> import pathlib, tempfile
@@ -338,18 +347,20 @@ def trace(
 
 
 def going_on() -> Recording | None:
-    """Returns the trace that is being recorded, if any."""
+    """Returns the current recording, or None."""
     return _State.recording
 
 
 class TraceAnnotation:
-    """A context whose time is recorded under a name, if a trace is going on when it begins and ends.
+    """A context manager that records its duration under a name.
 
-    Programs run while Python goes on: what is to be measured with them ends by `block_until_ready`.
+    It does so if a trace is being recorded both when it is entered and when it is left. Compiled
+    programs run asynchronously: call `block_until_ready` within the context to include their
+    execution.
     """
 
     def __init__(self, name: str, **kwargs: object) -> None:
-        """A context called `name`; `kwargs` are shown with it."""
+        """Creates a context named `name`; `kwargs` are shown with the name."""
         self._name = name
         self._details = kwargs
         self._start: float | None = None
@@ -365,17 +376,17 @@ class TraceAnnotation:
             recording.add(self._name, self._start, time.perf_counter(), details)
 
     def set_metadata(self, **kwargs: object) -> None:
-        """Adds to what is shown with the name."""
+        """Adds metadata that is shown with the name."""
         self._details.update(kwargs)
 
     @staticmethod
     def is_enabled() -> bool:
-        """Returns whether a trace is going on."""
+        """Returns whether a trace is being recorded."""
         return _State.recording is not None
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """A context that is one step of many, say of training; `step_num` says which.
+    """A context manager that records one step of a loop, such as training; `step_num` is its index.
 
     Example:
       >>> weights = jnp.ones(3)
@@ -388,12 +399,12 @@ class StepTraceAnnotation(TraceAnnotation):
 def annotate_function(
     func: Callable[P, R], name: str | None = None, **decorator_kwargs: object
 ) -> Callable[P, R]:
-    """Returns `func`, whose calls are recorded as by `TraceAnnotation`.
+    """Returns a function that calls `func` within a `TraceAnnotation`.
 
     Args:
-      func: any function.
-      name: what its calls are called; its own name if None.
-      **decorator_kwargs: shown with the name.
+      func: function to annotate.
+      name: name of its calls; the function's name if None.
+      **decorator_kwargs: metadata shown with the name.
 
     Example:
       >>> @jax.profiler.annotate_function
@@ -412,15 +423,15 @@ def annotate_function(
     return annotated
 
 
-# Packages take these when they are imported, to use them if they are told to.
+# Packages import these names, and call them only if requested.
 
 
 def start_server(port: int, requires_backend: bool = True) -> NoReturn:
-    """Refuses to start a server that viewers fetch traces from: there is none.
+    """Raises NotImplementedError: there is no server from which viewers fetch traces.
 
     Args:
-      port: where it would listen.
-      requires_backend: whether devices would be looked for first.
+      port: ignored.
+      requires_backend: ignored.
 
     Raises:
       NotImplementedError: always.
@@ -429,7 +440,7 @@ def start_server(port: int, requires_backend: bool = True) -> NoReturn:
 
 
 def stop_server() -> NoReturn:
-    """Refuses to stop a server: none can have been started.
+    """Raises NotImplementedError: `start_server` cannot have started a server.
 
     Raises:
       NotImplementedError: always.
@@ -438,11 +449,11 @@ def stop_server() -> NoReturn:
 
 
 def register_subprocess(pid: int, port: int) -> NoReturn:
-    """Refuses to take another process's traces, which its server would hand over.
+    """Raises NotImplementedError: there are no servers that provide traces of other processes.
 
     Args:
-      pid: the process.
-      port: where its server listens.
+      pid: ignored.
+      port: ignored.
 
     Raises:
       NotImplementedError: always.

@@ -1,4 +1,4 @@
-"""`jax.sharding`: where arrays lie."""
+"""`jax.sharding`: shardings, meshes and partition specs."""
 
 from typing import TYPE_CHECKING
 

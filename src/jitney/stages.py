@@ -1,4 +1,4 @@
-"""`jax.stages`: a jitted function between Python and machine code."""
+"""`jax.stages`: the stages of a jitted function: traced, lowered, compiled."""
 
 from jitney.api.jit import JitFunction
 from jitney.api.stages import (

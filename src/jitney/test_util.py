@@ -1,4 +1,4 @@
-"""`jax.test_util`: derivatives compared with differences."""
+"""`jax.test_util`: checks of derivatives against finite differences."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __dir__ = listing(__name__)
 
 Tolerance: TypeAlias = "float | Mapping[DTypeLike, float] | None"
 
-# Of the least precise dtype at hand: tolerance, and step of the differences.
+# By the item size of the least precise dtype: tolerance, and step of the differences.
 _TOLERANCE = {2: 0.1, 4: 2e-3, 8: 1e-5}
 _STEP = {2: 2.0**-3, 4: 2.0**-11, 8: 2.0**-13}
 
 
 def _dtype(x: ArrayLike) -> DTypeLike:
-    """Returns the dtype of `x`, not canonicalized: 64 bits stay 64 bits."""
+    """Returns the dtype of `x` without canonicalization: 64-bit dtypes stay 64-bit."""
     return getattr(x, "dtype", None) or dtypes.dtype(x)
 
 
 def _part_size(x: ArrayLike) -> int:
-    """Returns the bytes of a real number of the array's dtype."""
+    """Returns the size in bytes of a real or imaginary part of an element."""
     dtype = np.dtype(_dtype(x))
     return dtype.itemsize // (2 if dtype.kind == "c" else 1)
 
@@ -75,7 +75,7 @@ def _numerical_jvp(
         if not _is_inexact(a):
             return np.zeros(np.shape(a), dtypes.float0)
         after, before = _wide(a), _wide(b)
-        # A result that stays infinite does not move, as derivatives have it.
+        # A result that stays infinite has derivative zero.
         moved = np.asarray(after != before)
         return np.subtract(after, before, out=np.zeros_like(after), where=moved) / eps
 
@@ -88,9 +88,9 @@ def _wide(x: ArrayLike) -> np.ndarray:
 
 
 def assert_close(what: str, actual: PyTree, expected: PyTree, atol: float, rtol: float) -> None:
-    """Asserts that pytrees have one structure, and leaves that are equal up to a tolerance.
+    """Asserts that pytrees have equal structures, and leaves that are equal up to a tolerance.
 
-    Leaves of float0 are passed over. Raises AssertionError, whose text begins with `what`.
+    Leaves of dtype float0 are ignored. The text of the AssertionError begins with `what`.
     """
     a, b = pytrees.tree_structure(actual), pytrees.tree_structure(expected)
     assert a == b, f"{what}: structures differ: {a} and {b}"
@@ -118,7 +118,7 @@ def _limits(
 
 
 def _limit(args: PyTree, out: PyTree, tolerance: Tolerance) -> float:
-    """Returns `tolerance`; of a table, the largest of the dtypes at hand."""
+    """Returns `tolerance`, or, from a table by dtype, the largest for the dtypes of the leaves."""
     if tolerance is None:
         return _TOLERANCE[_precision(args, out)]
     if not isinstance(tolerance, Mapping):
@@ -141,15 +141,16 @@ def check_jvp(
     eps: float | None = None,
     err_msg: str = "",
 ) -> None:
-    """Compares forward derivatives with differences, in a random direction.
+    """Compares forward-mode derivatives with finite differences in a random direction.
 
     Args:
-      f: a function.
-      f_jvp: (primals, tangents) -> (results, their tangents).
-      args: where.
-      atol, rtol: tolerances, or tables of them by dtype; by dtype if not given.
-      eps: step of the differences; by dtype if not given.
-      err_msg: goes before the message.
+      f: function.
+      f_jvp: its JVP: (primals, tangents) -> (results, tangents of the results).
+      args: arguments of `f` at which to compare.
+      atol, rtol: tolerances, or mappings from dtypes to tolerances; by default they depend on the
+        dtype.
+      eps: step of the differences; by default it depends on the dtype.
+      err_msg: prefix of error messages.
 
     Raises:
       AssertionError: if they disagree.
@@ -174,12 +175,12 @@ def check_vjp(
     eps: float | None = None,
     err_msg: str = "",
 ) -> None:
-    """Compares reverse derivatives with differences, projected on random directions.
+    """Compares reverse-mode derivatives with finite differences, projected on random directions.
 
     Args:
-      f: a function.
-      f_vjp: (*args) -> (results, function of their cotangents).
-      args: where.
+      f: function.
+      f_vjp: its VJP: (*args) -> (results, function of their cotangents).
+      args: arguments of `f` at which to compare.
       atol, rtol, eps, err_msg: see `check_jvp`.
 
     Raises:
@@ -197,7 +198,7 @@ def check_vjp(
     cotangent = pytrees.tree_map(lambda x: _random_like(rng, x), v_out)
     cotangent_out = pull_back(cotangent)
     by_vjp, by_differences = _inner(tangent, cotangent_out), _inner(tangent_out, cotangent)
-    # The pairing of complex numbers is over the real ones.
+    # Complex numbers are paired over the reals.
     assert_close(
         f"{prefix}VJP cotangent projection",
         np.real(by_vjp), np.real(by_differences), atol, rtol,
@@ -213,13 +214,13 @@ def check_grads(
     rtol: Tolerance = None,
     eps: float | None = None,
 ) -> None:
-    """Compares derivatives up to an order with differences.
+    """Compares derivatives up to the given order with finite differences.
 
     Args:
-      f: a function of arrays, floating or complex.
-      args: where.
-      order: how often it is differentiated.
-      modes: "fwd" (`jvp`), "rev" (`vjp`), or both, mixed in all ways.
+      f: function of floating or complex arrays.
+      args: arguments of `f` at which to compare.
+      order: highest order of the derivatives.
+      modes: "fwd" (`jvp`), "rev" (`vjp`), or both, in all combinations.
       atol, rtol, eps: see `check_jvp`.
 
     Raises:

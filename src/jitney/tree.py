@@ -1,4 +1,4 @@
-"""Short names of the functions on pytrees; `jax.tree`. See `jitney.core.pytree.pytrees`."""
+"""`jax.tree`: short names of pytree functions. See `jitney.core.pytree.pytrees`."""
 
 import dataclasses
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pytrees: nested containers of arrays; `jax.tree_util`. See `jitney.core.pytree.pytrees`."""
+"""`jax.tree_util`: pytrees, nested containers of arrays. See `jitney.core.pytree.pytrees`."""
 
 from collections.abc import Hashable
 from typing import TypeVar

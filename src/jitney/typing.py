@@ -1,4 +1,4 @@
-"""Types for annotations; `jax.typing`."""
+"""`jax.typing`: types for annotations."""
 
 from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike, DTypeLike

@@ -1,4 +1,4 @@
-"""Versions: of this package, and of the JAX release whose interface it has.
+"""Version numbers of this package and of the JAX release whose interface it implements.
 
 The module is public as `jax.version`, so the plain names are JAX's.
 """

@@ -1,10 +1,13 @@
-"""The upward links: arrays, which are made low down, get operators and methods from `jax.numpy`;
-transformations get the few operations that they use themselves from `primitives`; jaxprs get the
-module that prints them; lowering and evaluation get the transformations of keys into words and of
-programs with mutable references into those without, and evaluation the programs that leave sums for
-later and the features that look at operations; and modules the names that they have in JAX from others.
+"""Upward links between layers of the package.
 
-`install` is called once, when the package is imported, before any array is made.
+Arrays, which are defined in a low layer, receive operators and methods from `jax.numpy`.
+Transformations receive the few operations that they use from `primitives`, and jaxprs the module
+that prints them. Lowering and evaluation receive the passes that rewrite keys as words and
+discharge mutable references. Evaluation also receives the execution of programs with unreduced
+values, and the features that intercept operations. Modules receive the names that JAX exports from
+them from other modules.
+
+`install` is called once, when the package is imported, before any array is created.
 """
 
 from __future__ import annotations
@@ -31,9 +34,9 @@ if TYPE_CHECKING:
 
 
 def install() -> None:
-    """Puts operators, methods and properties on `Array`, for arrays and tracers alike.
+    """Installs operators, methods and properties on `Array`, for arrays and tracers alike.
 
-    What a subclass defines itself stays.
+    Attributes that a subclass defines are not overridden.
     """
     from jitney.numpy.array_methods import ArrayMethods, attributes
     from jitney.numpy.operators import operators
@@ -62,7 +65,7 @@ def install() -> None:
 
 
 class _PartTypes:
-    """Types of parts of arrays, by the module of `shard_map`, which is loaded with the first."""
+    """Types of shards, computed by the module of `shard_map`, which is imported on first use."""
 
     def part(
         self,

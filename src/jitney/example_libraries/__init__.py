@@ -1,4 +1,4 @@
-"""`jax.example_libraries`: small optimizers and neural networks, to start from."""
+"""`jax.example_libraries`: small optimizers and neural networks to start from."""
 
 from jitney.core.lazy import attach
 

@@ -1,4 +1,4 @@
-"""`jax.example_libraries.optimizers`: gradient descent and its relatives, for pytrees of parameters.
+"""`jax.example_libraries.optimizers`: gradient descent methods for pytrees of parameters.
 
 An optimizer is a triple of functions:
 
@@ -6,13 +6,13 @@ An optimizer is a triple of functions:
     update_fun(step, gradients, state) -> state
     get_params(state) -> params
 
-Each is written for one array and made one for pytrees by `optimizer`. The state is a pytree too, so
-that it goes through `jit`, `scan` and the like.
+Each is written for a single array and extended to pytrees by `optimizer`. The state is a pytree
+too, so that it can be passed through `jit`, `scan` and other transformations.
 
-Sources: Qian, On the momentum term in gradient descent, 1999; Nesterov, 1983, in the form of Sutskever
-et al., 2013; Duchi et al., Adaptive subgradient methods, 2011 (adagrad); Tieleman and Hinton, Lecture
-6.5, 2012 (rmsprop); Kingma and Ba, Adam, 2015 (adam, adamax); Anil et al., Memory-efficient adaptive
-optimization, 2019 (sm3).
+Sources: Qian, On the momentum term in gradient descent, 1999; Nesterov, 1983, in the form of
+Sutskever et al., 2013; Duchi et al., Adaptive subgradient methods, 2011 (adagrad); Tieleman and
+Hinton, Lecture 6.5, 2012 (rmsprop); Kingma and Ba, Adam, 2015 (adam, adamax); Anil et al.,
+Memory-efficient adaptive optimization, 2019 (sm3).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 Step = int
-Schedule = Callable[[Step], Any]  # numbers, or arrays of no axes
+Schedule = Callable[[Step], Any]  # returns a scalar, or an array of rank 0
 Params = Any  # pytree of arrays
 State = Any  # pytree of arrays
 Arrays = tuple[Any, ...]  # the state of one array
@@ -57,12 +57,12 @@ Updates = Params  # gradients
 
 
 class OptimizerState(NamedTuple):
-    """The states of all arrays of the parameters, and how they are put together.
+    """The optimizer states of all parameter arrays, with their structure.
 
     Attributes:
       packed_state: for each array, the leaves of its state.
       tree_def: structure of the parameters.
-      subtree_defs: structures of the states of the arrays.
+      subtree_defs: for each array, the structure of its state.
     """
 
     packed_state: Sequence[Sequence[Array]]
@@ -82,7 +82,7 @@ ParamsFn = Callable[[OptimizerState], Params]
 
 
 class Optimizer(NamedTuple):
-    """Functions that make a state, update it by gradients, and read the parameters out of it."""
+    """An optimizer: functions that create a state, update it, and return its parameters."""
 
     init_fn: InitFn
     update_fn: UpdateFn
@@ -99,7 +99,7 @@ def optimizer(
         ],
     ],
 ) -> Callable[..., Optimizer]:
-    """Returns a decorator: an optimizer of one array becomes one of pytrees of arrays.
+    """Decorates an optimizer of one array, making it an optimizer of pytrees of arrays.
 
     Example:
       >>> @optimizers.optimizer
@@ -159,15 +159,15 @@ def optimizer(
 
 
 # --- optimizers -----------------------------------------------------------------------------------
-# Of one array each. step_size is a number, or a function of the number of the step.
+# Optimizers of a single array. step_size is a scalar or a schedule.
 
 
 @optimizer
 def sgd(step_size: float | Schedule):
-    """Returns gradient descent: x - step_size * g.
+    """Returns an optimizer by gradient descent: x - step_size * g.
 
     Args:
-      step_size: a positive number, or a function of the number of the step that gives one.
+      step_size: positive scalar, or schedule: a function from the step index to one.
 
     Example:
       >>> init, update, get_params = optimizers.sgd(0.5)
@@ -184,7 +184,7 @@ def sgd(step_size: float | Schedule):
 
 @optimizer
 def momentum(step_size: float | Schedule, mass: float):
-    """Returns gradient descent with momentum: the velocity mass * v + g instead of g."""
+    """Returns gradient descent with momentum: it steps along the velocity v = mass * v + g."""
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -197,7 +197,7 @@ def momentum(step_size: float | Schedule, mass: float):
 
 @optimizer
 def nesterov(step_size: float | Schedule, mass: float):
-    """Returns gradient descent with Nesterov's momentum: one step of `momentum` ahead."""
+    """Returns gradient descent with Nesterov momentum: it steps along mass * v + g."""
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -210,7 +210,10 @@ def nesterov(step_size: float | Schedule, mass: float):
 
 @optimizer
 def adagrad(step_size: float | Schedule, momentum: float = 0.9):
-    """Steps divided by the root of the sum of all squared gradients so far, with momentum."""
+    """Returns the AdaGrad optimizer, with momentum.
+
+    Gradients are divided by the square root of the sum of all their squares so far.
+    """
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -224,7 +227,11 @@ def adagrad(step_size: float | Schedule, momentum: float = 0.9):
 
 @optimizer
 def rmsprop(step_size: float | Schedule, gamma: float = 0.9, eps: float = 1e-8):
-    """Steps divided by the root of a moving average, of decay `gamma`, of squared gradients."""
+    """Returns the RMSProp optimizer.
+
+    Gradients are divided by the square root of a moving average, of decay `gamma`, of their
+    squares.
+    """
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -239,7 +246,7 @@ def rmsprop(step_size: float | Schedule, gamma: float = 0.9, eps: float = 1e-8):
 def rmsprop_momentum(
     step_size: float | Schedule, gamma: float = 0.9, eps: float = 1e-8, momentum: float = 0.9
 ):
-    """Returns `rmsprop` with momentum of the steps."""
+    """Returns the RMSProp optimizer with momentum."""
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -253,12 +260,12 @@ def rmsprop_momentum(
 
 @optimizer
 def adam(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8):
-    """Returns the Adam optimizer: moving averages of gradients and their squares, bias-corrected.
+    """Returns the Adam optimizer: bias-corrected moving averages of gradients and their squares.
 
     Args:
-      step_size: a positive number, or a function of the number of the step that gives one.
-      b1, b2: decay of the averages.
-      eps: added to the root that divides.
+      step_size: positive scalar, or schedule: a function from the step index to one.
+      b1, b2: decay rates of the averages.
+      eps: added to the square root in the denominator.
 
     Example:
       >>> init, update, get_params = optimizers.adam(0.5)
@@ -280,7 +287,7 @@ def adam(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps: f
 
 @optimizer
 def adamax(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8):
-    """Returns `adam` with a decaying maximum of magnitudes in place of the root of squares."""
+    """Returns the AdaMax optimizer: Adam with a decaying maximum of gradient magnitudes."""
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -295,7 +302,10 @@ def adamax(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps:
 
 @optimizer
 def sm3(step_size: float | Schedule, momentum: float = 0.9):
-    """Returns `adagrad` with sums of squares for each index of each axis, not for each element."""
+    """Returns the SM3 optimizer.
+
+    It is `adagrad` with sums of squares for each index of each axis instead of each element.
+    """
     rate = make_schedule(step_size)
 
     def init(x0: ArrayLike) -> Any:
@@ -326,7 +336,7 @@ def _first(state: tuple[Any, ...]) -> Any:
 
 
 def _inverse_root(x: Array) -> Array:
-    """Returns 1 / sqrt(x), 0 where x is 0."""
+    """Returns 1 / sqrt(x), and 0 where x is 0."""
     return jnp.where(x > 0, 1.0 / jnp.sqrt(jnp.where(x > 0, x, 1)), 0.0)
 
 
@@ -334,19 +344,22 @@ def _inverse_root(x: Array) -> Array:
 
 
 def constant(step_size: float) -> Schedule:
-    """Returns the schedule of a constant step size."""
+    """Returns a schedule with a constant step size."""
     return lambda i: step_size
 
 
 def exponential_decay(step_size: float, decay_steps: float, decay_rate: float) -> Schedule:
-    """Returns a schedule that multiplies by `decay_rate` every `decay_steps` steps."""
+    """Returns the schedule step_size * decay_rate ** (i / decay_steps)."""
     return lambda i: step_size * decay_rate ** (i / decay_steps)
 
 
 def inverse_time_decay(
     step_size: float, decay_steps: float, decay_rate: float, staircase: bool = False
 ) -> Schedule:
-    """Returns the schedule step_size / (1 + decay_rate * i / decay_steps), in steps if `staircase`."""
+    """Returns the schedule step_size / (1 + decay_rate * i / decay_steps).
+
+    If `staircase`, i / decay_steps is rounded down.
+    """
     if staircase:
         return lambda i: step_size / (1 + decay_rate * jnp.floor(i / decay_steps))
     return lambda i: step_size / (1 + decay_rate * i / decay_steps)
@@ -355,7 +368,10 @@ def inverse_time_decay(
 def polynomial_decay(
     step_size: float, decay_steps: float, final_step_size: float, power: float = 1.0
 ) -> Schedule:
-    """Decays from `step_size` to `final_step_size` within `decay_steps`."""
+    """Returns a schedule that decays from `step_size` to `final_step_size` within `decay_steps`.
+
+    The difference to `final_step_size` is proportional to (1 - i / decay_steps) ** power.
+    """
 
     def schedule(i: Step) -> Array:
         decay = (1 - jnp.minimum(i, decay_steps) / decay_steps) ** power
@@ -367,10 +383,10 @@ def polynomial_decay(
 def piecewise_constant(
     boundaries: ArrayLike | Sequence[float], values: ArrayLike | Sequence[float]
 ) -> Schedule:
-    """Returns a schedule: `values[k]` after k of the `boundaries` have been passed.
+    """Returns a schedule whose value is `values[k]` after k of the `boundaries` have been passed.
 
     Raises:
-      ValueError: if there is not one value more than boundaries.
+      ValueError: unless both are vectors and there is one value more than boundaries.
     """
     boundaries, values = jnp.array(boundaries), jnp.array(values)
     if not boundaries.ndim == values.ndim == 1:
@@ -387,7 +403,7 @@ def piecewise_constant(
 
 
 def make_schedule(scalar_or_schedule: float | Schedule) -> Schedule:
-    """Returns a schedule as it is, a number as `constant`.
+    """Returns a schedule unchanged, and converts a scalar to a constant schedule.
 
     Raises:
       TypeError: for anything else.
@@ -405,12 +421,12 @@ def make_schedule(scalar_or_schedule: float | Schedule) -> Schedule:
 
 
 def l2_norm(tree: PyTree) -> Array:
-    """Returns the Euclidean norm of all numbers of a pytree."""
+    """Returns the Euclidean norm of all elements of a pytree."""
     return jnp.sqrt(sum(jnp.vdot(x, x) for x in tree_leaves(tree)))
 
 
 def clip_grads(grad_tree: Updates, max_norm: ArrayLike) -> Updates:
-    """Returns gradients scaled so that their `l2_norm` is at most `max_norm`."""
+    """Scales gradients such that their `l2_norm` is at most `max_norm`."""
     norm = l2_norm(grad_tree)
     return tree_map(lambda g: jnp.where(norm < max_norm, g, g * (max_norm / norm)), grad_tree)
 
@@ -419,7 +435,7 @@ def clip_grads(grad_tree: Updates, max_norm: ArrayLike) -> Updates:
 
 
 class JoinPoint:
-    """Marks where, in a pytree, another one begins: a leaf whose `subtree` is a pytree."""
+    """A leaf of a pytree that holds another pytree, `subtree`."""
 
     def __init__(self, subtree: PyTree) -> None:
         self.subtree = subtree
@@ -430,9 +446,10 @@ class JoinPoint:
 
 
 def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
-    """Returns the parameters' structure with a `JoinPoint` of its state for each array.
+    """Returns a pytree of the structure of the parameters with a `JoinPoint` of each array's state.
 
-    For files: structures of pytrees need not be written then. `pack_optimizer_state` is the inverse.
+    It serves to write states to files without the structures of pytrees. `pack_optimizer_state` is
+    the inverse.
     """
     packed_state, tree, subtrees = opt_state
     states = [tree_unflatten(s, leaves) for s, leaves in zip(subtrees, packed_state, strict=True)]
@@ -440,7 +457,11 @@ def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
 
 
 def pack_optimizer_state(marked_pytree: PyTree) -> OptimizerState:
-    """Returns the state that `unpack_optimizer_state` has unpacked."""
+    """Returns the optimizer state that `unpack_optimizer_state` unpacked.
+
+    Raises:
+      ValueError: if a leaf is not a `JoinPoint`.
+    """
     sentinels, tree = tree_flatten(marked_pytree)
     if not all(isinstance(s, JoinPoint) for s in sentinels):
         raise ValueError("pack_optimizer_state: all leaves must be JoinPoints")

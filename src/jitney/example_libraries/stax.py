@@ -1,10 +1,11 @@
-"""`jax.example_libraries.stax`: neural networks put together of layers, which are pairs of functions.
+"""`jax.example_libraries.stax`: neural networks composed of layers, which are pairs of functions.
 
     init_fun(rng, input_shape) -> (output_shape, params)
     apply_fun(params, inputs, **kwargs) -> outputs
 
-`serial` and `parallel` make one layer of several. A size of -1 in a shape, of the batch say, stands for
-any. Keyword arguments, such as the key `rng` that `Dropout` needs, are handed on to all layers.
+`serial` and `parallel` compose layers into one. A size of -1 in a shape, for example of the batch,
+stands for any size. Keyword arguments, such as the key `rng` that `Dropout` needs, are passed to
+all layers.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ InitFun = Callable[[Array, PyTree], tuple[PyTree, PyTree]]
 ApplyFun = Callable[..., PyTree]
 Layer = tuple[InitFun, ApplyFun]
 
-# Names under which programs import them from here.
+# Names that programs import from this module.
 logsoftmax = log_softmax
 glorot = glorot_normal
 randn = normal
@@ -57,7 +58,7 @@ _WEIGHTS, _BIAS, _CHANNEL_BIAS = glorot_normal(), normal(), normal(1e-6)
 
 
 def Dense(out_dim: int, W_init: Initializer = _WEIGHTS, b_init: Initializer = _BIAS) -> Layer:
-    """Inputs times weights plus a bias, along the last axis.
+    """Returns a fully connected layer: inputs times weights plus a bias, along the last axis.
 
     Example:
       >>> init, apply = stax.serial(stax.Dense(8), stax.Relu, stax.Dense(1))
@@ -89,7 +90,7 @@ def _convolution(
     strides: Sequence[int] | None, padding: str | Sequence[tuple[int, int]], W_init: Initializer | None,
     b_init: Initializer, convolve: _Convolve, output_shape: _OutputShape,
 ) -> Layer:  # fmt: skip
-    """Returns a layer of `convolve`, whose shape is `output_shape`."""
+    """Returns a layer that applies `convolve`, whose output shape `output_shape` computes."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     steps = tuple(strides or (1,) * len(filter_shape))
     w_init = W_init or glorot_normal(rhs_spec.index("I"), rhs_spec.index("O"))
@@ -122,15 +123,15 @@ def GeneralConv(
     W_init: Initializer | None = None,
     b_init: Initializer = _CHANNEL_BIAS,
 ) -> Layer:
-    """Returns a layer: a convolution plus a bias for each channel; see `lax.conv_general_dilated`.
+    """Returns a layer that applies `lax.conv_general_dilated` and adds a bias for each channel.
 
     Args:
       dimension_numbers: axes of images, kernels and results, such as ("NHWC", "HWIO", "NHWC").
-      out_chan: the number of channels of the results.
+      out_chan: number of output channels.
       filter_shape: sizes of the window.
-      strides: steps of the window, 1 by default.
-      padding: "VALID", "SAME", or a pair of numbers for each axis.
-      W_init, b_init: initial values; `glorot_normal` and `normal(1e-6)` by default.
+      strides: strides of the window, 1 by default.
+      padding: "VALID", "SAME", or a pair of integers for each spatial axis.
+      W_init, b_init: initializers; `glorot_normal` and `normal(1e-6)` by default.
     """
     return _convolution(
         dimension_numbers, out_chan, filter_shape, strides, padding, W_init, b_init,
@@ -147,7 +148,10 @@ def GeneralConvTranspose(
     W_init: Initializer | None = None,
     b_init: Initializer = _CHANNEL_BIAS,
 ) -> Layer:
-    """`lax.conv_transpose` plus a bias for each channel; see `GeneralConv`."""
+    """Returns a layer that applies `lax.conv_transpose` and adds a bias for each channel.
+
+    The arguments are those of `GeneralConv`.
+    """
     return _convolution(
         dimension_numbers, out_chan, filter_shape, strides, padding, W_init, b_init,
         lax.conv_transpose, lax.conv_transpose_shape_tuple,
@@ -170,7 +174,11 @@ def BatchNorm(
     beta_init: Initializer = zeros,
     gamma_init: Initializer = ones,
 ) -> Layer:
-    """Mean 0 and variance 1 along `axis`; then times gamma (`scale`), plus beta (`center`)."""
+    """Returns a batch normalization layer.
+
+    It standardizes its inputs to mean 0 and variance 1 along `axis`, then multiplies by gamma (if
+    `scale`) and adds beta (if `center`).
+    """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
@@ -191,7 +199,11 @@ def BatchNorm(
 
 
 def Dropout(rate: float, mode: str = "train") -> Layer:
-    """In training, each input is kept with probability `rate`, divided by it, and is 0 otherwise."""
+    """Returns a dropout layer.
+
+    In mode "train" each input is kept with probability `rate`, and divided by it; the others are
+    set to 0. In other modes inputs are unchanged. The layer needs a key, `rng`, in all modes.
+    """
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
         return input_shape, ()
@@ -215,7 +227,7 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
 
 
 def elementwise(fun: Callable[..., Any], **fun_kwargs: object) -> Layer:
-    """Returns a layer without parameters that applies `fun`."""
+    """Returns a layer without parameters that applies `fun` to its inputs."""
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
         return input_shape, ()
@@ -262,14 +274,17 @@ def _pooling(
     strides: Sequence[int] | None, padding: str, spec: str | None,
     rescale: Callable[..., Any] | None = None,
 ) -> Layer:  # fmt: skip
-    """Windows reduced; `rescale(result, numbers of elements)` after."""
+    """Returns a layer that reduces windows with `reducer`.
+
+    The result is `rescale(sums, numbers of elements in the windows)` if `rescale` is given.
+    """
     steps = tuple(strides or (1,) * len(window_shape))
     batch, channel = (
         (0, len(window_shape) + 1) if spec is None else (spec.index("N"), spec.index("C"))
     )
 
     def with_others(sizes: Sequence[int]) -> Shape:
-        """Sizes along all axes: 1 along those of batch and channel."""
+        """Inserts sizes of 1 for the batch and channel axes."""
         remaining = iter(sizes)
         return tuple(
             [1 if k in (batch, channel) else next(remaining) for k in range(len(window_shape) + 2)]
@@ -278,7 +293,7 @@ def _pooling(
     window, step = with_others(window_shape), with_others(steps)
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
-        # Along axes of other sizes than the window's -1 may stand, which pooling keeps.
+        # Along axes that the window does not cover, a size of -1 is kept.
         pads = lax.padtype_to_pads(input_shape, window, step, padding)
         out = [
             n if w == s == 1 else (n + low + high - w) // s + 1
@@ -303,13 +318,13 @@ def MaxPool(
     padding: str = "VALID",
     spec: str | None = None,
 ) -> Layer:
-    """Returns a layer that takes the maximum of each window.
+    """Returns a layer that computes the maximum over each window.
 
     Args:
-      window_shape: sizes of the window along the axes of images.
-      strides: its steps, 1 by default.
-      padding: "VALID" or "SAME"; what is padded does not count.
-      spec: the axes, such as "NCHW"; by default batches come first and channels last.
+      window_shape: sizes of the window along the spatial axes.
+      strides: strides of the window, 1 by default.
+      padding: "VALID" or "SAME"; padding does not affect the results.
+      spec: names of the axes, such as "NCHW"; by default batches are first and channels last.
     """
     return _pooling(lax.max, -np.inf, window_shape, strides, padding, spec)
 
@@ -320,7 +335,7 @@ def SumPool(
     padding: str = "VALID",
     spec: str | None = None,
 ) -> Layer:
-    """Returns a layer that takes the sum of each window. See `MaxPool`."""
+    """Returns a layer that computes the sum over each window. See `MaxPool` for the arguments."""
     return _pooling(lax.add, 0.0, window_shape, strides, padding, spec)
 
 
@@ -330,7 +345,7 @@ def AvgPool(
     padding: str = "VALID",
     spec: str | None = None,
 ) -> Layer:
-    """Returns a layer that takes the mean of each window's elements. See `MaxPool`."""
+    """Returns a layer that computes the mean over each window. See `MaxPool` for the arguments."""
     return _pooling(lax.add, 0.0, window_shape, strides, padding, spec, operator.truediv)
 
 
@@ -338,7 +353,7 @@ def AvgPool(
 
 
 def FanOut(num: int) -> Layer:
-    """Returns a layer that returns its input `num` times."""
+    """Returns a layer whose output is a list of its input, `num` times."""
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
         return [input_shape] * num, ()
@@ -363,7 +378,7 @@ FanInSum = _fan_in_sum()
 
 
 def FanInConcat(axis: int = -1) -> Layer:
-    """Inputs one behind the other along `axis`."""
+    """Returns a layer that concatenates its inputs along `axis`."""
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
         first = list(input_shape[0])
@@ -377,7 +392,10 @@ def FanInConcat(axis: int = -1) -> Layer:
 
 
 def serial(*layers: Layer) -> Layer:
-    """Layers one after the other. Parameters are a list; a key `rng` is split for each."""
+    """Returns a layer that applies layers one after the other.
+
+    Its parameters are the list of theirs. A key `rng` is split, one key for each layer.
+    """
     inits, applies = [init for init, _ in layers], [apply for _, apply in layers]
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
@@ -399,7 +417,11 @@ def serial(*layers: Layer) -> Layer:
 
 
 def parallel(*layers: Layer) -> Layer:
-    """Layers side by side, each of its own input. Parameters are a tuple."""
+    """Returns a layer that applies each layer to its own input.
+
+    Inputs, outputs and parameters are sequences with one entry for each layer. A key `rng` is
+    split, one key for each layer.
+    """
     inits, applies = [init for init, _ in layers], [apply for _, apply in layers]
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
@@ -423,7 +445,7 @@ def parallel(*layers: Layer) -> Layer:
 
 
 def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
-    """Returns the layer that `make_layer` makes for the shape of the input."""
+    """Returns a layer that applies `make_layer(input shape)`."""
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
         return make_layer(input_shape)[0](rng, input_shape)

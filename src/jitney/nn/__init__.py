@@ -1,4 +1,4 @@
-"""Functions for neural networks."""
+"""`jax.nn`: activation functions, softmax, attention and other functions for neural networks."""
 
 from jitney.core.lazy import attach
 

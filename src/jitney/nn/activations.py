@@ -1,4 +1,4 @@
-"""Activation functions: elementwise, of floating arrays, computed in the operand's dtype."""
+"""Activation functions: elementwise functions, computed in the dtype of the operand."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 def _inexact(x: ArrayLike) -> Array:
     (value,) = promote_dtypes_inexact(x)
-    return jnp.asarray(value)  # NumPy's bfloat16 arrays have no weak types
+    return jnp.asarray(value)  # bfloat16 arrays of NumPy have no weak types
 
 
 @custom_jvp
 @repeated
 @jit_when_traced
 def relu(x: ArrayLike) -> Array:
-    """Computes max(x, 0); its derivative at 0 is 0.
+    """Computes the rectified linear unit max(x, 0); its derivative at 0 is 0.
 
     Args:
       x: array.
@@ -44,7 +44,7 @@ def relu(x: ArrayLike) -> Array:
 def jvp(  # pyright: ignore[reportRedeclaration]  # the name shows in jaxprs
     primals: tuple[Array], tangents: tuple[Array]
 ) -> tuple[Array, Array]:
-    """Returns the derivative of relu."""
+    """Computes the JVP of relu."""
     (x,), (dx,) = primals, tangents
     return relu(x), lax.select(x > 0, dx, lax.full_like(dx, 0))
 
@@ -69,7 +69,7 @@ def relu6(x: ArrayLike) -> Array:
 def jvp(  # noqa: F811  # pyright: ignore[reportRedeclaration]  # the name shows in jaxprs
     primals: tuple[Array], tangents: tuple[Array]
 ) -> tuple[Array, Array]:
-    """Returns the derivative of relu6."""
+    """Computes the JVP of relu6."""
     (x,), (dx,) = primals, tangents
     inside = (x > 0) & (x < 6)
     return relu6(x), lax.select(inside, dx, lax.full_like(dx, 0))
@@ -77,7 +77,7 @@ def jvp(  # noqa: F811  # pyright: ignore[reportRedeclaration]  # the name shows
 
 @jit_when_traced
 def identity(x: ArrayLike) -> Array:
-    """Returns x itself, as an array."""
+    """Returns x as an array."""
     return jnp.asarray(x)
 
 
@@ -86,8 +86,8 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     """Computes (x + sqrt(x^2 + b)) / 2.
 
     Args:
-      x: array; of integers, x^2 + b is an integer, too.
-      b: how smooth it is near 0.
+      x: array; for integers, x^2 + b is computed as an integer.
+      b: smoothness near 0.
 
     Example:
       >>> nn.squareplus(jnp.array([-1.5, 0.0, 1.5]))
@@ -98,7 +98,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
 
 @jit_when_traced
 def softplus(x: ArrayLike) -> Array:
-    """Computes log(1 + exp(x)), without overflow.
+    """Computes log(1 + exp(x)) without overflow.
 
     Args:
       x: array; integers are converted to the default float.
@@ -112,7 +112,7 @@ def softplus(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def sparse_plus(x: ArrayLike) -> Array:
-    """Computes 0 below -1, x above 1, (x + 1)^2 / 4 between.
+    """Computes 0 for x <= -1, x for x >= 1, and (x + 1)^2 / 4 in between.
 
     Args:
       x: floating array.
@@ -141,10 +141,10 @@ def soft_sign(x: ArrayLike) -> Array:
 
 
 def sigmoid(x: ArrayLike) -> Array:
-    """Computes 1 / (1 + exp(-x)).
+    """Computes the logistic function 1 / (1 + exp(-x)).
 
     Args:
-      x: array; integers, which JAX refuses, are converted to the default float.
+      x: array; integers, which JAX rejects, are converted to the default float.
 
     Accuracy: within 2.5 ulp.
 
@@ -157,7 +157,7 @@ def sigmoid(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def sparse_sigmoid(x: ArrayLike) -> Array:
-    """Computes 0 below -1, 1 above 1, (x + 1) / 2 between.
+    """Computes 0 for x <= -1, 1 for x >= 1, and (x + 1) / 2 in between.
 
     Args:
       x: array.
@@ -167,7 +167,7 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def silu(x: ArrayLike) -> Array:
-    """Computes x sigmoid(x); also known as swish.
+    """Computes the sigmoid linear unit x sigmoid(x), also known as swish.
 
     Args:
       x: array.
@@ -196,7 +196,7 @@ def mish(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def log_sigmoid(x: ArrayLike) -> Array:
-    """Computes log(sigmoid(x)) = -softplus(-x), without overflow.
+    """Computes log(sigmoid(x)) = -softplus(-x) without overflow.
 
     Args:
       x: array.
@@ -210,7 +210,7 @@ def log_sigmoid(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """Computes x for x > 0, alpha (exp(x) - 1) otherwise.
+    """Computes the exponential linear unit: x for x > 0, otherwise alpha (exp(x) - 1).
 
     Args:
       x: array.
@@ -221,13 +221,13 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
       Array([-0.63212055,  0.        ,  2.        ], dtype=float32)
     """
     x = jnp.asarray(x)
-    # The inner choice keeps the exponential, and so its derivative, from overflowing.
+    # The inner `where` keeps the exponential, and its derivative, from overflowing.
     return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0.0, x)))
 
 
 @jit_when_traced
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
-    """Computes x for x >= 0, negative_slope x otherwise.
+    """Computes the leaky rectified linear unit: x for x >= 0, otherwise negative_slope x.
 
     Args:
       x: array.
@@ -243,7 +243,7 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
 
 @jit_when_traced
 def hard_tanh(x: ArrayLike) -> Array:
-    """Limits x to [-1, 1].
+    """Computes x clipped to [-1, 1].
 
     Args:
       x: array.
@@ -258,7 +258,7 @@ def hard_tanh(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """Computes max(x, 0) + alpha (exp(min(x, 0) / alpha) - 1).
+    """Computes max(x, 0) + alpha (exp(min(x, 0) / alpha) - 1), a differentiable variant of `elu`.
 
     Args:
       x: array.
@@ -273,7 +273,9 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 @jit_when_traced
 def selu(x: ArrayLike) -> Array:
-    """Computes the scaled elu with a fixed point of zero mean, unit variance (Klambauer et al., 2017).
+    """Computes the scaled exponential linear unit (Klambauer et al., 2017).
+
+    Its constants are such that zero mean and unit variance are a fixed point.
 
     Args:
       x: array.
@@ -282,11 +284,13 @@ def selu(x: ArrayLike) -> Array:
 
 
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
-    """Computes x times the normal distribution function of x (Hendrycks and Gimpel, 2016).
+    """Computes the Gaussian error linear unit x Phi(x) (Hendrycks and Gimpel, 2016).
+
+    Phi is the cumulative distribution function of the standard normal distribution.
 
     Args:
       x: array; integers are converted to the default float.
-      approximate: whether to use their tanh formula, within 5e-4 of the exact value.
+      approximate: whether to use the paper's tanh formula, whose absolute error is below 5e-4.
 
     Example:
       >>> nn.gelu(jnp.array([0.0, 1.0]))
@@ -304,11 +308,11 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
 
 @jit_when_traced(static_argnames=("axis",))
 def glu(x: ArrayLike, axis: int = -1) -> Array:
-    """Returns the first half of x along `axis` times the sigmoid of the second.
+    """Computes the gated linear unit: the first half of x times the sigmoid of the second half.
 
     Args:
       x: array.
-      axis: the axis that is halved.
+      axis: axis to split in two halves.
 
     Returns: array of half the size along `axis`.
 
@@ -342,7 +346,7 @@ def hard_sigmoid(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def hard_silu(x: ArrayLike) -> Array:
-    """Computes x hard_sigmoid(x); also known as hard_swish.
+    """Computes x hard_sigmoid(x), also known as hard_swish.
 
     Args:
       x: array.
@@ -358,7 +362,7 @@ hard_swish = hard_silu
 @repeated
 @jit_when_traced
 def log1mexp(x: ArrayLike) -> Array:
-    """log(1 - exp(-x)) for x > 0, accurate near 0 and far from it (Maechler, 2012).
+    """Computes log(1 - exp(-x)) for x > 0, accurate near 0 and far from it (Maechler, 2012).
 
     Args:
       x: array; integers are converted to the default float.
@@ -372,7 +376,7 @@ def log1mexp(x: ArrayLike) -> Array:
 def jvp(  # noqa: F811  # the name shows in jaxprs
     primals: tuple[Array], tangents: tuple[Array]
 ) -> tuple[Array, Array]:
-    """Returns the derivative of log1mexp."""
+    """Computes the JVP of log1mexp."""
     (x,), (dx,) = primals, tangents
     return log1mexp(x), dx / jnp.expm1(x)
 

@@ -1,16 +1,16 @@
-"""Attention: averages of values, weighted by how well their keys fit a query.
+"""Dot-product attention.
 
-Small products of queries and keys are computed whole. Larger ones are computed for one head and one
-block of queries at a time, so that memory grows with the length of a sequence and not with its square.
-Under a causal mask, queries in bands: each is computed with the keys up to its last query.
-Derivatives compute a block's weights again instead of keeping them. They are those of the loops, so
-they are there in every mode and order.
+If the product of queries and keys is small, it is computed at once. Otherwise it is computed for
+one head and one block of queries at a time, so that memory grows linearly with the sequence length,
+not with its square. Under a causal mask, blocks of queries are grouped in bands, and each band uses
+only the keys up to its last query. Derivatives recompute the weights of a block instead of storing
+them. They are the derivatives of the loops, hence available in every mode and order.
 
-Axes in this file: B batches, T queries, S keys and values, K heads of keys, G heads of queries for each
-of these, N = K G, H features.
+Axes in this file: B batches, T queries, S keys and values, K heads of keys, G heads of queries for
+each head of keys, N = K G, H features.
 
-Sources: Vaswani et al., Attention is all you need, 2017; Rabe and Staats, Self-attention does not need
-O(n^2) memory, 2021; Dao, FlashAttention-2, 2023 (the residual).
+Sources: Vaswani et al., Attention is all you need, 2017; Rabe and Staats, Self-attention does not
+need O(n^2) memory, 2021; Dao, FlashAttention-2, 2023 (the residual).
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from jitney.numpy.promotion import check_arraylike
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
 
-# Products of queries and keys up to this many elements are computed whole.
+# Products of queries and keys of up to this many elements are computed at once.
 _WHOLE = threshold(1 << 22, small=16)
-# About so many elements of them are computed at a time else, and stay in cache.
+# Otherwise about this many elements are computed at a time, and stay in cache.
 _BLOCK = threshold(1 << 17, small=32)
-# Rows, however many keys there are: derivatives add to those of all keys for each block.
+# Least number of rows: derivatives accumulate into those of all keys once per block.
 _LEAST_BLOCK = threshold(256, small=2)
-_BANDS = 4  # of queries under a causal mask: 5/8 of the products are computed
+_BANDS = 4  # of queries under a causal mask, so that 5/8 of the products are computed
 
 R = TypeVar("R")
 
 
 class _Rules(NamedTuple):
-    """The static options: the scale, and limits by position on the keys that a query sees."""
+    """The static options: the scale, and which keys a query attends to by position."""
 
     scale: float
     is_causal: bool
@@ -55,10 +55,10 @@ class _Rules(NamedTuple):
 
 
 class _Limits(NamedTuple):
-    """The arrays that limit the keys that a query sees, or None.
+    """The bias, mask and key lengths of attention, or None.
 
-    Bias and mask are [B|1, K|1, T|1, G|1, S|1] and lengths [B|1, 1, 1, 1, 1] at first; what takes a
-    batch, then a head, drops the leading axes.
+    Bias and mask are initially [B|1, K|1, T|1, G|1, S|1], and lengths [B|1, 1, 1, 1, 1]. Functions
+    of one batch, or of one head, receive them without the leading axes.
     """
 
     bias: Array | None
@@ -67,7 +67,10 @@ class _Limits(NamedTuple):
 
 
 def _each(f: Callable[..., R], count: int, loop: bool, *operands: Any) -> R:
-    """`f` of each of `count` slices of the operands, which may have one for all: stacked results."""
+    """Applies `f` to each of `count` slices of the operands, and stacks the results.
+
+    Operands whose first axis has size 1 are shared by all slices.
+    """
     leaves, tree = tree_flatten(operands)
     if count == 1:
         out_leaves, structure = tree_flatten(f(*tree_unflatten(tree, [x[0] for x in leaves])))
@@ -87,7 +90,7 @@ def _each(f: Callable[..., R], count: int, loop: bool, *operands: Any) -> R:
 
 
 def _seen(rules: _Rules, rows: Array, columns: Array, limits: _Limits) -> Array | None:
-    """Returns the mask of keys that each query sees, [T|1, G|1, S|1], or None for all."""
+    """Returns the mask [T|1, G|1, S|1] of keys that each query attends to, or None for all."""
     row, column = rows[:, None, None], columns[None, None, :]
     conditions: list[Array] = []
     if limits.mask is not None:
@@ -105,16 +108,20 @@ def _seen(rules: _Rules, rows: Array, columns: Array, limits: _Limits) -> Array 
 def _attend(
     rules: _Rules, query: Array, key: Array, value: Array, rows: Array, limits: _Limits
 ) -> tuple[Array, Array]:
-    """One head of keys: query [T, G, H], key, value [S, H], rows [T] -> [T, G, H], [T, G]."""
+    """Computes attention for one head of keys.
+
+    query [T, G, H], key and value [S, H], rows [T] -> output [T, G, H], residual [T, G].
+    """
     dtype = jnp.promote_types(query.dtype, np.float32)
-    # Queries first: then (T, G) are the rows of a matrix, here and in all products of derivatives.
+    # Queries first: (T, G) are then the rows of a matrix, here and in all products of derivatives.
     logits = jnp.einsum("TGH,SH->TGS", query, key, preferred_element_type=dtype)
     logits = logits * jnp.array(rules.scale, dtype)
     if limits.bias is not None:
         logits = (logits + limits.bias).astype(dtype)
     seen = _seen(rules, rows, jnp.arange(key.shape[0]), limits)
     if seen is not None:
-        # Finite, so that a query that sees no key averages all of them, as in JAX.
+        # The value is finite, so that a query that attends to no key averages all values, as in
+        # JAX.
         logits = jnp.where(seen, logits, 0.7 * float(jnp.finfo(dtype).min))
     weights = softmax(logits, axis=-1).astype(key.dtype)
     residual = logsumexp(logits, axis=-1).astype(key.dtype)
@@ -130,7 +137,7 @@ def _in_blocks(
     count = -(-length // size)
 
     def blocks(x: Array | None) -> Array | None:
-        """Returns the first axis, that of queries, padded at its end and split in (count, size)."""
+        """Pads the first axis, that of queries, and splits it into (count, size)."""
         if x is None or x.shape[0] == 1:
             return None if x is None else x[None]
         widths = [(0, count * size - length), *[(0, 0)] * (x.ndim - 1)]
@@ -160,10 +167,10 @@ def _in_blocks(
 def _bands(
     rules: _Rules, limits: _Limits, count: int, size: int, keys: int
 ) -> list[tuple[int, int, int]]:
-    """Returns (first block, last block, keys that these see at most) of bands of blocks of queries.
+    """Returns (first block, end block, number of keys used) for each band of blocks of queries.
 
-    Under a causal mask alone, the keys above the diagonal are left out. A query that sees none averages
-    all of them; under other limits there may be such.
+    Under a causal mask alone, the keys above the diagonal are omitted. Under other limits a query
+    may attend to no key, and then averages the values of all keys.
     """
     if not rules.is_causal or rules.window is not None or any(x is not None for x in limits):
         return [(0, count, keys)]
@@ -172,7 +179,7 @@ def _bands(
 
 
 def _part(x: Array | None, first: int, last: int) -> Array | None:
-    """Returns blocks `first` to `last`, or the one for all."""
+    """Returns the blocks from `first` to `last`, exclusive, or the one shared by all."""
     return x if x is None or x.shape[0] == 1 else x[first:last]
 
 
@@ -184,7 +191,7 @@ def _band(
     value: Array,
     limits: _Limits,
 ) -> tuple[Array, Array]:
-    """Computes blocks of queries with their rows, bias and mask in sequence, with the same keys."""
+    """Computes attention for blocks of queries in sequence, with the same keys."""
 
     def of_block(
         query: Array, rows: Array, bias: Array | None, mask: Array | None
@@ -198,7 +205,11 @@ def _band(
 def _attention(
     rules: _Rules, query: Array, key: Array, value: Array, limits: _Limits, by_blocks: bool
 ) -> tuple[Array, Array]:
-    """query [B, T, K, G, H], key, value [B, S, K, H] -> [B, T, K, G, H], [B, T, K, G]."""
+    """Computes attention for all batches and heads.
+
+    query [B, T, K, G, H], key and value [B, S, K, H]
+    -> output [B, T, K, G, H], residual [B, T, K, G].
+    """
 
     def of_head(query: Array, key: Array, value: Array, limits: _Limits) -> tuple[Array, Array]:
         if by_blocks:
@@ -214,7 +225,11 @@ def _attention(
 
 
 def _by_head(name: str, x: ArrayLike | None, shape: tuple[int, ...], kv_heads: int) -> Array | None:
-    """A bias or mask that broadcasts to `shape` = (B, N, T, S), as [B|1, K|1, T|1, G|1, S|1]."""
+    """Reshapes a bias or mask to [B|1, K|1, T|1, G|1, S|1].
+
+    Raises:
+      ValueError: if it does not broadcast to `shape` = (B, N, T, S).
+    """
     if x is None:
         return None
     x = jnp.asarray(x)
@@ -285,30 +300,31 @@ def dot_product_attention(
     implementation: Literal["xla", "cudnn"] | None = None,
     return_residual: bool = False,
 ) -> Array | tuple[Array, Array]:
-    """Computes softmax(scale * query key^T + bias) value, for each head.
+    """Computes softmax(scale * query key^T + bias) value for each head.
 
-    No array of queries times keys is made where these are many: memory grows with T + S.
+    For long sequences no array of queries times keys is materialized: memory grows with T + S.
 
     Args:
-      query: [B, T, N, H], or [T, N, H] for one batch.
-      key, value: [B, S, K, H], or [S, K, H]; N is a multiple of K. With K = N each head of queries has
-        its own keys, with K < N groups of N / K share them (grouped-query attention; multi-query
-        with K = 1).
+      query: [B, T, N, H], or [T, N, H] without batches.
+      key, value: [B, S, K, H], or [S, K, H]; N must be a multiple of K. With K = N each query head
+        has its own keys; with K < N, groups of N / K query heads share them (grouped-query
+        attention; multi-query with K = 1).
       bias: added to the logits; broadcasts to [B, N, T, S].
-      mask: booleans, likewise: whether a query sees a key.
-      scale: 1 / sqrt(H) by default.
-      is_causal: whether query t sees keys s <= t alone.
-      query_seq_lengths: int32 [B]; results of queries from there on are 0.
-      key_value_seq_lengths: int32 [B]; keys from there on are not seen.
-      local_window_size: (l, r): query t sees keys t - l to t + r alone; an integer stands for both.
-      implementation: None or "xla"; there is no "cudnn" on a CPU.
-      return_residual: whether to return the logarithms of the softmax's denominators, too.
+      mask: boolean array that broadcasts to [B, N, T, S]: whether a query attends to a key.
+      scale: factor of the logits; 1 / sqrt(H) by default.
+      is_causal: whether query t attends only to keys s <= t.
+      query_seq_lengths: int32 [B]; results for queries from this position on are 0.
+      key_value_seq_lengths: int32 [B]; keys from this position on are masked.
+      local_window_size: (l, r): query t attends only to keys t - l to t + r; an integer stands for
+        both.
+      implementation: None or "xla"; "cudnn" is not available on a CPU.
+      return_residual: whether to return the logarithms of the softmax denominators as well.
 
-    Returns: array of the shape and dtype of query; with `return_residual`, a pair of that and an array
-      [B, T, N], or [T, N]. A query that sees no key gets the mean of all values.
+    Returns: array of the shape and dtype of query; with `return_residual`, a pair of it and the
+      residual [B, T, N] or [T, N]. A query that attends to no key yields the mean of all values.
 
     Raises:
-      ValueError: if shapes or dtypes do not fit, or the implementation is unknown.
+      ValueError: if shapes or dtypes do not match, or the implementation is unknown.
       RuntimeError: for "cudnn".
 
     Example:
@@ -351,7 +367,7 @@ def dot_product_attention(
     if query_lengths is not None:
         valid = jnp.arange(length)[None, :] < query_lengths[:, None]
         out = jnp.where(valid[:, :, None, None], out, 0)
-    # As in JAX: the residual is meant for custom derivatives, and has none itself.
+    # As in JAX, the residual is for use in custom derivatives, and has no derivative itself.
     residual = lax.stop_gradient(residual.reshape(batches, length, heads))
     if not has_batches:
         out, residual = out[0], residual[0]

@@ -1,16 +1,17 @@
-"""Initial values of weights: functions of a key, a shape and a dtype.
+"""Initializers of weights: functions of a key, a shape and a dtype.
 
     init = jax.nn.initializers.he_normal()
     weights = init(key, (inputs, outputs))
 
-Those that scale by variance take the number of inputs or outputs of a unit, "fans", from the shape:
-sizes of the axes of inputs and outputs, times those of all other axes but the batch (a convolution's
-window).
+Initializers that scale the variance derive the numbers of inputs and outputs of a unit, fan-in and
+fan-out, from the shape: the sizes of the input and output axes, each times the sizes of all other
+axes but the batch axes (the window of a convolution).
 
-Sources: LeCun et al., Efficient BackProp, 1998 (lecun); Glorot and Bengio, Understanding the difficulty
-of training deep feedforward neural networks, 2010 (glorot, xavier); He et al., Delving deep into
-rectifiers, 2015 (he, kaiming); Saxe et al., Exact solutions to the nonlinear dynamics of learning, 2013
-(orthogonal); Xiao et al., Dynamical isometry and a mean field theory of CNNs, 2018 (delta_orthogonal).
+Sources: LeCun et al., Efficient BackProp, 1998 (lecun); Glorot and Bengio, Understanding the
+difficulty of training deep feedforward neural networks, 2010 (glorot, xavier); He et al., Delving
+deep into rectifiers, 2015 (he, kaiming); Saxe et al., Exact solutions to the nonlinear dynamics of
+learning, 2013 (orthogonal); Xiao et al., Dynamical isometry and a mean field theory of CNNs, 2018
+(delta_orthogonal).
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ __all__ = [
 __dir__ = listing(__name__)
 
 Axes = int | Sequence[int]
-# The standard deviation of a standard normal variable cut off at -2 and 2.
+# The standard deviation of a standard normal variable truncated to [-2, 2].
 _TRUNCATED_STDDEV = 0.87962566103423978
 
 
 @runtime_checkable
 class Initializer(Protocol):
-    """A function of a key, a shape and a dtype that gives initial values."""
+    """The protocol of initializers: functions of a key, a shape and a dtype."""
 
     def __call__(
         self,
@@ -55,7 +56,7 @@ class Initializer(Protocol):
         dtype: DTypeLike | None = None,
         out_sharding: ShardingLike | None = None,
     ) -> Array:
-        """Returns an array of `shape`."""
+        """Returns initial values of the given shape, dtype and sharding."""
         raise NotImplementedError
 
 
@@ -69,7 +70,7 @@ def zeros(
     dtype: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Returns zeros; does not use the key.
+    """Returns an array of zeros; ignores the key.
 
     Example:
       >>> nn.initializers.zeros(jax.random.key(42), (2, 3))
@@ -85,7 +86,7 @@ def ones(
     dtype: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Returns ones; does not use the key.
+    """Returns an array of ones; ignores the key.
 
     Example:
       >>> nn.initializers.ones(jax.random.key(42), (3,))
@@ -109,10 +110,10 @@ def _initializer(
 
 
 def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
-    """Returns an initializer of arrays filled with `value`.
+    """Returns an initializer that fills arrays with `value`.
 
     Args:
-      value: a number, or an array that broadcasts to the shape.
+      value: scalar, or array that broadcasts to the shape.
       dtype: default dtype of the results.
 
     Example:
@@ -123,7 +124,7 @@ def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
 
 
 def uniform(scale: float = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
-    """Returns an initializer: uniform in [0, `scale`).
+    """Returns an initializer that draws from the uniform distribution on [0, `scale`).
 
     Example:
       >>> nn.initializers.uniform(10.0)(jax.random.key(42), (2, 3)).shape
@@ -137,7 +138,7 @@ def uniform(scale: float = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
 
 
 def normal(stddev: float = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
-    """Returns an initializer: normal with mean 0 and standard deviation `stddev`.
+    """Returns an initializer that draws normal variables of mean 0 and standard deviation `stddev`.
 
     Example:
       >>> nn.initializers.normal(5.0)(jax.random.key(42), (2, 3)).shape
@@ -153,9 +154,10 @@ def normal(stddev: float = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
 def truncated_normal(
     stddev: float = 1e-2, dtype: DTypeLike | None = None, lower: float = -2.0, upper: float = 2.0
 ) -> Initializer:
-    """Returns an initializer: normal, truncated to [`lower`, `upper`], times `stddev`.
+    """Returns an initializer that draws `stddev` times truncated standard normal variables.
 
-    What is cut off makes the standard deviation of the results less than `stddev`.
+    The standard normal distribution is truncated to [`lower`, `upper`], which makes the standard
+    deviation of the results less than `stddev`.
 
     Example:
       >>> bool(abs(nn.initializers.truncated_normal(5.0)(jax.random.key(42), (9,))).max() <= 10)
@@ -175,7 +177,7 @@ def truncated_normal(
 def _fans(
     shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes
 ) -> tuple[float, float]:
-    """Returns the number of inputs and of outputs of a unit with weights of `shape`."""
+    """Returns the fan-in and fan-out of weights of `shape`."""
     if len(shape) < 2 and in_axis == -2:
         raise ValueError(
             "variance_scaling: weights must have at least two axes, or specify in_axis "
@@ -200,20 +202,20 @@ def variance_scaling(
     batch_axis: Axes = (),
     dtype: DTypeLike | None = None,
 ) -> Initializer:
-    """Returns an initializer of mean 0 and variance `scale` / n, with n inputs, outputs or their mean.
+    """Returns an initializer of mean 0 whose variance is `scale` divided by the fan of the weights.
 
     Args:
-      scale: of the variance.
-      mode: n: "fan_in" inputs, "fan_out" outputs, "fan_avg" their mean, "fan_geo_avg" their geometric
-        mean.
-      distribution: "normal", "uniform", or "truncated_normal": within two standard deviations, before
-        what is cut off is made up for.
+      scale: factor of the variance.
+      mode: divisor of the variance: "fan_in", "fan_out", "fan_avg" (their mean) or "fan_geo_avg"
+        (their geometric mean).
+      distribution: "normal", "uniform", or "truncated_normal": truncated to two standard
+        deviations, and rescaled to the full variance.
       in_axis, out_axis: axes of inputs and of outputs.
-      batch_axis: axes that count for neither.
+      batch_axis: axes that count neither for fan-in nor for fan-out.
       dtype: default dtype of the results, real or complex.
 
     Raises:
-      ValueError: if `mode` or `distribution` is not one of these, or a shape has less than two axes and
+      ValueError: if `mode` or `distribution` is unknown, or a shape has fewer than two axes and
         `in_axis` is not given.
 
     Example:
@@ -246,7 +248,7 @@ def variance_scaling(
         if is_real:
             stddev = jnp.sqrt(variance) / jnp.array(_TRUNCATED_STDDEV, dtype)
             return random.truncated_normal(key, -2, 2, shape, dtype) * stddev
-        # Of what is within two standard deviations of 0 in the plane.
+        # The standard deviation after truncation to two standard deviations in the complex plane.
         stddev = jnp.sqrt(variance) / jnp.array(0.95311164380491208, dtype)
         return _truncated_in_plane(key, 2, shape, dtype) * stddev
 
@@ -254,12 +256,12 @@ def variance_scaling(
 
 
 def _real_of(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype of the parts of a complex dtype."""
+    """Returns the dtype of the real and imaginary parts of a complex dtype."""
     return np.dtype(np.float32 if dtype == np.complex64 else np.float64)
 
 
 def _in_disk(key: Array, shape: Sequence[int], dtype: np.dtype) -> Array:
-    """Draws complex numbers evenly distributed in the disk of variance 1."""
+    """Draws complex variables from the uniform distribution of variance 1 on a disk."""
     key_r, key_theta = random.split(key)
     real = _real_of(dtype)
     r = jnp.sqrt(2 * random.uniform(key_r, shape, real)).astype(dtype)
@@ -268,7 +270,7 @@ def _in_disk(key: Array, shape: Sequence[int], dtype: np.dtype) -> Array:
 
 
 def _truncated_in_plane(key: Array, upper: float, shape: Sequence[int], dtype: np.dtype) -> Array:
-    """Draws normally distributed complex numbers of modulus up to `upper`."""
+    """Draws complex normal variables truncated to a modulus of at most `upper`."""
     key_r, key_theta = random.split(key)
     real = _real_of(dtype)
     t = (1 - jnp.exp(jnp.array(-(upper**2), dtype))) * random.uniform(key_r, shape, real).astype(
@@ -296,7 +298,7 @@ def _named(
 
     Args:
       in_axis, out_axis: axes of inputs and of outputs.
-      batch_axis: axes that count for neither.
+      batch_axis: axes that count neither for fan-in nor for fan-out.
       dtype: default dtype of the results.
 
     Example:
@@ -306,24 +308,28 @@ def _named(
     return make
 
 
-_WITHIN = "Returns `variance_scaling` with variance"
+_WITHIN = "Returns an initializer with variance"
 glorot_uniform = _named(
-    "glorot_uniform", 1.0, "fan_avg", "uniform", f"{_WITHIN} 1 / mean of fans, uniform (Xavier)."
+    "glorot_uniform",
+    1.0,
+    "fan_avg",
+    "uniform",
+    f"{_WITHIN} 1 / mean of fan-in and fan-out, uniform (Xavier).",
 )
 glorot_normal = _named(
     "glorot_normal", 1.0, "fan_avg", "truncated_normal",
-    f"{_WITHIN} 1 / mean of fans, truncated normal (Xavier).",
+    f"{_WITHIN} 1 / mean of fan-in and fan-out, truncated normal (Xavier).",
 )  # fmt: skip
-lecun_uniform = _named("lecun_uniform", 1.0, "fan_in", "uniform", f"{_WITHIN} 1 / inputs, uniform.")
+lecun_uniform = _named("lecun_uniform", 1.0, "fan_in", "uniform", f"{_WITHIN} 1 / fan-in, uniform.")
 lecun_normal = _named(
-    "lecun_normal", 1.0, "fan_in", "truncated_normal", f"{_WITHIN} 1 / inputs, truncated normal."
+    "lecun_normal", 1.0, "fan_in", "truncated_normal", f"{_WITHIN} 1 / fan-in, truncated normal."
 )
 he_uniform = _named(
-    "he_uniform", 2.0, "fan_in", "uniform", f"{_WITHIN} 2 / inputs, uniform (Kaiming), for relu."
+    "he_uniform", 2.0, "fan_in", "uniform", f"{_WITHIN} 2 / fan-in, uniform (Kaiming), for relu."
 )
 he_normal = _named(
     "he_normal", 2.0, "fan_in", "truncated_normal",
-    f"{_WITHIN} 2 / inputs, truncated normal (Kaiming), for relu.",
+    f"{_WITHIN} 2 / fan-in, truncated normal (Kaiming), for relu.",
 )  # fmt: skip
 xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal
@@ -335,16 +341,16 @@ kaiming_uniform, kaiming_normal = he_uniform, he_normal
 def orthogonal(
     scale: float = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
 ) -> Initializer:
-    """Returns an initializer: uniformly distributed orthogonal matrices, times `scale`.
+    """Returns an initializer that draws uniformly distributed orthogonal matrices, times `scale`.
 
     Args:
-      scale: a factor.
-      column_axis: the axis of columns; all others are the rows. Whichever are fewer, rows or columns,
-        are orthonormal.
+      scale: factor of the matrices.
+      column_axis: axis of the columns; all other axes together are the rows. Rows or columns,
+        whichever are fewer, are orthonormal (up to `scale`).
       dtype: default dtype of the results.
 
     Raises:
-      ValueError: if a shape has less than two axes.
+      ValueError: if a shape has fewer than two axes.
 
     Example:
       >>> q = nn.initializers.orthogonal()(jax.random.key(0), (4, 4))
@@ -361,7 +367,7 @@ def orthogonal(
         rows = math.prod(shape) // columns if columns else 0
         tall = (max(rows, columns), min(rows, columns))
         q, r = jnp.linalg.qr(random.normal(key, tall, dtype))
-        # Signs as if R had a positive diagonal make the distribution even (Mezzadri, 2007).
+        # The signs of the diagonal of R make the distribution uniform (Mezzadri, 2007).
         diagonal = jnp.diag(r)
         q = q * lax.expand_dims(lax.sign(diagonal), (0,))
         q = q.T if rows < columns else q
@@ -375,16 +381,18 @@ def orthogonal(
 def delta_orthogonal(
     scale: float = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
 ) -> Initializer:
-    """Returns an initializer: an orthogonal matrix at the center of a kernel, zeros elsewhere.
+    """Returns an initializer of convolution kernels with an orthogonal matrix at the center.
+
+    All other elements are zeros.
 
     Args:
-      scale: a factor.
-      column_axis: of the matrix, as in `orthogonal`.
+      scale: factor of the matrix.
+      column_axis: axis of the columns of the matrix, as in `orthogonal`.
       dtype: default dtype of the results.
 
     Raises:
-      ValueError: if a shape has not one, two or three axes of space before those of inputs and
-        outputs, or more inputs than outputs.
+      ValueError: unless a shape has one, two or three spatial axes before those of inputs and
+        outputs; if there are more inputs than outputs.
 
     Example:
       >>> nn.initializers.delta_orthogonal()(jax.random.key(0), (3, 3, 2, 2))[0].any()

@@ -1,4 +1,4 @@
-"""Softmax and its kin: what sums exponentials along axes."""
+"""Softmax and related functions, standardization, and one-hot encoding."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
-    """Computes exp(x) / sum(exp(x)) along `axis`, without overflow.
+    """Computes exp(x) / sum(exp(x)) along `axis` without overflow.
 
     Args:
       x: floating array.
-      axis: an axis, several, or None for all.
-      where: elements to count; the others give 0.
+      axis: one or several axes, or None for all.
+      where: mask of the elements to include; the result is 0 elsewhere.
 
-    Returns: array of the shape and dtype of x, that sums to 1 along `axis`.
+    Returns: array of the shape and dtype of x, which sums to 1 along `axis`.
 
     Example:
       >>> nn.softmax(jnp.array([0.0, 0.0, 1000.0]))
@@ -52,7 +52,7 @@ def _softmax(x: ArrayLike, axis: Axis, where: ArrayLike | None) -> Array:
     return result if where is None else jnp.where(where, result, 0)
 
 
-# Under `jax_softmax_custom_jvp`: the derivative is written with the result, all that is kept for it.
+# For `jax_softmax_custom_jvp`: the derivative is a function of the result, the only residual.
 _softmax_by_its_result = custom_jvp(_softmax, nondiff_argnums=(1,))
 
 
@@ -69,12 +69,12 @@ def _softmax_jvp(
 
 @jit_when_traced(static_argnames=("axis",))
 def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
-    """Computes log(softmax(x)) along `axis`, without overflow.
+    """Computes log(softmax(x)) along `axis` without overflow.
 
     Args:
       x: floating array.
-      axis: an axis, several, or None for all.
-      where: elements to count; the others give -inf.
+      axis: one or several axes, or None for all.
+      where: mask of the elements to include; the result is -inf elsewhere.
 
     Returns: array of the shape and dtype of x.
 
@@ -95,13 +95,13 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
 def logmeanexp(
     x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, keepdims: bool = False
 ) -> Array:
-    """Computes log(mean(exp(x))) along `axis`, without overflow.
+    """Computes log(mean(exp(x))) along `axis` without overflow.
 
     Args:
       x: floating array.
-      axis: an axis, several, or None for all.
-      where: elements to count.
-      keepdims: whether averaged axes stay, of size one.
+      axis: one or several axes, or None for all.
+      where: mask of the elements to include.
+      keepdims: whether to keep reduced axes, with size one.
 
     Example:
       >>> nn.logmeanexp(jnp.array([2.0, 2.0]))
@@ -132,18 +132,18 @@ def standardize(
 
     Args:
       x: array; integers are converted to the default float.
-      axis: an axis, several, or None for all.
-      mean: computed from x by default.
-      variance: likewise.
+      axis: one or several axes, or None for all.
+      mean: mean to subtract; computed from x by default.
+      variance: variance to divide by; computed from x by default.
       epsilon: added to the variance.
-      where: elements to count in mean and variance.
-      algorithm: "fast": variance as the mean of squares less the square of the mean; "stable":
-        as the mean of squared differences.
+      where: mask of the elements to include in mean and variance.
+      algorithm: "fast" computes the variance as the mean of squares minus the square of the mean;
+        "stable", as the mean of squared differences.
 
     Returns: array of the shape of x.
 
     Raises:
-      ValueError: if `algorithm` is not one of these.
+      ValueError: if `algorithm` is unknown.
 
     Example:
       >>> nn.standardize(jnp.array([1.0, 3.0]), epsilon=0.0)
@@ -173,14 +173,16 @@ def one_hot(
     axis: int = -1,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Returns 1 at the index x and 0 elsewhere; only 0 if x is not a valid index.
+    """Returns the one-hot encoding of x: 1 at index x, 0 elsewhere.
+
+    Invalid indices are encoded as zeros.
 
     Args:
-      x: integers; other dtypes are deprecated.
+      x: integer array; other dtypes are deprecated.
       num_classes: size of the new axis.
-      dtype: of the result; the default floating dtype if None.
-      axis: where the new axis goes.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      dtype: dtype of the result; the default float dtype if None.
+      axis: position of the new axis.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Returns: array of the shape of x with one more axis.
 

@@ -1,10 +1,11 @@
-"""Products of matrices of narrow numbers, with a scale for each block of neighbours.
+"""Matrix products of block-scaled, narrow floating-point operands.
 
-JAX has code for them on GPUs alone, and raises an error on a CPU. Here they are computed as defined:
-operands are quantized as there, multiplied by their scales, and contracted in float32.
+JAX implements them for GPUs only and raises an error on a CPU. Here they are computed by their
+definition: operands are quantized as JAX does, multiplied by their scales, and contracted in
+float32.
 
-Axes in this file: B batches, M rows of the left operand, N of the right one, K contracted, C blocks
-of K.
+Axes in this file: B batches, M rows of the left operand, N rows of the right one, K contracted, C
+blocks of K.
 
 Sources: Open Compute Project, OCP Microscaling Formats (MX) Specification, 2023 (mxfp8); NVIDIA,
 Introducing NVFP4 for efficient and accurate low-precision inference, 2025 (nvfp4).
@@ -33,21 +34,21 @@ if TYPE_CHECKING:
     from jitney.primitives.linalg.dot import DotDimensionNumbers
 
 _FLOAT32 = np.dtype(np.float32)
-_LOWEST_EXPONENT, _BIAS = -127, 127  # of scales of eight exponent bits
+_LOWEST_EXPONENT, _BIAS = -127, 127  # of scales with eight exponent bits
 _RESULTS = (_FLOAT32, np.dtype(dtypes.bfloat16), np.dtype(np.float16))
 
 
 @dataclasses.dataclass(slots=True)
 class BlockScaleConfig:
-    """The configuration of block quantization.
+    """The configuration of block quantization of one operand.
 
     Attributes:
       mode: "mxfp8" or "nvfp4".
-      block_size: how many neighbours share a scale.
-      data_type: of the numbers.
-      scale_type: of the scales.
-      global_scale: float32 [1], by which all are divided first, or None.
-      infer_only: whether there are no derivatives.
+      block_size: number of consecutive elements that share a scale.
+      data_type: dtype of the quantized elements.
+      scale_type: dtype of the scales.
+      global_scale: float32 [1] by which all elements are divided before quantization, or None.
+      infer_only: whether derivatives are not needed.
     """
 
     mode: str
@@ -61,12 +62,12 @@ class BlockScaleConfig:
 def get_scaled_dot_general_config(
     mode: Literal["nvfp4", "mxfp8"], global_scale: Array | None = None
 ) -> BlockScaleConfig:
-    """Returns a quantization of operands for `scaled_dot_general`.
+    """Returns the configuration of block quantization for `scaled_dot_general`.
 
     Args:
-      mode: "mxfp8": blocks of 32 numbers of 8 bits, scales that are powers of two; "nvfp4": blocks of
-        16 numbers of 4 bits, scales of 8 bits, and one for all.
-      global_scale: of "nvfp4", float32 [1]; 1 by default.
+      mode: "mxfp8": blocks of 32 elements of 8 bits, with scales that are powers of two; "nvfp4":
+        blocks of 16 elements of 4 bits, with scales of 8 bits and one global scale.
+      global_scale: global scale for "nvfp4", float32 [1]; 1 by default.
 
     Raises:
       ValueError: for another mode.
@@ -94,19 +95,19 @@ def scaled_matmul(
     rhs_scales: ArrayLike,
     preferred_element_type: DTypeLike = np.float32,
 ) -> Array:
-    """Computes products of matrices, lhs rhs^T, each element times the scale of its block.
+    """Computes matrix products lhs rhs^T, with each element multiplied by the scale of its block.
 
     Args:
-      lhs: [B, M, K], of any number format.
+      lhs: [B, M, K], of any numeric dtype.
       rhs: [B, N, K].
-      lhs_scales: [B, M, C]; C divides K, and each element counts for K / C neighbours.
+      lhs_scales: [B, M, C]; C must divide K, and each scale applies to K / C consecutive elements.
       rhs_scales: [B, N, C].
-      preferred_element_type: dtype of the result; sums are float32.
+      preferred_element_type: dtype of the result; products are accumulated in float32.
 
-    Returns: [B, M, N].
+    Returns: array [B, M, N].
 
     Raises:
-      ValueError: if shapes do not fit.
+      ValueError: if shapes do not match.
 
     Example:
       >>> x, y = jnp.array([[[1, 2, 3]]]), jnp.array([[[4, 5, 6]]])
@@ -143,7 +144,7 @@ def scaled_matmul(
 def _quantized(
     x: Array, config: BlockScaleConfig, global_scale: Array | None
 ) -> tuple[Array, Array]:
-    """[B, M, K] -> numbers [B, M, K], scales [B, M, C]."""
+    """Quantizes x [B, M, K]; returns elements [B, M, K] and scales [B, M, C]."""
     size = config.block_size
     if x.shape[-1] == 0 or x.shape[-1] % size:
         raise ValueError(
@@ -157,7 +158,7 @@ def _quantized(
     blocks = x.reshape(*x.shape[:-1], -1, size)
     ideal = jnp.max(jnp.abs(blocks), axis=-1) / limit
     if config.mode == "mxfp8":
-        # The power of two that is as large, or the next one.
+        # Round up to a power of two.
         mantissa, exponent = jnp.frexp(ideal)
         exponent = jnp.where(mantissa > 0.5, exponent, exponent - 1)
         exponent = jnp.where(ideal == 0, 0, jnp.clip(exponent, _LOWEST_EXPONENT, _BIAS))
@@ -177,7 +178,7 @@ Scales = tuple["Array | None", ...]
 
 
 def _product(x: Array, y: Array, configs: Configs, scales: Scales) -> Array:
-    """[B, M, K], [B, N, K] -> [B, M, N] in float32, both operands quantized."""
+    """Quantizes x [B, M, K] and y [B, N, K], and multiplies them to [B, M, N] in float32."""
     (left, left_scales), (right, right_scales) = (
         _quantized(z, c, s) for z, c, s in zip((x, y), configs, scales, strict=True)
     )
@@ -188,13 +189,13 @@ def _product(x: Array, y: Array, configs: Configs, scales: Scales) -> Array:
 
 
 def _is_within(x: Array, config: BlockScaleConfig, scale: Array) -> Array:
-    """Returns whether a number was not clipped when it was quantized."""
+    """Returns which elements were not clipped by quantization."""
     limits = [float(jnp.finfo(t).max) for t in (config.data_type, config.scale_type)]
     return jnp.abs(x) <= scale * math.prod(limits)
 
 
 def _scaled_dot(x: Array, y: Array, scales: Scales, configs: Configs) -> Array:
-    """Computes `_product`, whose derivative takes rounding for the identity."""
+    """Computes `_product`, with a derivative that treats rounding as the identity."""
 
     @custom_vjp
     def product(x: Array, y: Array, scales: Scales) -> Array:
@@ -229,7 +230,7 @@ def _scaled_dot(x: Array, y: Array, scales: Scales, configs: Configs) -> Array:
 def _matrices(
     x: Array, contract: Sequence[int], batch: Sequence[int]
 ) -> tuple[Array, tuple[int, ...]]:
-    """Returns x as [B, rows, K], and the sizes of its free axes."""
+    """Reshapes x to [B, rows, K]; returns it and the sizes of its free axes."""
     free = [k for k in range(x.ndim) if k not in contract and k not in batch]
     extents = [math.prod([x.shape[k] for k in axes]) for axes in (batch, free, contract)]
     return (
@@ -246,25 +247,26 @@ def scaled_dot_general(
     configs: Sequence[BlockScaleConfig] | None = None,
     implementation: Literal["cudnn"] | None = None,
 ) -> Array:
-    """Contracts operands that are quantized first, each block of neighbours with a scale.
+    """Contracts operands after block quantization, in which each block of elements shares a scale.
+
+    Reverse-mode derivatives treat rounding as the identity. With "nvfp4" their products are not
+    quantized, and derivatives are 0 where an element was clipped.
 
     Args:
       lhs, rhs: floating arrays.
-      dimension_numbers: as of `lax.dot_general`; the sizes of all contracted axes, taken together,
-        are a multiple of the size of a block. For derivatives of "mxfp8", so are the free ones.
+      dimension_numbers: as in `lax.dot_general`. The product of the sizes of the contracted axes
+        must be a multiple of the block size; for derivatives with "mxfp8", also that of the free
+        axes.
       preferred_element_type: dtype of the result: float32, bfloat16 or float16.
-      configs: how lhs, rhs and cotangents are quantized, from `get_scaled_dot_general_config`. None
-        for a contraction of the operands as they are.
-      implementation: deprecated, and ignored.
+      configs: configurations for lhs, rhs and cotangents, from `get_scaled_dot_general_config`.
+        None contracts the operands without quantization.
+      implementation: deprecated and ignored.
 
-    Returns: array as that of `lax.dot_general`.
+    Returns: array of the shape that `lax.dot_general` returns.
 
     Raises:
-      ValueError: if blocks do not fit.
-      TypeError: if shapes do not fit, or for another dtype.
-
-    Derivatives in reverse mode take rounding for the identity; with "nvfp4" their products are not
-    quantized, and they are 0 where a number was clipped.
+      ValueError: if contracted sizes are not multiples of the block size.
+      TypeError: if shapes do not match, or for another dtype.
 
     Example:
       >>> x, y = jnp.full((2, 32), 3.0), jnp.full((4, 32), 0.5)

@@ -1,4 +1,4 @@
-"""Random numbers from explicit keys, bit for bit those of JAX."""
+"""`jax.random`: random numbers from explicit keys, bit-identical to those of JAX."""
 
 from jitney.core.lazy import attach
 

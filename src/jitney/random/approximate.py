@@ -1,14 +1,15 @@
-"""Gamma and Poisson numbers without loops, by formulas that are close: `method="approximate"`.
+"""Gamma and Poisson variables by approximate formulas without loops: `method="approximate"`.
 
-Each element takes as long as any other, and few operations. The numbers are JAX's for the same key.
+Every element takes the same small number of operations. The results are those of JAX for the same
+key.
 
-Sources: E. B. Wilson and M. M. Hilferty, "The distribution of chi-square", Proceedings of the National
-Academy of Sciences 17 (1931), for the cube root of a gamma number, here with fitted higher terms; A.
-Stuart, Biometrika 49 (1962) 564, on products that are gamma-distributed, for small
+Sources: E. B. Wilson and M. M. Hilferty, "The distribution of chi-square", Proceedings of the
+National Academy of Sciences 17 (1931), for the cube root of a gamma variable, here with fitted
+higher terms; A. Stuart, Biometrika 49 (1962) 564, on gamma-distributed products, for small
 parameters; E. A. Cornish and R. A. Fisher, "Moments and cumulants in the specification of
-distributions", Revue de l'Institut International de Statistique 5 (1938), and D. B. Peizer and J. W.
-Pratt, Journal of the American Statistical Association 63 (1968) 1416, on normal approximations of tail
-probabilities, for quantiles of Poisson's distribution.
+distributions", Revue de l'Institut International de Statistique 5 (1938), and D. B. Peizer and J.
+W. Pratt, Journal of the American Statistical Association 63 (1968) 1416, on normal approximations
+of tail probabilities, for quantiles of the Poisson distribution.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def is_approximate(name: str, method: str) -> bool:
     """Returns whether `method` of sampler `name` is "approximate".
 
     Raises:
-      ValueError: if it is neither that nor "exact".
+      ValueError: if it is neither "approximate" nor "exact".
     """
     if method not in METHODS:
         raise ValueError(
@@ -46,10 +47,10 @@ def is_approximate(name: str, method: str) -> bool:
 
 # --- gamma ----------------------------------------------------------------------------------------
 
-# Gamma numbers of parameter a come from those of parameter a + _RAISED.
+# Gamma variables of parameter a are derived from those of parameter a + _RAISED.
 _RAISED = 4
-# The cube root of a gamma number of parameter a, over that of a, is a polynomial in z / sqrt(2a), z
-# normal; the rows are its coefficients, polynomials in 1 / 2a.
+# (gamma variable of parameter a / a)^(1/3) is a polynomial in z / sqrt(2a), with z normal; the rows
+# are its coefficients, as polynomials in 1 / 2a.
 _CUBE_ROOT = (
     (1.0, -0.2237368, -0.01513904),
     (0.4713941, 0.02607083, -0.008986007),
@@ -67,7 +68,7 @@ _CUBE_ROOT = (
 def gamma(
     key: Array, a: ArrayLike, *, shape: Shape, dtype: np.dtype, log_space: bool = False
 ) -> Array:
-    """Draws gamma numbers of parameters `a`, broadcast to `shape`; their logarithms in `log_space`."""
+    """Draws gamma variables of parameters `a`, broadcast to `shape`, or their logarithms."""
     wide = np.promote_types(dtype, np.float32) if dtypes.finfo(dtype).bits < 32 else dtype
     a = lax.convert_element_type(a, wide)
     if a.shape != shape:
@@ -81,7 +82,7 @@ def gamma(
     root = lax.polynomial(x, [lax.polynomial(inverse, row) for row in _CUBE_ROOT])
     root = lax.max(root, lax.full_like(root, dtypes.finfo(wide).tiny))
     log_x = lax.log(raised) + _constant(3, wide) * lax.log(root)
-    # A factor u^(1 / (a + i)) for each i below the shift; -log(u) of uniform u is exponential.
+    # A factor u^(1 / (a + i)) for each i below the shift; -log(u) is exponential for uniform u.
     steps = lax.iota(wide, _RAISED).reshape((_RAISED, *[1] * len(shape)))
     logs = -exponential(key_e, (_RAISED, *shape), wide)
     log_x = log_x + jnp.sum(logs / (a[None] + steps), axis=0)
@@ -90,7 +91,7 @@ def gamma(
 
 # --- Poisson --------------------------------------------------------------------------------------
 
-# Below this mean the distribution function is summed, over so many terms; less than 1e-4 is left.
+# Below this mean the CDF is summed over _TERMS terms; the remainder is less than 1e-4.
 _SUMMED_BELOW = 7
 _TERMS = 19
 # Peizer and Pratt's g near 1: (1 - r^2 + 2 r log r) / (1 - r)^2 as a series in r - 1.
@@ -100,7 +101,7 @@ _SERIES = tuple((-1) ** n * 2 / ((n + 1) * (n + 2)) for n in range(1, 10))
 
 @jit_when_traced(name="_poisson_approx", static_argnames=("shape", "dtype"), compiled_from=0)
 def poisson(key: Array, lam: Array, *, shape: Shape, dtype: np.dtype) -> Array:
-    """Draws Poisson numbers of means `lam`, floats of `shape`: the quantiles of normal numbers."""
+    """Draws Poisson variables of means `lam`, floats of `shape`, from normal variables."""
     z = normal(key, shape, lam.dtype)
     summed = _by_summing(lam, _normal_distribution(z))
     chosen = where(lam < _constant(_SUMMED_BELOW, lam.dtype), summed, _by_normal(lam, z))
@@ -108,7 +109,7 @@ def poisson(key: Array, lam: Array, *, shape: Shape, dtype: np.dtype) -> Array:
 
 
 def _normal_distribution(z: Array) -> Array:
-    """Returns the distribution function of normal numbers, precise in the lower tail."""
+    """Computes the CDF of the normal distribution, accurate in the lower tail."""
     half_root = _constant(np.sqrt(0.5), z.dtype)
     x = z * half_root
     tail = lax.erfc(lax.abs(x))
@@ -118,7 +119,7 @@ def _normal_distribution(z: Array) -> Array:
 
 
 def _by_summing(lam: Array, u: Array) -> Array:
-    """Returns how many values of the distribution function of mean `lam` are below `u`."""
+    """Returns the number of values of the Poisson CDF of mean `lam` that are below `u`."""
     term = total = lax.exp(-lam)
     count = (total < u).astype(lam.dtype)
     for k in range(1, _TERMS):
@@ -129,7 +130,10 @@ def _by_summing(lam: Array, u: Array) -> Array:
 
 
 def _by_normal(lam: Array, z: Array) -> Array:
-    """The quantiles of z for large means: three terms of an expansion, set right by up to one."""
+    """Computes Poisson quantiles of the normal variables z for large means.
+
+    Three terms of an expansion are corrected by at most one.
+    """
     dtype = lam.dtype
     root = lax.sqrt(lam)
     guess = lam + root * z - _constant(2 / 3, dtype) + lax.square(z) / _constant(6, dtype)
@@ -142,7 +146,7 @@ def _by_normal(lam: Array, z: Array) -> Array:
 
 
 def _normal_score(k: Array, lam: Array) -> Array:
-    """Returns the normal quantile of the distribution function at k, nearly."""
+    """Approximates the normal quantile of the Poisson CDF at k."""
     dtype = lam.dtype
     one, zero = _constant(1, dtype), lax.full_like(k, 0)
     is_negative = k < zero

@@ -1,4 +1,4 @@
-"""Arguments of the samplers: shapes, dtypes, broadcasting."""
+"""Checks of the arguments of samplers: shapes, dtypes, broadcasting."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Shape = tuple[int, ...]
 
 
 def shape_of(shape: ShapeLike) -> Shape:
-    """Returns a shape given as a number or a sequence.
+    """Converts an integer or a sequence of integers to a shape.
 
     Raises:
-      TypeError: if a size is not an integer known now, or is negative.
+      TypeError: if a size is not a static integer, or is negative.
     """
     out = canonical_shape(shape)
     if any(n < 0 for n in out):
@@ -29,10 +29,10 @@ def shape_of(shape: ShapeLike) -> Shape:
 
 
 def inexact_dtype(name: str, dtype: DTypeLike | None, *, allow_complex: bool = False) -> np.dtype:
-    """Returns the canonical floating dtype asked for, `float` by default.
+    """Returns the requested dtype, canonicalized; `float` by default.
 
     Raises:
-      ValueError: if it is not one.
+      ValueError: if it is not floating, or complex where that is allowed.
     """
     dtypes.check_user_dtype_supported(dtype)
     asked = dtypes.requested_dtype(float if dtype is None else dtype)
@@ -44,10 +44,10 @@ def inexact_dtype(name: str, dtype: DTypeLike | None, *, allow_complex: bool = F
 
 
 def integer_dtype(name: str, dtype: DTypeLike | None, default: DTypeLike = int) -> np.dtype:
-    """Returns the canonical integer dtype asked for.
+    """Returns the requested dtype, canonicalized; `default` if it is None.
 
     Raises:
-      TypeError: if it is not one.
+      TypeError: if it is not an integer dtype.
     """
     dtypes.check_user_dtype_supported(dtype)
     asked = dtypes.requested_dtype(default if dtype is None else dtype)
@@ -57,7 +57,7 @@ def integer_dtype(name: str, dtype: DTypeLike | None, default: DTypeLike = int) 
 
 
 def broadcast_shape(name: str, shape: ShapeLike | None, *shapes: Shape) -> Shape:
-    """Returns the shape of the draw: `shape`, or what the parameters broadcast to if it is None.
+    """Returns the shape of the draw: `shape`, or the broadcast shape of the parameters if None.
 
     Raises:
       ValueError: if the parameters do not broadcast to `shape`.
@@ -78,11 +78,11 @@ def broadcast_shape(name: str, shape: ShapeLike | None, *shapes: Shape) -> Shape
 
 
 def promoted(name: str, dtype: np.dtype, *parameters: ArrayLike) -> list[Array]:
-    """Returns the parameters of a distribution as arrays of the dtype that is drawn.
+    """Converts the parameters of a distribution to arrays of the dtype of the draw.
 
     Raises:
-      TypePromotionError: if one is of a dtype that does not promote to `dtype`, such as float64 to
-        float32.
+      TypePromotionError: if the dtype of a parameter does not promote to `dtype`, such as float64
+        to float32.
     """
     for x in parameters:
         parameter_dtype = dtypes.result_type(x)
@@ -95,9 +95,9 @@ def promoted(name: str, dtype: np.dtype, *parameters: ArrayLike) -> list[Array]:
 
 
 def exponent(x: ArrayLike) -> Array:
-    """Returns `x` as the exponent of a power in a sampler.
+    """Returns `x` behind an optimization barrier, as the exponent of a power in a sampler.
 
-    It stands behind a barrier: a power whose exponent the compiler knows has other last bits, and a
-    parameter is known within `jit` alone.
+    The compiler computes powers with a constant exponent differently, in the last bits, and a
+    parameter is constant only within `jit`.
     """
     return lax.optimization_barrier(jnp.asarray(x))

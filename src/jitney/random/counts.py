@@ -1,10 +1,10 @@
 """Distributions of counts: Poisson, binomial, multinomial.
 
-Small means: the number of steps of a random walk. Large means: transformed rejection, W. Hörmann, "The
-transformed rejection method for generating Poisson random variables" (PTRS), Insurance: Mathematics and
-Economics 12 (1993), and "The generation of binomial random variates" (BTRS), J. Statist. Comput. Simul.
-46 (1993). Which method an element takes depends on its own parameters; the rejection is left out where
-no element takes it.
+For small means the count is the number of steps of a random walk. For large means it is drawn by
+transformed rejection: W. Hörmann, "The transformed rejection method for generating Poisson random
+variables" (PTRS), Insurance: Mathematics and Economics 12 (1993), and "The generation of binomial
+random variates" (BTRS), J. Statist. Comput. Simul. 46 (1993). The method of an element depends on
+its own parameters; rejection is skipped if no element needs it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike
 
-# Below this mean the walk is taken. It is Hörmann's bound for both rejections.
+# Means below this use the walk. It is Hörmann's bound for both rejection methods.
 _SMALL_MEAN = 10
 
 _F32 = np.dtype(np.float32)
@@ -46,24 +46,25 @@ def poisson(
     method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws Poisson numbers of mean `lam`.
+    """Draws from the Poisson distribution of mean `lam`.
 
-    Means below ten: D. E. Knuth, "The Art of Computer Programming" 2, section 3.4.1 (products of
-    uniform numbers, as sums of logarithms); others: Hörmann's PTRS. Where `lam` is negative or NaN the
-    number is -1, wrapped in unsigned dtypes.
+    Means below ten use D. E. Knuth, "The Art of Computer Programming" 2, section 3.4.1 (products of
+    uniform variables, as sums of logarithms); others, Hörmann's PTRS. Where `lam` is negative or
+    NaN, the result is -1, which wraps in unsigned dtypes.
 
     Args:
-      key: a key; of the generator threefry2x32 unless `method` is "approximate".
-      lam: means; float32 within, for the approximate method the default float.
-      shape: of the result; `lam`'s by default, which broadcasts to it.
-      dtype: an integer dtype; int32 (int64 under x64) by default.
-      method: "exact", or "approximate": quantiles of normal numbers by a formula without loops, which
-        is faster; probabilities of sets of numbers are off by less than 1e-4.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key, of the generator threefry2x32 unless `method` is "approximate".
+      lam: means; converted to float32, or the default float for the approximate method.
+      shape: shape of the result, to which `lam` broadcasts; by default the shape of `lam`.
+      dtype: integer dtype; int32 (int64 under x64) by default.
+      method: "exact", or "approximate": quantiles of normal variables by a formula without loops,
+        which is faster; errors of probabilities are below 1e-4.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype or `method` is another, or `lam` does not broadcast to `shape`.
-      NotImplementedError: if the key is of another generator, for the exact method.
+      ValueError: if `dtype` is not an integer dtype, `method` is unknown, or `lam` does not
+        broadcast to `shape`.
+      NotImplementedError: for the exact method, if the key is of another generator.
 
     Example:
       >>> round(float(random.poisson(random.key(0), 3.0, (10_000,)).mean()), 1)
@@ -103,12 +104,12 @@ def _poisson(key: Array, lam: Array, *, shape: Shape, dtype: np.dtype) -> Array:
 
 
 def _unless_all(walks: Array, draw: Callable[[], Array], otherwise: Array) -> Array:
-    """Returns `draw()`, which is not computed where all elements have taken a walk."""
+    """Returns `draw()`, which is not computed if all elements use the walk."""
     return lax.cond(jnp.all(walks), lambda: otherwise, draw)
 
 
 def _poisson_walk(key: Array, lam: Array, dtype: np.dtype) -> Array:
-    """Returns how many uniform factors a product takes to fall to exp(-lam), less one."""
+    """Counts the uniform factors until their product falls to exp(-lam), minus one."""
 
     def step(
         drawn: list[Any], parameters: Sequence[Any], state: streams.State
@@ -125,7 +126,7 @@ def _poisson_walk(key: Array, lam: Array, dtype: np.dtype) -> Array:
 
 
 def _poisson_rejection(key: Array, lam: Array, dtype: np.dtype) -> Array:
-    """Draws by Hörmann's PTRS, for means of at least ten; symbols as in the paper."""
+    """Draws by Hörmann's PTRS, for means of at least ten, in the paper's notation."""
     log_lam = lax.log(lam)
     b = _constant(0.931, _F32) + _constant(2.53, _F32) * lax.sqrt(lam)
     a = _constant(-0.059, _F32) + _constant(0.02483, _F32) * b
@@ -154,22 +155,22 @@ def binomial(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Draws binomial numbers: successes among `n` trials of probability `p`, as floats.
+    """Draws from the binomial distribution of `n` trials of probability `p`, as floats.
 
-    The rarer outcome is counted. Means up to ten: the steps from one to the next of them are geometric
-    (V. Kachitvichyanukul and B. Schmeiser, "Binomial random variate generation", CACM 31 (1988),
-    compare such methods); others: Hörmann's BTRS. NaN where `n` or `p` is NaN or negative; infinite `n`
-    gives infinity.
+    The rarer outcome is counted. For means up to ten, the distances between such outcomes are drawn
+    from the geometric distribution (V. Kachitvichyanukul and B. Schmeiser, "Binomial random variate
+    generation", CACM 31 (1988), compare such methods); otherwise Hörmann's BTRS is used. The result
+    is NaN where `n` or `p` is NaN or negative, and infinite where `n` is.
 
     Args:
-      key: a key.
-      n: numbers of trials.
+      key: PRNG key.
+      n: numbers of trials, rounded down.
       p: probabilities, broadcast against `n`.
-      shape: of the result; that of the parameters by default.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
+      shape: shape of the result; by default the broadcast shape of the parameters.
+      dtype: floating dtype; float32 (float64 under x64) by default.
 
     Raises:
-      ValueError: if the dtype is another, or the parameters do not broadcast to `shape`.
+      ValueError: if `dtype` is not floating, or the parameters do not broadcast to `shape`.
 
     Example:
       >>> round(float(random.binomial(random.key(0), 10, 0.3, (10_000,)).mean()), 1)
@@ -178,7 +179,7 @@ def binomial(
     key, _ = check_key("binomial", key)
     asked = inexact_dtype("binomial", dtype)
     final = broadcast_shape("binomial", shape, np.shape(n), np.shape(p))
-    # The parameters alone say what is computed in.
+    # The parameters alone determine the dtype of the computation.
     parameters: list[Array] = promote_dtypes_inexact(n, p)
     return lax.convert_element_type(_binomial(key, *parameters, shape=final), asked)
 
@@ -199,7 +200,8 @@ def _binomial(key: Array, n: Array, p: Array, *, shape: Shape) -> Array:
     n_is_infinite = jnp.isinf(n)
     q = lax.select(q_is_bad, spread(0.01), q)
     trials = lax.floor(n)
-    # What has no number of trials, or no end of them, takes the walk of none; the result says so.
+    # Elements with an infinite number of trials use a walk of zero trials; results are replaced
+    # below.
     trials = lax.select(n_is_infinite, spread(0), trials)
     walks = n_is_bad | (trials * q <= _constant(_SMALL_MEAN, dtype))
     walked = _binomial_walk(key, lax.select(walks, trials, spread(0)), q)
@@ -221,7 +223,7 @@ def _binomial(key: Array, n: Array, p: Array, *, shape: Shape) -> Array:
 
 
 def _binomial_walk(key: Array, n: Array, q: Array) -> Array:
-    """Returns how many geometric numbers of probability q add up to at most n."""
+    """Counts the geometric variables of probability q whose sum is at most n."""
     dtype = n.dtype
 
     def step(
@@ -239,7 +241,7 @@ def _binomial_walk(key: Array, n: Array, q: Array) -> Array:
 
 
 def _binomial_rejection(key: Array, n: Array, q: Array) -> Array:
-    """Draws by Hörmann's BTRS, for n q >= 10 and q <= 1/2; symbols as in the paper."""
+    """Draws by Hörmann's BTRS, for n q >= 10 and q <= 1/2, in the paper's notation."""
     dtype = n.dtype
 
     def c(value: float) -> Any:
@@ -285,10 +287,10 @@ _STIRLING_TAILS = (
 
 
 def _stirling_tail(k: Array) -> Array:
-    """Returns the error of Stirling's formula for log k!; beyond the table, its series at 9.
+    """Returns the error of Stirling's formula for log k!, tabulated up to k = 9.
 
-    The series has that value there in JAX, too, whose draws are to be reproduced. The four tails of a
-    density all but cancel.
+    For larger k it returns the value of the asymptotic series at 9, as JAX does, whose draws are
+    reproduced. The four tails in a density nearly cancel.
     """
     dtype = k.dtype
     m = _constant(10, dtype)
@@ -312,21 +314,22 @@ def multinomial(
     dtype: DTypeLike | None = None,
     unroll: int | bool = 1,
 ) -> Array:
-    """Draws multinomial counts: how `n` trials fall into categories of probabilities `p`.
+    """Draws from the multinomial distribution of `n` trials over categories of probabilities `p`.
 
-    One category after the other: its count is binomial, among the trials that are left, of its share in
-    what is left of the probabilities (C. S. Davis, "The computer generation of multinomial random
-    variates", Comput. Statist. Data Anal. 16 (1993)).
+    The count of each category is binomial, among the remaining trials, with its share of the
+    remaining probability (C. S. Davis, "The computer generation of multinomial random variates",
+    Comput. Statist. Data Anal. 16 (1993)).
 
     Args:
-      key: a key.
+      key: PRNG key.
       n: numbers of trials, which broadcast to `shape` without its last axis.
-      p: probabilities [*batch, categories]; they need not add up to one.
-      shape: of the result; `p`'s by default, which broadcasts to it.
-      dtype: of the result; that of the parameters, floating, by default.
-      unroll: of the loop over categories, as `lax.scan` has it.
+      p: probabilities [*batch, categories]; they need not sum to one.
+      shape: shape of the result, to which `p` broadcasts; by default the shape of `p`.
+      dtype: dtype of the result; by default the floating dtype to which the parameters are
+        promoted.
+      unroll: unrolling of the loop over categories, as in `lax.scan`.
 
-    Returns: counts [*shape], whose last axis adds up to `n`.
+    Returns: counts [*shape], which sum to `n` along the last axis.
 
     Raises:
       ValueError: if the parameters do not broadcast to `shape`.

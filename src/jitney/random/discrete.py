@@ -1,4 +1,4 @@
-"""Choices, categories and permutations."""
+"""Choices, categorical distributions and permutations."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def permutation(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Returns a random order of the slices of `x` along `axis`, or of 0 ... x - 1.
+    """Permutes the slices of `x` along `axis` at random, or the integers 0 ... x - 1.
 
     Args:
-      key: a key.
-      x: an array, or a number.
-      axis: the axis to shuffle along.
-      independent: whether each vector along `axis` is shuffled on its own.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      x: array, or static integer.
+      axis: axis to permute.
+      independent: whether to permute each vector along `axis` independently.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: array of the shape and dtype of `x`; integers [x] if `x` is a number.
+    Returns: array of the shape and dtype of `x`; integers [x] if `x` is a scalar.
 
     Raises:
-      TypeError: if `x` is a scalar, but not an integer.
+      TypeError: if `x` is a scalar other than an integer.
       ValueError: if the axis is out of bounds.
 
     Example:
@@ -88,8 +88,9 @@ def _axis_of(axis: int, ndim: int) -> int:
 
 @jit_when_traced(static_argnames=("axis",))
 def _shuffle(key: Array, x: ArrayLike, axis: int) -> Array:
-    # Sorting by random words shuffles, but for equal words. Enough rounds make a biased order
-    # unlikely: with n elements and 32-bit words, each round fails with a chance below n^2 / 2^33.
+    # Sorting by random words permutes uniformly, except for equal words. Enough rounds make a
+    # biased order unlikely: with n elements and 32-bit words, each round fails with a probability
+    # below n^2 / 2^33.
     size = math.prod(np.shape(x))
     rounds = int(np.ceil(3 * np.log(max(1, size)) / np.log(np.iinfo(np.uint32).max)))
     for _ in range(rounds):
@@ -111,18 +112,18 @@ def choice(
     """Draws elements of `a` at random.
 
     Args:
-      key: a key.
-      a: an array, or a number n standing for 0 ... n - 1.
-      shape: how many, as a shape.
+      key: PRNG key.
+      a: array, or static integer n, which stands for 0 ... n - 1.
+      shape: shape of the draws.
       replace: whether an element may be drawn more than once.
-      p: probabilities of the elements; equal by default.
-      axis: the axis of `a` to draw along.
-      mode: of the Gumbel numbers used where `p` is given without replacement.
+      p: probabilities [n] of the elements; equal by default.
+      axis: axis of `a` from which to draw.
+      mode: mode of `gumbel`; used only if `p` is given and `replace` is False.
 
     Returns: array of `a`'s shape with `axis` replaced by `shape`.
 
     Raises:
-      ValueError: if `a` is empty, `p` is of another shape, or more elements are drawn without
+      ValueError: if `a` is empty, `p` has another shape, or more elements are drawn without
         replacement than there are.
 
     Example:
@@ -171,10 +172,10 @@ def choice(
 def _positions_by_weight(
     key: Array, p: ArrayLike, n_inputs: int, shape: Shape, replace: bool, mode: str | None
 ) -> Array:
-    """Positions from 0 to `n_inputs`, drawn with probabilities `p`: integers of shape `shape`.
+    """Draws positions below `n_inputs` with probabilities `p`; returns integers of shape `shape`.
 
     Raises:
-      ValueError: if `p` is of another shape than (n_inputs,).
+      ValueError: if the shape of `p` is not (n_inputs,).
     """
     weights: Array = promote_dtypes_inexact(p)[0]
     if weights.shape != (n_inputs,):
@@ -186,7 +187,7 @@ def _positions_by_weight(
         sums = jnp.cumsum(weights)
         r = sums[-1] * (1 - uniform(key, shape, dtype=sums.dtype))
         return jnp.searchsorted(sums, r)
-    # The largest of log p + Gumbel numbers are a draw without replacement (Vieira, 2014).
+    # The largest values of log p + Gumbel variables are a draw without replacement (Vieira, 2014).
     scores = gumbel(key, (n_inputs,), dtype=weights.dtype, mode=mode) + jnp.log(weights)
     return lax.top_k(scores, math.prod(shape))[1].reshape(shape)
 
@@ -204,19 +205,20 @@ def categorical(
     """Draws indices with probabilities proportional to exp(logits).
 
     Args:
-      key: a key.
-      logits: unnormalised log probabilities, floating.
-      axis: the axis of the categories.
-      shape: of the result; `logits`' shape without `axis` by default, which it must end with.
+      key: PRNG key.
+      logits: floating array of unnormalized log probabilities.
+      axis: axis of the categories.
+      shape: shape of the result; by default the shape of `logits` without `axis`, which must
+        broadcast to its trailing axes.
       replace: whether an index may be drawn more than once along the leading axes of `shape`.
-      mode: of the Gumbel numbers.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      mode: mode of `gumbel`.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: integers of shape `shape`.
+    Returns: integer array of shape `shape`.
 
     Raises:
-      ValueError: if shapes do not fit, or more indices are drawn without replacement than there are
-        categories.
+      ValueError: if shapes do not match, or more indices are drawn without replacement than there
+        are categories.
 
     Example:
       >>> logits = jnp.log(jnp.array([0.1, 0.2, 0.7]))

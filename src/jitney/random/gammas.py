@@ -1,4 +1,4 @@
-"""The gamma distribution, and what is made of gamma numbers: beta, Dirichlet, chi-square, F, t."""
+"""The gamma distribution and those derived from it: beta, Dirichlet, chi-square, F, t."""
 
 from __future__ import annotations
 
@@ -30,23 +30,25 @@ def gamma(
     method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws gamma numbers of shape `a` and scale one: density x^(a - 1) exp(-x) / Gamma(a), x > 0.
+    """Draws from the gamma distribution with density x^(a - 1) exp(-x) / Gamma(a), x > 0.
 
-    Differentiable by `a`, implicitly: at a fixed value of the distribution function.
+    The result is differentiable with respect to `a`, implicitly: at a fixed value of the cumulative
+    distribution function.
 
     Args:
-      key: a key.
-      a: shape parameters, positive.
-      shape: of the result; `a`'s by default, which broadcasts to it.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      method: "exact", or "approximate": a formula without rejection, which is faster and has a small
-        bias. Derivatives by the parameters are those of the formula.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      a: positive shape parameters.
+      shape: shape of the result, to which `a` broadcasts; by default the shape of `a`.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      method: "exact", or "approximate": a formula without rejection, which is faster and slightly
+        biased. Derivatives with respect to the parameters are those of the formula.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype or `method` is another, or `a` does not broadcast to `shape`.
+      ValueError: if `dtype` is not floating, `method` is unknown, or `a` does not broadcast to
+        `shape`.
 
-    Accuracy: of small parameters most numbers underflow to zero; `loggamma` gives their logarithms.
+    Accuracy: for small parameters most results underflow to zero; `loggamma` returns logarithms.
 
     Example:
       >>> random.gamma(random.key(0), 2.0, (1000,)).shape
@@ -68,21 +70,22 @@ def loggamma(
     method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws logarithms of gamma numbers, exact where the numbers themselves would underflow.
+    """Draws logarithms of gamma variables, which are accurate where the variables would underflow.
 
-    Not the logarithms of what `gamma` draws with the same key.
+    They are not the logarithms of what `gamma` draws with the same key.
 
     Args:
-      key: a key.
-      a: shape parameters, positive.
-      shape: of the result; `a`'s by default, which broadcasts to it.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      method: "exact", or "approximate": a formula without rejection, which is faster and has a small
-        bias. Derivatives by the parameters are those of the formula.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      a: positive shape parameters.
+      shape: shape of the result, to which `a` broadcasts; by default the shape of `a`.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      method: "exact", or "approximate": a formula without rejection, which is faster and slightly
+        biased. Derivatives with respect to the parameters are those of the formula.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype or `method` is another, or `a` does not broadcast to `shape`.
+      ValueError: if `dtype` is not floating, `method` is unknown, or `a` does not broadcast to
+        `shape`.
 
     Example:
       >>> bool(random.loggamma(random.key(0), 1e-4) < -100)
@@ -115,24 +118,24 @@ def beta(
     method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws beta numbers: density x^(a - 1) (1 - x)^(b - 1) / B(a, b) on (0, 1).
+    """Draws from the beta distribution with density x^(a - 1) (1 - x)^(b - 1) / B(a, b) on (0, 1).
 
-    x / (x + y) with gamma numbers x and y of parameters `a` and `b`, computed from their logarithms.
-    Differentiable by both.
+    The results are x / (x + y) with gamma variables x and y of parameters `a` and `b`, computed
+    from their logarithms. They are differentiable with respect to both parameters.
 
     Args:
-      key: a key.
-      a: parameters, positive.
-      b: parameters, positive, broadcast against `a`.
-      shape: of the result; that of the parameters by default.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      method: "exact", or "approximate": a formula without rejection, which is faster and has a small
-        bias. Derivatives by the parameters are those of the formula.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      a: positive parameters.
+      b: positive parameters, broadcast against `a`.
+      shape: shape of the result; by default the broadcast shape of the parameters.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      method: "exact", or "approximate": a formula without rejection, which is faster and slightly
+        biased. Derivatives with respect to the parameters are those of the formula.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype or `method` is another, or the parameters do not broadcast to `shape`,
-        or do not promote to `dtype`.
+      ValueError: if `dtype` is not floating, `method` is unknown, or the parameters do not
+        broadcast to `shape`, or do not promote to `dtype`.
 
     Example:
       >>> x = random.beta(random.key(0), 2.0, 3.0, (1000,))
@@ -169,22 +172,24 @@ def dirichlet(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws Dirichlet vectors, positive and of sum one: density proportional to prod x_i^(alpha_i - 1).
+    """Draws vectors of sum one from the Dirichlet distribution.
 
-    Gamma numbers of parameters `alpha` over their sum, computed from their logarithms. Differentiable.
+    The density is proportional to prod x_i^(alpha_i - 1). The results are gamma variables of
+    parameters `alpha` over their sum, computed from their logarithms. They are differentiable with
+    respect to `alpha`.
 
     Args:
-      key: a key.
-      alpha: parameters [*batch, n], positive.
-      shape: of the batch; `alpha`'s by default, which broadcasts to it.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      alpha: positive parameters [*batch, n].
+      shape: batch shape, to which that of `alpha` broadcasts; by default that of `alpha`.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: floats [*shape, n].
+    Returns: floating array [*shape, n].
 
     Raises:
-      ValueError: if the dtype is another, `alpha` is a scalar, or its batch does not broadcast to
-        `shape`.
+      ValueError: if `dtype` is not floating, `alpha` is a scalar, or its batch does not broadcast
+        to `shape`.
 
     Example:
       >>> x = random.dirichlet(random.key(0), jnp.array([1.0, 2.0, 3.0]), (4,))
@@ -220,20 +225,20 @@ def chisquare(
     method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws chi-square numbers: sums of `df` squares of normal numbers.
+    """Draws from the chi-square distribution with `df` degrees of freedom.
 
     Args:
-      key: a key.
-      df: degrees of freedom, positive, not only whole numbers.
-      shape: of the result; `df`'s by default, which broadcasts to it.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      method: "exact", or "approximate": a formula without rejection, which is faster and has a small
-        bias. Derivatives by the parameters are those of the formula.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      df: positive degrees of freedom, not necessarily integers.
+      shape: shape of the result, to which `df` broadcasts; by default the shape of `df`.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      method: "exact", or "approximate": a formula without rejection, which is faster and slightly
+        biased. Derivatives with respect to the parameters are those of the formula.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype or `method` is another, or `df` does not broadcast to `shape`, or does
-        not promote to `dtype`.
+      ValueError: if `dtype` is not floating, `method` is unknown, or `df` does not broadcast to
+        `shape`, or does not promote to `dtype`.
 
     Example:
       >>> round(float(random.chisquare(random.key(0), 3.0, (10_000,)).mean()), 1)
@@ -267,19 +272,21 @@ def f(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws F numbers: quotients of two chi-square numbers, each over its degrees of freedom.
+    """Draws from the F distribution.
+
+    The results are quotients of two chi-square variables, each divided by its degrees of freedom.
 
     Args:
-      key: a key.
-      dfnum: degrees of freedom of the numerator, positive.
-      dfden: of the denominator, positive, broadcast against `dfnum`.
-      shape: of the result; that of the parameters by default.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      dfnum: positive degrees of freedom of the numerator.
+      dfden: positive degrees of freedom of the denominator, broadcast against `dfnum`.
+      shape: shape of the result; by default the broadcast shape of the parameters.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another, or the parameters do not broadcast to `shape`, or do not
-        promote to `dtype`.
+      ValueError: if `dtype` is not floating, or the parameters do not broadcast to `shape`, or do
+        not promote to `dtype`.
 
     Example:
       >>> random.f(random.key(0), 3.0, jnp.array([5.0, 7.0])).shape
@@ -308,18 +315,18 @@ def t(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws Student's t numbers: normal ones over the root of chi-square numbers over `df`.
+    """Draws from Student's t distribution with `df` degrees of freedom.
 
     Args:
-      key: a key.
-      df: degrees of freedom, positive.
-      shape: of the result; `df`'s by default, which broadcasts to it.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      df: positive degrees of freedom.
+      shape: shape of the result, to which `df` broadcasts; by default the shape of `df`.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another, or `df` does not broadcast to `shape`, or does not promote to
-        `dtype`.
+      ValueError: if `dtype` is not floating, or `df` does not broadcast to `shape`, or does not
+        promote to `dtype`.
 
     Example:
       >>> random.t(random.key(0), 5.0, (2, 3)).shape
@@ -348,19 +355,20 @@ def generalized_normal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws from the density proportional to exp(-|x|^p): Laplace if p = 1, normal (variance 1/2) if 2.
+    """Draws from the generalized normal distribution, with density proportional to exp(-|x|^p).
 
-    The p-th power of |x| is a gamma number of parameter 1/p.
+    It is the Laplace distribution for p = 1, and the normal distribution of variance 1/2 for p = 2.
+    |x|^p has the gamma distribution of parameter 1/p.
 
     Args:
-      key: a key.
-      p: the exponent, positive.
-      shape: of the result.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      p: positive exponent.
+      shape: shape of the result.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another, or `p` does not broadcast to `shape`.
+      ValueError: if `dtype` is not floating, or `p` does not broadcast to `shape`.
 
     Example:
       >>> random.generalized_normal(random.key(0), 1.5, (3,)).shape
@@ -393,24 +401,24 @@ def ball(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws points spread evenly over the unit ball of the p-norm in `d` dimensions.
+    """Draws points uniformly from the unit ball of the p-norm in `d` dimensions.
 
-    F. Barthe, O. Guédon, S. Mendelson and A. Naor, "A probabilistic approach to the geometry of the
-    l_p^n ball", Annals of Probability 33 (2005): generalised normal numbers g and an exponential number
-    e give g / (sum |g|^p + e)^(1/p).
+    Source: F. Barthe, O. Guédon, S. Mendelson and A. Naor, "A probabilistic approach to the
+    geometry of the l_p^n ball", Annals of Probability 33 (2005): the points are
+    g / (sum |g|^p + e)^(1/p), with generalized normal variables g and an exponential variable e.
 
     Args:
-      key: a key.
-      d: dimensions.
-      p: of the norm, at least one.
-      shape: of the batch of points.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      d: number of dimensions.
+      p: exponent of the norm, at least one.
+      shape: batch shape.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: floats [*shape, d].
+    Returns: floating array [*shape, d].
 
     Raises:
-      ValueError: if the dtype is another.
+      ValueError: if `dtype` is not floating.
 
     Example:
       >>> x = random.ball(random.key(0), 3, shape=(100,))

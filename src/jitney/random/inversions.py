@@ -1,4 +1,4 @@
-"""Distributions by a formula of uniform, normal or exponential numbers."""
+"""Distributions that are functions of uniform, normal or exponential variables."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ def lognormal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws log-normal numbers: exp(sigma x) of normal numbers x.
+    """Draws from the log-normal distribution: exp(sigma x) with standard normal x.
 
     Args:
-      key: a key.
-      sigma: standard deviations of the logarithm.
-      shape: of the result; `sigma`'s by default, which broadcasts to it.
-      dtype: a floating or complex dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      sigma: standard deviation of the logarithm.
+      shape: shape of the result, to which `sigma` broadcasts; by default the shape of `sigma`.
+      dtype: floating or complex dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another, or `sigma` does not broadcast to `shape`, or does not promote
-        to `dtype`.
+      ValueError: if `dtype` is not floating or complex, or `sigma` does not broadcast to `shape`,
+        or does not promote to `dtype`.
 
     Example:
       >>> bool((random.lognormal(random.key(0), 0.5, (100,)) > 0).all())
@@ -80,18 +80,18 @@ def pareto(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws Pareto numbers, exp(e / b) of exponential numbers e: density b / x^(b + 1), x >= 1.
+    """Draws from the Pareto distribution with density b / x^(b + 1), x >= 1.
 
     Args:
-      key: a key.
-      b: shape parameters, positive.
-      shape: of the result; `b`'s by default, which broadcasts to it.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      b: positive shape parameters.
+      shape: shape of the result, to which `b` broadcasts; by default the shape of `b`.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another, or `b` does not broadcast to `shape`, or does not promote to
-        `dtype`.
+      ValueError: if `dtype` is not floating, or `b` does not broadcast to `shape`, or does not
+        promote to `dtype`.
 
     Example:
       >>> bool((random.pareto(random.key(0), 3.0, (100,)) >= 1).all())
@@ -117,18 +117,21 @@ def rayleigh(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws Rayleigh numbers: lengths of plane vectors with normal coordinates of deviation `scale`.
+    """Draws from the Rayleigh distribution.
+
+    The results are lengths of vectors in the plane whose coordinates are normal with standard
+    deviation `scale`.
 
     Args:
-      key: a key.
-      scale: positive.
-      shape: of the result; `scale`'s by default, which broadcasts to it.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      scale: positive standard deviations.
+      shape: shape of the result, to which `scale` broadcasts; by default the shape of `scale`.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another, or `scale` does not broadcast to `shape`, or does not promote
-        to `dtype`.
+      ValueError: if `dtype` is not floating, or `scale` does not broadcast to `shape`, or does not
+        promote to `dtype`.
 
     Example:
       >>> random.rayleigh(random.key(0), 2.0, (3,)).shape
@@ -154,17 +157,18 @@ def weibull_min(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Draws Weibull numbers: `scale` times the (1/concentration)-th power of exponential numbers.
+    """Draws from the Weibull distribution: scale e^(1/concentration) with exponential e.
 
     Args:
-      key: a key.
-      scale: positive.
-      concentration: the shape parameter, positive.
-      shape: of the draw, with which the parameters are combined; by default one number for all.
-      dtype: a floating dtype of the draw; float32 (float64 under x64) by default.
+      key: PRNG key.
+      scale: positive scale.
+      concentration: positive shape parameter.
+      shape: shape of the draw, which broadcasts against the parameters; by default a single draw is
+        used for all of them.
+      dtype: floating dtype of the draw; float32 (float64 under x64) by default.
 
     Raises:
-      ValueError: if the dtype is another.
+      ValueError: if `dtype` is not floating.
 
     Example:
       >>> random.weibull_min(random.key(0), 1.0, 2.0, (3,)).shape
@@ -195,20 +199,22 @@ def triangular(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws numbers whose density rises linearly from `left` to `mode`, and falls to `right`.
+    """Draws from the triangular distribution on [left, right].
+
+    The density rises linearly from `left` to `mode` and falls linearly to `right`.
 
     Args:
-      key: a key.
+      key: PRNG key.
       left: lower bounds.
-      mode: where the density is highest, between the bounds.
-      right: upper bounds; all three broadcast together.
-      shape: of the result; that of the parameters by default.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      mode: maximum of the density, between the bounds.
+      right: upper bounds; all three broadcast against each other.
+      shape: shape of the result; by default the broadcast shape of the parameters.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another, or the parameters do not broadcast to `shape`, or do not
-        promote to `dtype`.
+      ValueError: if `dtype` is not floating, or the parameters do not broadcast to `shape`, or do
+        not promote to `dtype`.
 
     Example:
       >>> x = random.triangular(random.key(0), 0.0, 1.0, 4.0, (100,))
@@ -220,7 +226,7 @@ def triangular(
     parameters = promoted("triangular", asked, left, mode, right)
     final = broadcast_shape("triangular", shape, *[x.shape for x in parameters])
     low, peak, high = (jnp.broadcast_to(x, final) for x in parameters)
-    below = (peak - low) / (high - low)  # the probability of a number below the mode
+    below = (peak - low) / (high - low)  # the probability of values below the mode
     u = uniform(key, final, asked)
     rising = low + lax.sqrt(u * (high - low) * (peak - low))
     falling = high - lax.sqrt((_constant(1, asked) - u) * (high - low) * (high - peak))
@@ -234,16 +240,16 @@ def maxwell(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws Maxwell numbers: lengths of vectors of three standard normal coordinates.
+    """Draws from the Maxwell distribution: lengths of vectors of three standard normal variables.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      shape: shape of the result.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another.
+      ValueError: if `dtype` is not floating.
 
     Example:
       >>> random.maxwell(random.key(0), (2, 3)).shape
@@ -266,19 +272,20 @@ def double_sided_maxwell(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Draws Maxwell numbers of random sign, times `scale`, plus `loc`.
+    """Draws Maxwell variables with random sign, times `scale`, plus `loc`.
 
     Args:
-      key: a key.
-      loc: the centres.
-      scale: positive, broadcast against `loc`.
-      shape: of the batch for each parameter.
-      dtype: a floating dtype of the draw; float32 (float64 under x64) by default.
+      key: PRNG key.
+      loc: centers.
+      scale: positive scale, broadcast against `loc`.
+      shape: batch shape.
+      dtype: floating dtype of the draw; float32 (float64 under x64) by default.
 
-    Returns: floats [*shape, *parameters]; [*parameters] alone if `shape` is empty.
+    Returns: floating array [*shape, *parameters], where parameters is the broadcast shape of `loc`
+      and `scale`; an empty `shape` stands for it, too.
 
     Raises:
-      ValueError: if the dtype is another.
+      ValueError: if `dtype` is not floating.
 
     Example:
       >>> random.double_sided_maxwell(random.key(0), 0.0, jnp.ones(3), (2,)).shape
@@ -309,21 +316,21 @@ def wald(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws Wald (inverse Gaussian) numbers of scale one.
+    """Draws from the Wald (inverse Gaussian) distribution of scale one.
 
-    J. R. Michael, W. R. Schucany and R. W. Haas, "Generating random variates using transformations
-    with multiple roots", The American Statistician 30 (1976).
+    Source: J. R. Michael, W. R. Schucany and R. W. Haas, "Generating random variates using
+    transformations with multiple roots", The American Statistician 30 (1976).
 
     Args:
-      key: a key.
-      mean: positive.
-      shape: of the result; `mean`'s by default, which broadcasts to it.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      mean: positive means.
+      shape: shape of the result, to which `mean` broadcasts; by default the shape of `mean`.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another, or `mean` does not broadcast to `shape`, or does not promote
-        to `dtype`.
+      ValueError: if `dtype` is not floating, or `mean` does not broadcast to `shape`, or does not
+        promote to `dtype`.
 
     Example:
       >>> bool((random.wald(random.key(0), 2.0, (100,)) > 0).all())
@@ -342,7 +349,8 @@ def _wald(key: Array, mean: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     mean = jnp.broadcast_to(mean, shape)
     z = normal(key_normal, shape, dtype)
     u = uniform(key_uniform, shape, dtype)
-    # z^2 is a function of x with two roots; each is taken with the probability that its slope says.
+    # z^2 is a function of the result with two roots; each is chosen with the probability that its
+    # slope determines.
     y = lax.integer_pow(z, 2)
     y_squared, mean_squared = lax.integer_pow(y, 2), lax.integer_pow(mean, 2)
     two, four = _constant(2, dtype), _constant(4, dtype)
@@ -359,17 +367,17 @@ def geometric(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws numbers of trials up to the first success, of probability `p` each: 1, 2, ...
+    """Draws from the geometric distribution: the number of trials up to the first success.
 
     Args:
-      key: a key.
-      p: probabilities.
-      shape: of the result; `p`'s by default, which broadcasts to it.
-      dtype: an integer dtype; int32 (int64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      p: probabilities of success.
+      shape: shape of the result, to which `p` broadcasts; by default the shape of `p`.
+      dtype: integer dtype; int32 (int64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another, or `p` does not broadcast to `shape`.
+      ValueError: if `dtype` is not an integer dtype, or `p` does not broadcast to `shape`.
 
     Example:
       >>> bool((random.geometric(random.key(0), 0.3, (100,)) >= 1).all())
@@ -388,6 +396,6 @@ def geometric(
 def _geometric(key: Array, p: ArrayLike, *, shape: Shape, dtype: np.dtype) -> Array:
     p = lax.convert_element_type(p, dtypes.result_type(p, float))
     u = uniform(key, shape, p.dtype)
-    u = jnp.where(u == 0, 1, u)  # zero has no logarithm; one means a success at once
+    u = jnp.where(u == 0, 1, u)  # log(0) is infinite; u = 1 stands for success in the first trial
     log_failure = jnp.broadcast_to(lax.log1p(-p), shape)
     return lax.convert_element_type(lax.floor(lax.log(u) / log_failure) + 1, dtype)

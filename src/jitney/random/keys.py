@@ -1,7 +1,7 @@
-"""Keys: making, splitting, looking inside.
+"""PRNG keys: creating, splitting and inspecting them.
 
-Keys come in two styles: typed key arrays (`key`), of dtype `key<fry>`, and raw arrays of uint32 with
-a last axis of two words (`PRNGKey`). Every function takes either; results are of the same style.
+Keys come in two styles: typed key arrays (`key`), of dtype `key<fry>`, and raw uint32 arrays with a
+last axis of two words (`PRNGKey`). Every function accepts either; results have the same style.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 Key = NewType("Key", Array)
 Key.__doc__ = (
-    """The type of random keys, for annotations: an array of a key dtype. Returns its argument."""
+    """The type of PRNG keys, for annotations: arrays of a key dtype. Calls return the argument."""
 )
 
 
 def is_key_array(x: object) -> bool:
-    """True for arrays and tracers of a key dtype."""
+    """Returns whether `x` is an array or a tracer of a key dtype."""
     dtype = getattr(x, "dtype", None)
     return dtype is not None and dtypes.issubdtype(dtype, dtypes.prng_key)
 
@@ -54,21 +54,21 @@ def _check_seed(name: str, seed: ArrayLike) -> None:
 def key(
     seed: ArrayLike, *, impl: PRNGLike | None = None, dtype: dtypes.KeyDType | None = None
 ) -> Array:
-    """Returns a typed key made from an integer.
+    """Returns a typed PRNG key made from an integer seed.
 
-    Equal seeds give equal keys, and equal keys equal numbers: a key is used once, and `split` or
-    `fold_in` make new ones from it.
+    Equal seeds yield equal keys, and equal keys yield equal random numbers. Hence a key should be
+    used only once; `split` and `fold_in` derive new keys from it.
 
     Args:
-      seed: integer scalar. Of Python integers the low 32 bits count (64 under x64).
+      seed: integer scalar. Only the low 32 bits of Python integers are used (64 under x64).
       impl: name of the generator; `jax_default_prng_impl` by default.
       dtype: a key dtype, instead of `impl`.
 
-    Returns: a key array of shape [], of dtype `key<fry>`.
+    Returns: key array of shape [], of dtype `key<fry>` for the generator threefry2x32.
 
     Raises:
       TypeError: if the seed is not an integer scalar.
-      ValueError: if there is no such generator, or `impl` and `dtype` are given both.
+      ValueError: if the generator is unknown, or both `impl` and `dtype` are given.
 
     Example:
       >>> random.key(42)
@@ -80,13 +80,13 @@ def key(
 
 
 def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the API's name
-    """Returns a raw key made from an integer; new programs use `key`.
+    """Returns a raw PRNG key made from an integer seed; new programs should use `key`.
 
     Args:
-      seed: integer scalar, as for `key`.
+      seed: integer scalar, as in `key`.
       impl: name of the generator; `jax_default_prng_impl` by default.
 
-    Returns: uint32 array of shape [2]; under `jax_enable_custom_prng` a typed key.
+    Returns: uint32 array of shape [2]; a typed key if `jax_enable_custom_prng` is set.
 
     Raises:
       TypeError: if the seed is not an integer scalar.
@@ -101,16 +101,16 @@ def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the A
 
 
 def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array, bool]:
-    """Returns (typed key array, whether `keys` was a raw one).
+    """Returns `keys` as a typed key array, and whether it was a raw one.
 
     Args:
-      name: of the caller, for messages.
-      keys: typed or raw.
-      single: whether it must be one key.
+      name: name of the caller, for error messages.
+      keys: typed or raw keys.
+      single: whether `keys` must be a single key.
 
     Raises:
       TypeError: if `keys` is not a key.
-      ValueError: if it is an array of keys and `single` is true.
+      ValueError: if `keys` is an array of keys and `single` is true.
     """
     wrapped = not is_key_array(keys)
     key_array: Any = keys
@@ -143,7 +143,7 @@ def wrap_key_data(
     impl: PRNGLike | None = None,
     dtype: dtypes.KeyDType | None = None,
 ) -> Array:
-    """Returns a typed key array from raw data, such as `key_data` returns.
+    """Returns a typed key array made from raw data, such as `key_data` returns.
 
     Args:
       key_bits_array: uint32 array of shape [*shape, 2].
@@ -153,7 +153,7 @@ def wrap_key_data(
     Returns: key array of shape [*shape].
 
     Raises:
-      TypeError: if the data is not of this dtype and shape.
+      TypeError: if the data does not have this dtype and shape.
 
     Example:
       >>> random.wrap_key_data(jnp.array([0, 42], jnp.uint32)) == random.key(42)
@@ -186,7 +186,9 @@ def wrap_key_data(
 
 
 def key_data(keys: ArrayLike) -> Array:
-    """Returns the data of keys, to be stored, say; `wrap_key_data` makes keys from it.
+    """Returns the raw data of keys, for example to store them.
+
+    `wrap_key_data` is the inverse.
 
     Args:
       keys: key array of shape [*shape], or raw keys, which are returned as they are.
@@ -227,7 +229,7 @@ def key_dtype(impl_spec: PRNGLike | None = None) -> dtypes.KeyDType:
     """Returns the dtype of key arrays of a generator.
 
     Args:
-      impl_spec: its name; `jax_default_prng_impl` by default.
+      impl_spec: name of the generator; `jax_default_prng_impl` by default.
     """
     return _resolve(impl_spec).key_dtype
 
@@ -240,14 +242,14 @@ def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
     """Splits a key into new ones.
 
     Args:
-      key: a key, which is not used any more afterwards.
-      num: how many: a number or a shape.
+      key: PRNG key, which should not be used again.
+      num: number or shape of the new keys.
 
-    Returns: keys in the style of `key`; the first axes are `num`.
+    Returns: keys in the style of `key`, with leading axes `num`.
 
     Raises:
       TypeError: if `key` is not a key.
-      ValueError: if it is an array of several; `jax.vmap` splits each.
+      ValueError: if `key` is an array of keys; use `jax.vmap` to split each of them.
 
     Example:
       >>> key, subkey = random.split(random.key(0))
@@ -260,11 +262,11 @@ def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
 
 
 def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
-    """Returns a new key from a key and an integer: one for each step of a loop, say.
+    """Returns a new key derived from a key and an integer, such as the index of a step in a loop.
 
     Args:
-      key: a key.
-      data: integer scalar, of which the low 32 bits count; it may be traced.
+      key: PRNG key.
+      data: integer scalar, of which the low 32 bits are used; it may be traced.
 
     Returns: a key in the style of `key`.
 
@@ -287,11 +289,11 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
 
 
 def clone(key: ArrayLike) -> Array:
-    """Returns the same key, as one that may be used once more under key-reuse checking."""
+    """Returns the same key, marked as unused for key-reuse checking."""
     typed, wrapped = check_key("clone", key, single=False)
     return _same_style(ops.random_clone_p.bind(typed), wrapped)
 
 
 def random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
-    """Returns unsigned integers of `bit_width` bits from a typed key."""
+    """Draws unsigned integers of `bit_width` bits from a typed key."""
     return ops.random_bits_p.bind(key, bit_width=bit_width, shape=shape)

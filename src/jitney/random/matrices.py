@@ -1,4 +1,4 @@
-"""Vectors of given covariance, and orthogonal matrices."""
+"""Multivariate normal vectors and random orthogonal matrices."""
 
 from __future__ import annotations
 
@@ -31,24 +31,25 @@ def multivariate_normal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws normal vectors of given means and covariance.
+    """Draws from the multivariate normal distribution.
 
-    Standard normal vectors, times a root of `cov`, plus `mean`.
+    The results are standard normal vectors, times a square root of `cov`, plus `mean`.
 
     Args:
-      key: a key.
-      mean: [*batch, n].
+      key: PRNG key.
+      mean: means [*batch, n].
       cov: covariances [*batch, n, n], symmetric and positive semidefinite.
-      shape: of the batch; that of the parameters by default, which broadcast to it.
-      dtype: a floating dtype of the standard normal numbers; that of the parameters by default.
-      method: how the root is taken: "cholesky", the quickest, which needs a positive definite `cov`;
-        "eigh" or "svd".
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      shape: batch shape, to which those of the parameters broadcast; by default their broadcast
+        shape.
+      dtype: floating dtype of the standard normal variables; by default that of the parameters.
+      method: method for the square root: "cholesky", which is the fastest and requires a positive
+        definite `cov`, "eigh" or "svd".
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: floats [*shape, n].
+    Returns: floating array [*shape, n].
 
     Raises:
-      ValueError: if the dtype or the method is another, or shapes do not fit.
+      ValueError: if `dtype` is not floating, `method` is unknown, or shapes do not match.
 
     Example:
       >>> cov = jnp.array([[2.0, 0.5], [0.5, 1.0]])
@@ -107,24 +108,24 @@ def orthogonal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws orthogonal matrices (unitary, of complex dtypes), spread evenly by Haar's measure.
+    """Draws orthogonal matrices, or unitary ones for complex dtypes, from the Haar measure.
 
-    F. Mezzadri, Notices of the AMS 54 (2007), 592-604: the Q of normal matrices, with the signs that
-    make R's diagonal positive.
+    Source: F. Mezzadri, Notices of the AMS 54 (2007), 592-604. The matrices are the factor Q of
+    normal matrices, with signs that make the diagonal of R positive.
 
     Args:
-      key: a key.
-      n: rows.
-      shape: of the batch.
-      dtype: a floating or complex dtype; float32 (float64 under x64) by default.
-      m: columns; `n` by default. If they differ, the rows or columns that there are fewer of are
-        orthonormal.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      n: number of rows.
+      shape: batch shape.
+      dtype: floating or complex dtype; float32 (float64 under x64) by default.
+      m: number of columns; `n` by default. If they differ, rows or columns, whichever are fewer,
+        are orthonormal.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: [*shape, n, m].
+    Returns: array [*shape, n, m].
 
     Raises:
-      ValueError: if the dtype is another, or a size is negative.
+      ValueError: if `dtype` is not floating or complex, or a size is negative.
 
     Example:
       >>> q = random.orthogonal(random.key(0), 3)

@@ -1,4 +1,4 @@
-"""Samplers by inversion: normal and what follows from one uniform number."""
+"""The normal distribution, and distributions sampled by inversion of one uniform variable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _constant(value: float, dtype: np.dtype) -> Any:
-    # As an operand it defers to our arrays, which NumPy's stubs do not declare.
+    # As an operand it defers to jitney's arrays, which NumPy's stubs do not declare.
     return np.array(value, dtype)
 
 
@@ -39,18 +39,20 @@ def normal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws standard normal numbers; complex ones have unit variance in all.
+    """Draws from the standard normal distribution.
+
+    Complex variables have unit variance, half of it in the real and half in the imaginary part.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a floating or complex dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      shape: shape of the result.
+      dtype: floating or complex dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another.
+      ValueError: if `dtype` is not floating or complex.
 
-    Accuracy: the inverse of the error function is within 2 ulp.
+    Accuracy: the inverse error function is within 2 ulp.
 
     Example:
       >>> random.normal(random.key(0), (2, 3)).shape
@@ -92,18 +94,18 @@ def truncated_normal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws normal numbers on condition that they lie between `lower` and `upper`.
+    """Draws from the standard normal distribution truncated to [`lower`, `upper`].
 
     Args:
-      key: a key.
-      lower: bounds, broadcast together.
-      upper: likewise.
-      shape: of the result; that of the bounds by default.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      lower: lower bounds.
+      upper: upper bounds, broadcast against `lower`.
+      shape: shape of the result; by default the broadcast shape of the bounds.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another, or bounds do not broadcast to `shape`.
+      ValueError: if `dtype` is not floating, or the bounds do not broadcast to `shape`.
 
     Example:
       >>> x = random.truncated_normal(random.key(0), -1.0, 1.0, (1000,))
@@ -127,7 +129,7 @@ def _truncated_normal(
     a, b = lax.erf(lower / root_two), lax.erf(upper / root_two)
     u = uniform_between(key, a, b, shape=shape, dtype=dtype)
     out = root_two * lax.erf_inv(u)
-    # Rounding may lead out of the interval.
+    # Rounding may leave the interval.
     inf = _constant(np.inf, dtype)
     return jnp.clip(
         out,
@@ -143,16 +145,16 @@ def exponential(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws exponential numbers of rate one.
+    """Draws from the exponential distribution of rate one.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      shape: shape of the result.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another.
+      ValueError: if `dtype` is not floating.
 
     Example:
       >>> random.exponential(random.key(0), (3,))
@@ -177,18 +179,19 @@ def gumbel(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws Gumbel numbers: -log(-log(u)).
+    """Draws from the standard Gumbel distribution: -log(-log(u)) with u uniform.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      mode: "low" (the default) draws one uniform number each, "high" two, for finer upper tails;
-        "highest" makes one floating number of two words, fine at both ends (float32; else "high").
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      shape: shape of the result.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      mode: "low" (the default) uses one uniform variable per element; "high" uses two, which
+        resolves the upper tail more finely; "highest" converts a 64-bit fixed-point variable, which
+        resolves both tails (for float32; otherwise as "high").
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another, or there is no such mode.
+      ValueError: if `dtype` is not floating, or `mode` is unknown.
 
     Example:
       >>> random.gumbel(random.key(0), (3,)).shape
@@ -211,16 +214,16 @@ def _gumbel(key: Array, *, shape: Shape, dtype: np.dtype, mode: str) -> Array:
         return _gumbel_of_64_bits(key, shape)
     high, low = uniform_between(key, minval=0.0, maxval=1.0, shape=(2, *shape), dtype=dtype)
     step = _constant(2.0 ** -dtypes.finfo(dtype).nmant, dtype)
-    # Near one the second number adds the bits that the first cannot hold.
+    # Below one half, the second variable adds bits that the first does not resolve.
     u = jnp.where(high >= 0.5, high, high + step * low + _tiny(dtype))
     return -jnp.log(-jnp.log1p(-u))
 
 
 def _gumbel_of_64_bits(key: Array, shape: Shape) -> Array:
-    """Draws Gumbel numbers of uniform fixed-point numbers of 64 bits, in float32.
+    """Draws float32 Gumbel variables from uniform 64-bit fixed-point variables.
 
-    A number in the upper half is taken as its distance from one, so both tails have all the bits that a
-    floating number has of a small one.
+    A variable in the upper half is represented by its distance from one, so that both tails are
+    resolved to the full precision of small floats.
     """
 
     def word(value: int) -> Any:
@@ -239,14 +242,14 @@ def _gumbel_of_64_bits(key: Array, shape: Shape) -> Array:
 
 
 def _float_of_64_bits(high: Array, low: Array) -> Array:
-    """Returns (high 2^32 + low) / 2^64, below one, rounded down to a float32."""
+    """Returns (high 2^32 + low) / 2^64, which is below one, rounded down to float32."""
 
     def word(value: int) -> Any:
         return np.array(value, np.uint32)
 
     zeros, zeros_of_low = lax.clz(high), lax.clz(low)
     only_low = zeros == word(32)
-    # Shifts by 32 give zero.
+    # Shifts by 32 yield zero.
     tail = lax.select(
         only_low,
         lax.shift_left(low, zeros_of_low),
@@ -266,16 +269,16 @@ def laplace(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws Laplace numbers of scale one.
+    """Draws from the Laplace distribution of scale one.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      shape: shape of the result.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another.
+      ValueError: if `dtype` is not floating.
     """
     key, _ = check_key("laplace", key)
     drawn = _laplace(key, shape=shape_of(shape), dtype=inexact_dtype("laplace", dtype))
@@ -295,16 +298,16 @@ def logistic(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws logistic numbers of scale one.
+    """Draws from the logistic distribution of scale one.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      shape: shape of the result.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another.
+      ValueError: if `dtype` is not floating.
     """
     key, _ = check_key("logistic", key)
     drawn = _logistic(key, shape=shape_of(shape), dtype=inexact_dtype("logistic", dtype))
@@ -324,16 +327,16 @@ def cauchy(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws Cauchy numbers of scale one.
+    """Draws from the Cauchy distribution of scale one.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      shape: shape of the result.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another.
+      ValueError: if `dtype` is not floating.
     """
     key, _ = check_key("cauchy", key)
     drawn = _cauchy(key, shape=shape_of(shape), dtype=inexact_dtype("cauchy", dtype))

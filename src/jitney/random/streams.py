@@ -1,10 +1,10 @@
-"""Random numbers for draws by rejection, whose loop goes on for some of the elements.
+"""Rejection sampling, whose loops run until every element has finished.
 
-Samplers that repeat a step until each element has come to its end draw numbers for all elements in
-each round, from keys that are split from round to round. Of a generator whose words are functions of
-key and position alone (threefry, `jax_threefry_partitionable`), an element can compute its own word of
-a round, and so take as many rounds as it needs itself: the loop is sunk into the lanes of vectors and
-no array goes through memory between rounds. The numbers are the same.
+Samplers that repeat a step until each element has finished draw random numbers for all elements in
+each round, from keys that are split from round to round. With a generator whose words depend on key
+and position alone (threefry, `jax_threefry_partitionable`), an element can compute its own word of
+a round, and so run exactly as many rounds as it needs: the loop moves into the lanes of SIMD
+vectors, and no array is written to memory between rounds. The random numbers are the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array
     from jitney.random.checks import Shape
 
-# Rounds for which keys are made beforehand, for as many elements or more.
+# Number of rounds for which keys are precomputed, and least number of elements for that.
 _ROUNDS, _MANY = threshold(32, small=2), threshold(1024, small=8)
 _ONE = np.int32(1)
 
@@ -46,18 +46,18 @@ def repeat(
     active: Array,
     state: State,
 ) -> State:
-    """Repeats `step` for each element until it is not active any more; returns the last states.
+    """Repeats `step` for each element while it is active; returns the final states.
 
     Args:
-      key: a key.
-      shape: of the draw.
-      dtype: floating, of the uniform numbers that a step uses.
-      parts: what becomes of the keys that the key of a round is split into: "next", the key of the next
-        round, or "draw", a uniform number in [0, 1) for each element.
-      step: (uniform numbers, parameters, state) -> (whether to go on, next state), elementwise. An
-        element that is not active keeps its state.
-      parameters: arrays [*shape] that stay as they are.
-      active: [*shape], whether an element takes the first round.
+      key: PRNG key.
+      shape: shape of the draw.
+      dtype: floating dtype of the uniform variables that a step uses.
+      parts: use of each key that the key of a round is split into: "next" is the key of the next
+        round, "draw" yields a uniform variable in [0, 1) for each element.
+      step: (uniform variables, parameters, state) -> (whether to continue, next state),
+        elementwise. An element that is not active keeps its state.
+      parameters: arrays [*shape] that do not change.
+      active: [*shape], whether an element takes part in the first round.
       state: arrays [*shape].
     """
     if _words_are_independent(key) and math.prod(shape) < 1 << 32:
@@ -75,15 +75,16 @@ def repeat(
 
 
 def redraw_until_accepted(key: Array, shape: Shape, dtype: np.dtype, propose: Proposal) -> Array:
-    """Returns the last accepted value of `propose`, in rounds until each element has accepted one.
+    """Repeats `propose` until all elements have accepted; returns their last accepted values.
 
-    An element that has accepted goes on: its value depends on how long the others take, as in JAX.
+    An element that has accepted a value continues with the others: its value depends on the number
+    of rounds, as in JAX.
 
     Args:
-      key: a key.
-      shape: of the draw.
-      dtype: floating, of the uniform numbers and the values.
-      propose: two uniform numbers in [0, 1) -> (value, whether it is accepted), arrays [*shape].
+      key: PRNG key.
+      shape: shape of the draw.
+      dtype: floating dtype of the uniform variables and the values.
+      propose: two uniform variables in [0, 1) -> (value, whether it is accepted), arrays [*shape].
     """
 
     def one_round(carry: Sequence[Any]) -> State:
@@ -122,7 +123,7 @@ def _repeat_per_element(
     active: Array,
     state: State,
 ) -> State:
-    """`repeat`, in which each element goes through the rounds by itself."""
+    """Implements `repeat` such that each element runs its rounds independently."""
     size = math.prod(shape)
     position = lax.iota(np.dtype(np.uint32), size)
 
@@ -164,13 +165,13 @@ def _first_rounds(
     active: Array,
     state: State,
 ) -> tuple[Array, Array, State]:
-    """Runs rounds whose keys are made beforehand; returns (active elements, key, states)."""
+    """Runs rounds whose keys are precomputed; returns (active elements, key, states)."""
 
     def split_once(key: Array, _: None) -> tuple[Array, list[Array]]:
         new = split(key, len(parts))
         return new[parts.index("next")], [key, *(new[i] for i in _draws(parts))]
 
-    # One row more than rounds: what an element that has gone through all of them would read.
+    # One row more than rounds, which an element that has run all rounds would read.
     _, (keys, *tables) = lax.scan(split_once, key, None, length=_ROUNDS + 1)
 
     def one_round(carry: Sequence[Any]) -> State:
@@ -190,8 +191,8 @@ def _first_rounds(
 
 
 def _word_at(keys: Array, position: Array, dtype: np.dtype) -> Array:
-    """Returns the word that a draw of many from `keys` has at `position`."""
-    # Folding in is the same hash of (0, position) that a draw takes.
+    """Returns the word at `position` of a draw from `keys`."""
+    # Folding in is the same hash of (0, position) that a draw computes.
     pairs = ops.random_unwrap_p.bind(ops.random_fold_in_p.bind(keys, position))
     first, second = (lax.index_in_dim(pairs, i, 1, keepdims=False) for i in range(2))
     n_bits = bits_per_float(dtype)

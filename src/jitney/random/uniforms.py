@@ -1,4 +1,4 @@
-"""Bits, uniform numbers, integers, and what is drawn from them directly."""
+"""Random bits, uniform variables, integers, booleans and signs."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def bits(
     """Draws random bits as unsigned integers.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: an unsigned dtype; uint32 (uint64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      shape: shape of the result.
+      dtype: unsigned dtype; uint32 (uint64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another.
+      ValueError: if `dtype` is not unsigned.
 
     Example:
       >>> random.bits(random.key(0), (2,), jnp.uint8)
@@ -64,19 +64,19 @@ def uniform(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws numbers spread evenly over [minval, maxval).
+    """Draws from the uniform distribution on [minval, maxval).
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a floating dtype; float32 (float64 under x64) by default.
-      minval: lower bound, broadcast against `shape`.
-      maxval: upper bound, likewise.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      shape: shape of the result.
+      dtype: floating dtype; float32 (float64 under x64) by default.
+      minval: lower bound, which broadcasts to `shape`.
+      maxval: upper bound, exclusive, which broadcasts to `shape`.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ValueError: if the dtype is another.
-      TypeError: if a size of `shape` is negative or not known.
+      ValueError: if `dtype` is not floating.
+      TypeError: if a size in `shape` is negative or not static.
 
     Example:
       >>> random.uniform(random.key(0), (3,))
@@ -95,7 +95,7 @@ def uniform(
 def uniform_between(
     key: Array, minval: ArrayLike, maxval: ArrayLike, *, shape: Shape, dtype: np.dtype
 ) -> Array:
-    """Computes `uniform` of checked arguments: a typed key, a canonical shape and dtype."""
+    """Computes `uniform` for checked arguments: a typed key, a canonical shape and dtype."""
     minval = lax.convert_element_type(minval, dtype)
     maxval = lax.convert_element_type(maxval, dtype)
     minval = lax.broadcast_to_rank(minval, len(shape))
@@ -114,20 +114,20 @@ def randint(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Draws integers spread evenly over [minval, maxval).
+    """Draws integers from the uniform distribution on [minval, maxval).
 
     Args:
-      key: a key.
-      shape: of the result.
-      minval: lower bound, an array broadcast against `shape`; floats lose what is behind the point.
-      maxval: upper bound, exclusive, likewise. One more than the dtype's maximum means that the maximum
-        may be drawn. If it is not above `minval`, `minval` is drawn.
-      dtype: an integer dtype; int32 (int64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      shape: shape of the result.
+      minval: lower bound, which broadcasts to `shape`; floats are truncated.
+      maxval: upper bound, exclusive, which broadcasts to `shape`. A value beyond the maximum of the
+        dtype includes the maximum. If it is not greater than `minval`, the result is `minval`.
+      dtype: integer dtype; int32 (int64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      TypeError: if the dtype is another.
-      ValueError: if bounds do not broadcast to `shape`.
+      TypeError: if `dtype` is not an integer dtype.
+      ValueError: if the bounds do not broadcast to `shape`.
 
     Example:
       >>> random.randint(random.key(0), (5,), 0, 10)
@@ -138,7 +138,7 @@ def randint(
     shape = shape_of(shape)
     minval, maxval = _truncated(minval), _truncated(maxval)
     if asked.itemsize < 4:
-        # Drawn as 32 bits: the span may be one more than the dtype holds.
+        # Drawn in 32 bits, as the span may exceed the maximum of the dtype by one.
         info = dtypes.iinfo(asked)
         low = jnp.clip(_as_integers(minval, np.int32), max=int(info.max), min=int(info.min))
         high = jnp.clip(_as_integers(maxval, np.int32), max=int(info.max) + 1, min=int(info.min))
@@ -152,7 +152,7 @@ def _as_integers(x: ArrayLike, dtype: DTypeLike) -> Array | int:
 
 
 def _truncated(x: ArrayLike) -> ArrayLike:
-    """Returns numbers of other kinds as integers, towards zero."""
+    """Converts non-integers to integers, rounding towards zero."""
     dtype = get_aval(x).dtype
     if dtypes.issubdtype(dtype, np.integer):
         return x
@@ -161,7 +161,7 @@ def _truncated(x: ArrayLike) -> ArrayLike:
 
 
 def _limited(x: ArrayLike, dtype: DTypeLike) -> Array:
-    """Returns integers `x` as `dtype`, those that it cannot hold replaced by its nearest end."""
+    """Converts integers `x` to `dtype`, clipping them to its range."""
     x = convert.as_value(x)
     source, target = dtypes.iinfo(x.dtype), dtypes.iinfo(dtype)
     low, high = max(int(source.min), int(target.min)), min(int(source.max), int(target.max))
@@ -175,7 +175,7 @@ def _randint(
 ) -> Array:
     broadcast_shape("randint", shape, np.shape(minval), np.shape(maxval))
     minval, maxval = convert.as_value(minval), convert.as_value(maxval)
-    # An upper bound past the dtype's maximum stands for one more than it.
+    # An upper bound beyond the maximum of the dtype stands for the maximum plus one.
     top = _limited(np.array(dtypes.iinfo(dtype).max, dtype), maxval.dtype)
     past_the_end = lax.gt(maxval, top)
     minval, maxval = _limited(minval, dtype), _limited(maxval, dtype)
@@ -186,8 +186,8 @@ def _randint(
     higher, lower = random_bits(k1, n_bits, shape), random_bits(k2, n_bits, shape)
     unsigned = np.dtype(f"uint{n_bits}")
     span = lax.convert_element_type(maxval - minval, unsigned)
-    # An empty range gives minval; the whole range of the dtype has a span of zero, which the
-    # remainder leaves alone.
+    # An empty range yields minval. The full range of the dtype has a span of zero, with which the
+    # remainder is the identity.
     span = lax.select(maxval <= minval, lax.full_like(span, 1), span)
     widen = past_the_end & (maxval > minval)
     span = lax.select(jnp.broadcast_to(widen, span.shape), span + np.ones((), unsigned), span)
@@ -206,15 +206,15 @@ def bernoulli(
     """Draws booleans that are True with probability `p`.
 
     Args:
-      key: a key.
-      p: probabilities, floating.
-      shape: of the result; `p`'s by default, which broadcasts to it.
-      mode: "low" resolves p to float32's spacing near one, "high" finer.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      p: probabilities; integers are converted to floats.
+      shape: shape of the result, to which `p` broadcasts; by default the shape of `p`.
+      mode: "low" resolves p to the spacing of floats near one, "high" more finely.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      TypeError: if `p` is not floating.
-      ValueError: if `p` does not broadcast to `shape`, or there is no such mode.
+      TypeError: if `p` is complex.
+      ValueError: if `p` does not broadcast to `shape`, or `mode` is unknown.
 
     Example:
       >>> random.bernoulli(random.key(0), 0.3, (4,)).any()
@@ -254,10 +254,10 @@ def rademacher(
     """Draws signs: -1 or 1 with equal probability.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: of the result; int32 (int64 under x64) by default.
-      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
+      key: PRNG key.
+      shape: shape of the result.
+      dtype: dtype of the result; int32 (int64 under x64) by default.
+      out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Example:
       >>> random.rademacher(random.key(0), (4,))

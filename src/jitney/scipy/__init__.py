@@ -1,4 +1,4 @@
-"""`jax.scipy`: SciPy's interface on jitney arrays."""
+"""`jax.scipy`: functions with SciPy's interface on jitney arrays."""
 
 from jitney.core.lazy import attach
 

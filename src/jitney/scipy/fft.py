@@ -2,9 +2,9 @@
 
     y_k = 2 sum_j x_j cos(pi k (2 j + 1) / (2 n))        type 2, which `dct` computes
 
-by a transform of n real numbers (Makhoul, A fast cosine transform in one and two dimensions, 1980):
-even elements in order, then odd ones backwards, have a Fourier transform whose elements, turned by
-quarters of their angle, hold y_k and y_(n - k) as their parts.
+They are computed by a real Fourier transform of length n (Makhoul, A fast cosine transform in one
+and two dimensions, 1980). Its input is the even elements in order, followed by the odd ones in
+reverse. Element k of its result, times exp(-i pi k / (2 n)), is (y_k - i y_(n - k)) / 2.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Norm = Literal["backward", "ortho"] | None
 def _operand(
     name: str, x: ArrayLike, kind: int, norm: Norm, lengths: Sequence[int] | None, axes: Any
 ) -> tuple[Array, list[int]]:
-    """`x` cut or filled up to `lengths` along `axes`, and these axes, not negative."""
+    """Cuts or zero-pads `x` to `lengths` along `axes`; returns it and the normalized axes."""
     if kind != 2:
         raise NotImplementedError(
             f"jax.scipy.fft.{name}: only transforms of type 2 are available, but `type` is {kind}"
@@ -73,7 +73,7 @@ def _operand(
 
 
 def _by_parts(transform: Any, x: Array, axis: int, norm: Norm) -> Array:
-    """Returns a real transform along `axis`: of complex numbers, that of either part."""
+    """Applies a real transform along `axis`, to both parts of complex arrays separately."""
     if 0 in x.shape:
         return x
     last = moveaxis(x, axis, -1)
@@ -86,12 +86,12 @@ def _by_parts(transform: Any, x: Array, axis: int, norm: Norm) -> Array:
 
 
 def _spread(values: np.ndarray, like: Array) -> Any:
-    """Constants along the last axis."""
+    """Broadcasts constants along the last axis to the shape and dtype of `like`."""
     return np.broadcast_to(values.astype(like.dtype), like.shape)
 
 
 def _sizes(n: int, norm: Norm) -> np.ndarray:
-    """Returns the factors of the elements of a transform, for rows of unit length if "ortho"."""
+    """Returns the factors of the elements of a transform; they make it orthogonal for "ortho"."""
     sizes = np.full(n, 2.0)
     if norm == "ortho":
         sizes[:] = math.sqrt(2 / n)
@@ -116,7 +116,7 @@ def _forward(x: Array, norm: Norm) -> Array:
 
 def _backward(y: Array, norm: Norm) -> Array:
     n = y.shape[-1]
-    if y.dtype.itemsize == 2:  # there are no complex numbers of 16-bit parts
+    if y.dtype.itemsize == 2:  # there are no complex dtypes with 16-bit parts
         y = y.astype(np.float32)
     y = binary.mul(y, _spread(1 / _sizes(n, norm), y))
     m = n // 2 + 1
@@ -147,17 +147,19 @@ def dct(
     """Computes the discrete cosine transform of type 2 along an axis.
 
     Args:
-      x: array; integers become floats, and of complex numbers either part is transformed.
-      type: 2; there are no others.
-      n: length: `x` is cut, or filled up with zeros; all of `x` by default.
-      axis: the axis.
-      norm: "backward" as in the sum above, or "ortho": the transform is an orthogonal matrix.
+      x: array; integers are converted to floats, and the real and imaginary parts of complex arrays
+        are transformed separately.
+      type: must be 2.
+      n: length to which `x` is cut or zero-padded; by default its size along `axis`.
+      axis: axis to transform.
+      norm: "backward" (the default) for y_k = 2 sum_j x_j cos(pi k (2 j + 1) / (2 n)), or "ortho"
+        for an orthogonal transform.
 
     Returns: array with size n along `axis`.
 
     Raises:
       NotImplementedError: for other types.
-      ValueError: for other norms, lengths below 1, axes out of bounds.
+      ValueError: for other norms, lengths below 1, and axes out of bounds.
 
     Example:
       >>> jax.scipy.fft.dct(jnp.ones(4)).round(3) + 0.
@@ -170,7 +172,9 @@ def dct(
 def idct(
     x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: Norm = None
 ) -> Array:
-    """Computes the inverse of `dct`, with the same `norm`. Args, Returns, Raises: as there.
+    """Computes the inverse of `dct` with the same `norm`.
+
+    The arguments, the result and the errors are those of `dct`.
 
     Example:
       >>> jax.scipy.fft.idct(jax.scipy.fft.dct(jnp.array([1., 2., 3.]))).round(3)
@@ -187,17 +191,17 @@ def dctn(
     axes: Sequence[int] | None = None,
     norm: Norm = None,
 ) -> Array:
-    """Computes `dct` along several axes.
+    """Computes the discrete cosine transform of type 2 along several axes.
 
     Args:
-      x, type, norm: as of `dct`.
-      s: length for each axis; their own sizes by default.
-      axes: the axes; by default the last len(s), or all.
+      x, type, norm: as in `dct`.
+      s: length for each axis; by default the sizes of `x`.
+      axes: axes to transform; by default the last len(s), or all.
 
     Returns: array with the sizes `s` along `axes`.
 
     Raises:
-      NotImplementedError, ValueError: as of `dct`, and if there are not as many lengths as axes.
+      NotImplementedError, ValueError: as in `dct`, and if the numbers of lengths and axes differ.
 
     Example:
       >>> jax.scipy.fft.dctn(jnp.ones((2, 2))).round(3)[0, 0]
@@ -218,7 +222,9 @@ def idctn(
     axes: Sequence[int] | None = None,
     norm: Norm = None,
 ) -> Array:
-    """Computes the inverse of `dctn`, with the same `norm`. Args, Returns, Raises: as there.
+    """Computes the inverse of `dctn` with the same `norm`.
+
+    The arguments, the result and the errors are those of `dctn`.
 
     Example:
       >>> jax.scipy.fft.idctn(jax.scipy.fft.dctn(jnp.eye(2))).round(3) + 0.

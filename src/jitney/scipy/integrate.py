@@ -1,4 +1,4 @@
-"""`jax.scipy.integrate`: integrals of samples."""
+"""`jax.scipy.integrate`: integration of samples."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __dir__ = listing(__name__)
 def trapezoid(
     y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
 ) -> Array:
-    """Integrates samples by the trapezoidal rule: `jax.numpy.trapezoid`.
+    """Integrates samples by the trapezoidal rule, like `jax.numpy.trapezoid`.
 
     Args:
       y: samples.
-      x: where they are, [n] or of the shape of y; equidistant by default.
-      dx: their distance if x is not given.
-      axis: along which to integrate.
+      x: positions of the samples, [n] or of the shape of y; equidistant by default.
+      dx: distance between samples if x is not given.
+      axis: axis along which to integrate.
 
     Returns: array of the shape of y without the axis, of inexact dtype.
 

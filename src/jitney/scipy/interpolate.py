@@ -1,4 +1,4 @@
-"""`jax.scipy.interpolate`: interpolation on a grid."""
+"""`jax.scipy.interpolate`: interpolation on regular grids."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def _unknown(method: object) -> str:
 
 
 class RegularGridInterpolator:
-    """Interpolation of values on a grid of rectangles.
+    """An interpolator of values on a rectilinear grid.
 
     Args:
-      points: n vectors of ascending coordinates, the grid's.
-      values: [*lengths of the vectors, ...] at the grid's points.
+      points: n vectors of strictly ascending coordinates of the grid.
+      values: values at the points of the grid, [*lengths of the vectors, ...].
       method: "linear" or "nearest".
       bounds_error: must be False.
-      fill_value: value outside of the grid; None to extrapolate.
+      fill_value: value outside the grid; None to extrapolate.
 
     Raises:
-      ValueError: for other methods, or shapes that do not fit.
+      ValueError: for other methods, shapes that do not match, or coordinates that do not ascend.
       NotImplementedError: if `bounds_error` is set.
 
     Example:
@@ -86,7 +86,7 @@ class RegularGridInterpolator:
                 )
 
     def __call__(self, xi: ArrayLike | Sequence[ArrayLike], method: str | None = None) -> Array:
-        """Values at points [..., n], or at those that n arrays of coordinates broadcast to.
+        """Interpolates at points [..., n], or at a tuple of n coordinate arrays that broadcast.
 
         Raises:
           ValueError: for another method, or points of another dimension.
@@ -120,7 +120,10 @@ class RegularGridInterpolator:
         return result.reshape(*shape, *self.values.shape[count:])
 
     def _cell(self, x: Array, p: Array) -> tuple[Array, Array]:
-        """Returns (index of the cell, position within it from 0 to 1; beyond outside of the grid)."""
+        """Returns the index of the cell of `x`, and the position in it from 0 to 1.
+
+        Outside the grid, the position is relative to the outermost cell, below 0 or above 1.
+        """
         if p.shape[0] == 1:
             return jnp.zeros(x.shape, np.int32), jnp.zeros_like(x)
         index = jnp.clip(jnp.searchsorted(p, x, side="right") - 1, 0, p.shape[0] - 2)
@@ -144,5 +147,5 @@ class RegularGridInterpolator:
         return total
 
     def _nearest(self, cells: list[tuple[Array, Array]]) -> Array:
-        # The nearer end of the cell, the lower one in the middle
+        # The nearer end of the cell; the lower one at its center.
         return self.values[tuple([i + (position > 0.5) for i, position in cells])]

@@ -1,4 +1,4 @@
-"""`jax.scipy.ndimage`: values of an array between its elements."""
+"""`jax.scipy.ndimage`: interpolation of arrays between their elements."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ __dir__ = listing(__name__)
 
 
 def _mirror(index: Array, size: int) -> Array:
-    """Reflected about the middles of the first and of the last element."""
+    """Reflects indices about the centers of the first and the last element."""
     last = size - 1
     return jnp.abs((index + last) % (2 * last) - last) if last else jnp.zeros_like(index)
 
 
 def _reflect(index: Array, size: int) -> Array:
-    """Reflected about the outer edges of the first and of the last element."""
+    """Reflects indices about the outer edges of the first and the last element."""
     return _mirror(2 * index + 1, 2 * size + 1) // 2
 
 
-# Mode -> which element an index outside stands for.
+# Mode -> the index of the element that an index outside refers to.
 _INDEX: dict[str, Callable[[Array, int], Array]] = {
     "constant": lambda index, size: index,
     "nearest": lambda index, size: jnp.clip(index, 0, size - 1),
@@ -66,20 +66,22 @@ def map_coordinates(
     mode: str = "constant",
     cval: ArrayLike = 0.0,
 ) -> Array:
-    """Interpolates `input` at coordinates.
+    """Interpolates `input` at the given coordinates.
 
     Args:
       input: array of n axes.
-      coordinates: n arrays of one shape, in units of elements.
+      coordinates: n arrays of equal shape, in units of elements.
       order: 0 for the nearest element, 1 for linear interpolation.
-      mode: what stands outside: "constant" (`cval`), "nearest", "wrap", "mirror" or "reflect".
-      cval: the value outside, with mode="constant".
+      mode: how `input` is extended outside: "constant" (`cval`), "nearest", "wrap", "mirror" (about
+        centers of elements) or "reflect" (about their edges).
+      cval: value outside for mode "constant".
 
-    Returns: array of the shape of the coordinates and of the dtype of `input`; integers are rounded.
+    Returns: array of the shape of the coordinates and of the dtype of `input`; integers are
+      rounded.
 
     Raises:
       NotImplementedError: for other orders and modes.
-      ValueError: if there are not as many coordinates as axes.
+      ValueError: if the numbers of coordinates and axes differ.
 
     Example:
       >>> image = jnp.array([[0.0, 2.0], [4.0, 6.0]])
@@ -125,7 +127,7 @@ def _map_coordinates(
         for _, _, weight in corner:
             term = term * weight
         total = term if total is None else total + term
-    if total is None:  # no axes
+    if total is None:  # `input` is a scalar
         return x
     if is_integer(x.dtype) and not is_integer(total.dtype):
         total = lax.round(total, lax.RoundingMethod.AWAY_FROM_ZERO)

@@ -1,4 +1,4 @@
-"""`jax.scipy.cluster`."""
+"""`jax.scipy.cluster`: vector quantization (`vq`)."""
 
 from jitney.core.lazy import attach
 

@@ -14,17 +14,17 @@ __dir__ = listing(__name__)
 
 
 def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """Finds the nearest code of each observation, and its distance.
+    """Finds the nearest code of each observation and the distance to it.
 
     Args:
       obs: observations [m, n], or [m].
       code_book: codes [k, n], or [k].
-      check_finite: accepted for compatibility.
+      check_finite: accepted for compatibility; no effect.
 
-    Returns: (index of the code, distance), each [m].
+    Returns: (indices of the codes, Euclidean distances), arrays [m].
 
     Raises:
-      ValueError: if ranks differ, or are neither 1 nor 2.
+      ValueError: if the ranks differ, or are neither 1 nor 2.
 
     Example:
       >>> jax.scipy.cluster.vq.vq(jnp.array([1.0, 4.0]), jnp.array([0.0, 5.0]))

@@ -1,4 +1,4 @@
-"""`jax.scipy.linalg`: factorizations, linear systems, functions of matrices, structured matrices."""
+"""`jax.scipy.linalg`: factorizations, linear systems, matrix functions and structured matrices."""
 
 from jitney.core.lazy import attach
 

@@ -1,7 +1,7 @@
-"""Factorizations with SciPy's interface, batched over leading axes.
+"""Matrix factorizations with SciPy's interface, batched over leading axes.
 
-`overwrite_a`, `overwrite_b`, `check_finite`, `lapack_driver`, `lwork`, `debug` and `turbo` are accepted
-for compatibility, and change nothing.
+`overwrite_a`, `overwrite_b`, `check_finite`, `lapack_driver`, `lwork`, `debug` and `turbo` are
+accepted for compatibility and have no effect.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def cholesky(
     """Computes the Cholesky factor U with a = U^H @ U, or L with a = L @ L^H.
 
     Args:
-      a: Hermitian, positive definite matrices [..., n, n]; of which the upper triangle is read, or the
-        lower one if `lower`. The other may hold anything.
-      lower: whether L is wanted.
-      overwrite_a, check_finite: see above.
+      a: Hermitian positive definite matrices [..., n, n]. Only the upper triangle is read, or the
+        lower one if `lower`.
+      lower: whether to return L instead of U.
+      overwrite_a, check_finite: accepted for compatibility; no effect.
 
     Returns: array of the shape of a; NaN where a is not positive definite.
 
@@ -45,7 +45,7 @@ def cholesky(
 
 @partial(jit_when_traced, static_argnames="lower")
 def _cholesky(a: Array, *, lower: bool) -> Array:
-    # The primitive reads the lower triangle, which is that of a^H where the upper one counts.
+    # The primitive reads the lower triangle. That of a^H is the adjoint of the upper triangle of a.
     factor = lax.linalg.cholesky(a if lower else _adjoint(a), symmetrize_input=False)
     return factor if lower else _adjoint(factor)
 
@@ -57,7 +57,10 @@ def _adjoint(a: Array) -> Array:
 def cho_factor(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, bool]:
-    """Computes (`cholesky(a, lower)`, lower), for `cho_solve`."""
+    """Computes the Cholesky factorization in the form that `cho_solve` expects.
+
+    Returns: (`cholesky(a, lower)`, lower).
+    """
     return cholesky(a, lower, overwrite_a, check_finite), lower
 
 
@@ -69,13 +72,15 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Array | tuple[Array, Array, Array]:
-    """Returns (U, singular values, V^H) with a = (U * s) @ V^H, or the values alone; they descend.
+    """Computes the singular value decomposition a = (U * s) @ V^H.
 
     Args:
       a: matrices [..., m, n].
-      full_matrices: whether U and V^H are square.
+      full_matrices: whether U and V^H are square; otherwise they have min(m, n) columns and rows.
       compute_uv: whether to return U and V^H.
-      overwrite_a, check_finite, lapack_driver: see above.
+      overwrite_a, check_finite, lapack_driver: accepted for compatibility; no effect.
+
+    Returns: (U, singular values in descending order, V^H), or the singular values alone.
     """
     del overwrite_a, check_finite, lapack_driver
     results = lax.linalg.svd(*arrays(a), full_matrices=full_matrices, compute_uv=compute_uv)
@@ -106,19 +111,22 @@ def eigh(
     type: int = 1,
     check_finite: bool = True,
 ) -> Array | tuple[Array, Array]:
-    """Returns (ascending eigenvalues, eigenvectors in columns) of Hermitian matrices.
+    """Computes the eigenvalues and eigenvectors of Hermitian matrices.
 
     Args:
-      a: matrices [..., n, n].
+      a: Hermitian matrices [..., n, n].
       b: must be None.
-      lower: which triangle counts.
-      eigvals_only: whether the vectors are left out.
+      lower: whether to read the lower triangle of a, or the upper one.
+      eigvals_only: whether to return the eigenvalues alone.
       eigvals: must be None.
       type: must be 1.
-      overwrite_a, overwrite_b, turbo, check_finite: see above.
+      overwrite_a, overwrite_b, turbo, check_finite: accepted for compatibility; no effect.
+
+    Returns: eigenvalues [..., n] in ascending order, and eigenvectors, the columns of an array
+      [..., n, n].
 
     Raises:
-      NotImplementedError: for generalized problems and parts of the spectrum.
+      NotImplementedError: for generalized problems, and for part of the spectrum.
 
     Example:
       >>> jax.scipy.linalg.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]]), eigvals_only=True)
@@ -137,15 +145,17 @@ def eigh(
 
 
 def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
-    """Returns (T, Z) with a = Z @ T @ Z^H, Z unitary, T upper triangular.
+    """Computes the Schur decomposition a = Z @ T @ Z^H, with Z unitary and T upper triangular.
 
     Args:
       a: square matrices [..., n, n].
-      output: "real": of real matrices, T and Z are real, T with 2 x 2 blocks on its diagonal for pairs
-        of complex eigenvalues; "complex": T is triangular.
+      output: "real": for real matrices, T and Z are real, and T has a 2 x 2 block on its diagonal
+        for each pair of complex eigenvalues; "complex": T is triangular.
+
+    Returns: (T, Z).
 
     Raises:
-      ValueError: for another output.
+      ValueError: for another `output`.
 
     Example:
       >>> t, z = jax.scipy.linalg.schur(jnp.array([[2.0, 1.0], [0.0, 3.0]]))
@@ -167,15 +177,15 @@ def _schur(a: Array, *, output: str) -> tuple[Array, Array]:
 
 
 def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """Converts a real Schur form (T, Z) to a complex one, by a rotation for each 2 x 2 block.
+    """Converts a real Schur form (T, Z) to a complex one by a Givens rotation for each 2 x 2 block.
 
     Args:
       T: quasi-triangular matrices [..., n, n].
       Z: orthogonal matrices [..., n, n].
-      check_finite: see above.
+      check_finite: accepted for compatibility; no effect.
 
     Raises:
-      ValueError: if they are not square, and of one shape.
+      ValueError: if they are not square matrices of equal size.
     """
     del check_finite
     t, z = arrays(T, Z)
@@ -203,8 +213,8 @@ def _rsf2csf(t: Array, z: Array) -> tuple[Array, Array]:
         block = lax.dynamic_slice(t, (m - 1, m - 1), (2, 2))
         (a, b), (c, d) = (block[0, 0], block[0, 1]), (block[1, 0], block[1, 1])
         coupled = jnp.abs(c) > epsilon * (jnp.abs(a) + jnp.abs(d))
-        # The eigenvalue of the block that is further from d, less d: the root of the sign that cancels
-        # no digits; of a conjugate pair the one above the real axis.
+        # The eigenvalue of the block that is further from d, minus d: the sign of the root avoids
+        # cancellation. Of a conjugate pair it is the one above the real axis.
         half = (a - d) / 2
         root = lax.sqrt(half * half + b * c)
         shift = half + jnp.where((jnp.conj(half) * root).real < 0, -root, root)
@@ -213,7 +223,7 @@ def _rsf2csf(t: Array, z: Array) -> tuple[Array, Array]:
         cosine = jnp.where(coupled, shift / length, 1.0)
         sine = jnp.where(coupled, c / length, 0.0)
         g = jnp.stack([jnp.stack([jnp.conj(cosine), sine]), jnp.stack([-sine, cosine])])
-        # What lies below the blocks counts as zero, and is left alone.
+        # Elements below the blocks count as zeros and are not updated.
         rows = lax.dynamic_slice(t, (m - 1, 0), (2, n))
         rows = jnp.where(places >= m - 1, g @ rows, rows)
         t = lax.dynamic_update_slice(t, rows, (m - 1, 0))
@@ -230,11 +240,14 @@ def _rsf2csf(t: Array, z: Array) -> tuple[Array, Array]:
 def lu_factor(
     a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, Array]:
-    """Returns (L below the diagonal and U, int32 pivots): the factorization that `lu_solve` takes.
+    """Computes the LU factorization in the form that `lu_solve` expects.
 
     Args:
       a: matrices [..., m, n].
-      overwrite_a, check_finite: see above.
+      overwrite_a, check_finite: accepted for compatibility; no effect.
+
+    Returns: an array [..., m, n] with L below the diagonal (its unit diagonal is implied) and U on
+      and above it, and int32 pivots.
     """
     del overwrite_a, check_finite
     factors, pivots, _ = lax.linalg.lu(*arrays(a))
@@ -244,12 +257,14 @@ def lu_factor(
 def lu(
     a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, Array] | tuple[Array, Array, Array]:
-    """Returns (P, L, U) with a = P @ L @ U, or (P @ L, U) if `permute_l`.
+    """Computes the LU factorization a = P @ L @ U with partial pivoting.
 
     Args:
       a: matrices [..., m, n].
-      permute_l: whether P and L are multiplied.
-      overwrite_a, check_finite: see above.
+      permute_l: whether to multiply P and L.
+      overwrite_a, check_finite: accepted for compatibility; no effect.
+
+    Returns: (P, L, U), or (P @ L, U) if `permute_l`.
 
     Example:
       >>> p, l, u = jax.scipy.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
@@ -286,13 +301,15 @@ def qr(
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> tuple[Array] | tuple[Array, Array] | tuple[Array, Array, Array]:
-    """Returns (Q, R) with a = Q @ R; (Q, R, P) with a[:, P] = Q @ R if `pivoting`.
+    """Computes the QR factorization a = Q @ R, or a[:, P] = Q @ R with column pivoting.
 
     Args:
       a: matrices [..., m, n].
-      mode: "full": Q is square; "economic": it has min(m, n) columns; "r": it is left out.
-      pivoting: whether columns are permuted so that the diagonal of R descends.
-      overwrite_a, lwork, check_finite: see above.
+      mode: "full": Q is square; "economic": Q has min(m, n) columns; "r": Q is not returned.
+      pivoting: whether to permute columns so that the magnitudes of the diagonal of R descend.
+      overwrite_a, lwork, check_finite: accepted for compatibility; no effect.
+
+    Returns: (Q, R), or (R,) for mode "r"; the permutation P is appended if `pivoting`.
 
     Raises:
       ValueError: for another mode.
@@ -305,7 +322,7 @@ def qr(
 
 
 def _as_results(arrays: Any) -> Any:
-    """Results of `qr`, a tuple of one to three arrays."""
+    """Converts the results of `qr` to a tuple of one to three arrays."""
     return tuple(arrays)
 
 
@@ -318,18 +335,22 @@ def qr_multiply(
     overwrite_a: bool = False,
     overwrite_c: bool = False,
 ) -> tuple[Array, Array] | tuple[Array, Array, Array]:
-    """Returns (c @ Q, R) or (Q @ c, R) of a = Q @ R, Q with min(m, n) columns; P, too, if `pivoting`.
+    """Computes the QR factorization a = Q @ R and multiplies c by Q.
+
+    Q has min(m, n) columns; in mode "left" it is square if c has m rows.
 
     Args:
       a: matrices [..., m, n].
       c: matrices, or a vector.
-      mode: "right" or "left": on which side of c Q stands.
-      pivoting: as that of `qr`.
-      conjugate: whether Q is conjugated.
-      overwrite_a, overwrite_c: see above.
+      mode: "right" for c @ Q, "left" for Q @ c.
+      pivoting: as in `qr`.
+      conjugate: whether to conjugate Q elementwise.
+      overwrite_a, overwrite_c: accepted for compatibility; no effect.
+
+    Returns: (c @ Q or Q @ c, R); the permutation P is appended if `pivoting`.
 
     Raises:
-      ValueError: for another mode, or shapes that do not fit.
+      ValueError: for another mode, or shapes that do not match.
     """
     del overwrite_a, overwrite_c
     if mode not in ("right", "left"):
@@ -362,12 +383,13 @@ def qr_multiply(
 def hessenberg(
     a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Array | tuple[Array, Array]:
-    """Computes the Hessenberg form H, zero below the first subdiagonal; with Q if `calc_q`.
+    """Computes the Hessenberg form H of a = Q @ H @ Q^H, which is zero below the first subdiagonal.
 
     Args:
-      a: square matrices [..., n, n]; of no columns, as [3, 0], there is no form to find.
-      calc_q: whether Q, unitary, is wanted.
-      overwrite_a, check_finite: see above.
+      a: square matrices [..., n, n]; the result for matrices without columns, such as [3, 0], is
+        empty.
+      calc_q: whether to return the unitary matrix Q as well.
+      overwrite_a, check_finite: accepted for compatibility; no effect.
     """
     del overwrite_a, check_finite
     (x,) = inexact(a)
@@ -395,13 +417,15 @@ def polar(
     eps: float | None = None,
     max_iterations: int | None = None,
 ) -> tuple[Array, Array]:
-    """Returns (U, P) with a = U @ P, or a = P @ U; U is unitary, P positive semidefinite.
+    """Computes the polar decomposition a = U @ P or a = P @ U.
 
     Args:
       a: matrices [..., m, n].
       side: "right" for a = U @ P, "left" for a = P @ U.
-      method: "qdwh" or "svd"; both are computed from singular values.
-      eps, max_iterations: accepted for compatibility; there are no iterations.
+      method: "qdwh" or "svd"; both use the singular value decomposition.
+      eps, max_iterations: accepted for compatibility; the computation is not iterative.
+
+    Returns: (U, P), with U unitary and P positive semidefinite.
 
     Raises:
       ValueError: for other sides or methods, or if `a` is not a matrix.

@@ -1,7 +1,7 @@
 """Linear systems with SciPy's interface, batched over leading axes.
 
-`overwrite_a`, `overwrite_b`, `debug` and `check_finite` are accepted for compatibility, and change
-nothing.
+`overwrite_a`, `overwrite_b`, `debug` and `check_finite` are accepted for compatibility and have no
+effect.
 """
 
 from __future__ import annotations
@@ -26,17 +26,21 @@ def solve(
     check_finite: bool = True,
     assume_a: str = "gen",
 ) -> Array:
-    """Solves a @ x = b.
+    """Solves a @ x = b for x.
 
     Args:
       a: square matrices [..., n, n].
-      b: right sides [..., n] or [..., n, k].
-      lower: which triangle of `a` counts, of positive definite ones.
-      assume_a: "gen", "sym" or "her" for matrices in general, "pos" for positive definite ones.
-      overwrite_a, overwrite_b, debug, check_finite: see above.
+      b: right-hand sides [..., n] or [..., n, k].
+      lower: for positive definite matrices, whether to read the lower triangle of `a`, or the upper
+        one.
+      assume_a: "gen", "sym" or "her" to solve by LU factorization, "pos" for positive definite
+        matrices (Cholesky factorization).
+      overwrite_a, overwrite_b, debug, check_finite: accepted for compatibility; no effect.
+
+    Returns: array of the shape of b, with batch axes broadcast.
 
     Raises:
-      ValueError: for another `assume_a`, or shapes that do not fit.
+      ValueError: for another `assume_a`, or shapes that do not match.
 
     Example:
       >>> stiffness = jnp.array([[2.0, -1.0], [-1.0, 2.0]])
@@ -67,18 +71,18 @@ def solve_triangular(
     debug: Any = None,
     check_finite: bool = True,
 ) -> Array:
-    """Solves a @ x = b for triangular a.
+    """Solves a @ x = b for x, where a is triangular.
 
     Args:
       a: square matrices [..., n, n]; the other triangle is not read.
-      b: right sides [..., n] or [..., n, k].
+      b: right-hand sides [..., n] or [..., n, k].
       trans: 0 or "N"; 1 or "T" for a^T @ x = b; 2 or "C" for a^H @ x = b.
-      lower: which triangle counts.
-      unit_diagonal: whether the diagonal counts as ones.
-      overwrite_b, debug, check_finite: see above.
+      lower: whether a is lower or upper triangular.
+      unit_diagonal: whether to assume ones on the diagonal, without reading it.
+      overwrite_b, debug, check_finite: accepted for compatibility; no effect.
 
     Raises:
-      ValueError: for another `trans`, or shapes that do not fit.
+      ValueError: for another `trans`, or shapes that do not match.
 
     Example:
       >>> upper = jnp.array([[2.0, 1.0], [0.0, 4.0]])
@@ -107,7 +111,7 @@ def _check_right_side(b: Array) -> None:
 
 
 def _triangular_solve(a: Array, b: Array, *, trans: int, lower: bool, unit_diagonal: bool) -> Array:
-    """`lax.linalg.triangular_solve` with batch axes broadcast, and vectors of right sides."""
+    """Calls `lax.linalg.triangular_solve` with batch axes broadcast; b may be a vector."""
     _check_right_side(b)
     is_vector = b.ndim == 1
     right = b[:, None] if is_vector else b
@@ -135,17 +139,17 @@ def cho_solve(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """Solves a @ x = b, by the factor of a that `cho_factor` gives.
+    """Solves a @ x = b for x, given the Cholesky factorization of a.
 
     Args:
-      c_and_lower: what `cho_factor(a)` gives.
-      b: right sides [..., n] or [..., n, k].
-      overwrite_b, check_finite: see above.
+      c_and_lower: result of `cho_factor(a)`.
+      b: right-hand sides [..., n] or [..., n, k].
+      overwrite_b, check_finite: accepted for compatibility; no effect.
 
     Returns: array of the shape of b.
 
     Raises:
-      ValueError: if shapes do not fit.
+      ValueError: if shapes do not match.
     """
     del overwrite_b, check_finite
     c, lower = c_and_lower
@@ -171,16 +175,16 @@ def lu_solve(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """Solves a @ x = b, by the factorization of a that `lu_factor` gives.
+    """Solves a @ x = b for x, given the LU factorization of a.
 
     Args:
-      lu_and_piv: what `lu_factor(a)` gives.
-      b: right sides [..., n] or [..., n, k].
+      lu_and_piv: result of `lu_factor(a)`.
+      b: right-hand sides [..., n] or [..., n, k].
       trans: 0, or 1 for a^T @ x = b, or 2 for a^H @ x = b.
-      overwrite_b, check_finite: see above.
+      overwrite_b, check_finite: accepted for compatibility; no effect.
 
     Raises:
-      ValueError: for another `trans`, or shapes that do not fit.
+      ValueError: for another `trans`, or shapes that do not match.
     """
     del overwrite_b, check_finite
     if trans not in (0, 1, 2):
@@ -211,5 +215,5 @@ def _lu_solve(factors: Array, b: Array, pivots: ArrayLike, *, trans: int) -> Arr
 
 
 def _like(order: Array, x: Array) -> Array:
-    """Returns a permutation of rows as indices for `take_along_axis`."""
+    """Broadcasts a permutation of the rows of `x` to indices for `take_along_axis`."""
     return jnp.broadcast_to(order[..., None], (*x.shape[:-2], order.shape[-1], 1))

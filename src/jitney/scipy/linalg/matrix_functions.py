@@ -1,4 +1,4 @@
-"""Functions of matrices: exponential, square root, functions of eigenvalues; Sylvester's equation."""
+"""Matrix exponential, square root and functions of the eigenvalues; the Sylvester equation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.scipy.linalg.arguments import arrays
 from jitney.scipy.linalg.factorizations import schur
 
-# Degree -> (largest norm for which the Pade approximant is exact to the precision, its coefficients)
-# (Higham, The scaling and squaring method for the matrix exponential revisited, SIAM Journal on Matrix
-# Analysis and Applications 26 (2005), 1179-1193, table 2.3; the last column's for single precision)
+# Degree -> largest norm for which the Pade approximant is accurate to working precision (Higham,
+# The scaling and squaring method for the matrix exponential revisited, SIAM Journal on Matrix
+# Analysis and Applications 26 (2005), 1179-1193, table 2.3; single precision: last column)
 _PADE_DOUBLE = {
     3: 1.495585217958292e-2, 5: 2.539398330063230e-1, 7: 9.504178996162932e-1,
     9: 2.097847961257068, 13: 5.371920351148152,
@@ -31,7 +31,10 @@ _PADE_SINGLE = {3: 4.258730016922831e-1, 5: 1.880152677804762, 7: 3.925724783138
 
 
 def _pade_coefficients(degree: int) -> list[float]:
-    """Of the numerator of the diagonal Pade approximant of exp, lowest first, as integers."""
+    """Returns the numerator of the diagonal Pade approximant of exp, lowest power first.
+
+    The coefficients are scaled to be integers.
+    """
     coefficients = [
         math.factorial(2 * degree - k)
         * math.factorial(degree)
@@ -43,7 +46,7 @@ def _pade_coefficients(degree: int) -> list[float]:
 
 
 def _pade(degree: int, a: Array) -> tuple[Array, Array]:
-    """Returns (even part, odd part) of the numerator; the denominator is their difference."""
+    """Returns the even and odd parts of the numerator; the denominator is their difference."""
     c = _pade_coefficients(degree)
     identity = jnp.eye(a.shape[-1], dtype=a.dtype)
     square = a @ a
@@ -63,12 +66,14 @@ def _pade(degree: int, a: Array) -> tuple[Array, Array]:
 
 
 def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
-    """Computes the exponential of matrices, by scaling, a Pade approximant, and squaring.
+    """Computes the matrix exponential, by scaling and squaring of a Pade approximant.
 
     Args:
       A: square matrices [..., n, n].
-      upper_triangular: whether they are so, which makes a triangular system of the approximant's.
-      max_squarings: matrices that need more of them, of norms beyond 2**max_squarings or so, give NaN.
+      upper_triangular: whether the matrices are upper triangular; the approximant is then computed
+        by a triangular solve.
+      max_squarings: maximal number of squarings; the result is NaN for matrices that need more,
+        with norms beyond about 2**max_squarings.
 
     Returns: array of the shape of A, of inexact dtype.
 
@@ -95,7 +100,7 @@ def _expm(a: Array, *, upper_triangular: bool, max_squarings: int) -> Array:
 def _expm_of_one(a: Array, *, upper_triangular: bool, max_squarings: int) -> Array:
     if a.size == 0:
         return a
-    if a.dtype.itemsize == 2:  # 16-bit floats have no factorizations
+    if a.dtype.itemsize == 2:  # factorizations do not support 16-bit floats
         return _expm_of_one(
             a.astype(np.float32), upper_triangular=upper_triangular, max_squarings=max_squarings
         ).astype(a.dtype)
@@ -124,18 +129,18 @@ def _expm_of_one(a: Array, *, upper_triangular: bool, max_squarings: int) -> Arr
 def expm_frechet(
     A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True
 ) -> Array | tuple[Array, Array]:
-    """Computes the derivative of the matrix exponential at A in the direction E.
+    """Computes the Frechet derivative of the matrix exponential at A in the direction E.
 
     Args:
       A: square matrices [..., n, n].
       E: directions, of the shape of A.
-      method: accepted for compatibility; it changes nothing.
+      method: accepted for compatibility; no effect.
       compute_expm: whether to return the exponential as well.
 
     Returns: (expm(A), derivative), or the derivative alone.
 
     Raises:
-      ValueError: for other shapes.
+      ValueError: if A and E are not square matrices of equal shape.
 
     Example:
       >>> jax.scipy.linalg.expm_frechet(jnp.zeros((1, 1)), jnp.ones((1, 1)), compute_expm=False)
@@ -156,12 +161,13 @@ def expm_frechet(
 
 
 def _upper_columns(n: int, entry: Callable[[Array, Array, Array], Array], start: Array) -> Array:
-    """An upper triangular matrix whose entries (i, j) follow from those left of it and below it.
+    """Fills an upper triangular matrix by columns, from the diagonal upwards.
 
     Args:
-      n: its size.
-      entry: of the matrix so far, i and j: the entry.
-      start: the matrix with its diagonal, 0 above.
+      n: size of the matrix.
+      entry: function of the matrix so far, i and j that returns entry (i, j); it may use the
+        entries left of it and below it.
+      start: matrix with the diagonal, and 0 above it.
     """
 
     def column(j: Array, matrix: Array) -> Array:
@@ -175,15 +181,15 @@ def _upper_columns(n: int, entry: Callable[[Array, Array, Array], Array], start:
 
 
 def _quotient(top: Array, bottom: Array) -> Array:
-    """top / bottom, and `top` where bottom is 0."""
+    """Returns top / bottom, and `top` where bottom is 0."""
     zero = bottom == 0
     return top / jnp.where(zero, 1, bottom)
 
 
 def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
-    """Computes the principal square root of matrices, by their Schur forms.
+    """Computes the principal square root of matrices from their Schur forms.
 
-    The recurrence over the triangular factor is that of Bjorck and Hammarling (1983), Linear Algebra
+    The recurrence for the triangular factor is due to Bjorck and Hammarling (1983), Linear Algebra
     and its Applications 52/53, pages 127 to 140.
 
     Args:
@@ -224,16 +230,18 @@ def _sqrtm(a: Array) -> Array:
 def funm(
     A: ArrayLike, func: Callable[[Array], Array], disp: bool = True
 ) -> Array | tuple[Array, Array]:
-    """Computes a function of a matrix, by its Schur form and Parlett's recurrence.
+    """Computes a function of a matrix from its Schur form, by Parlett's recurrence.
 
-    Golub and Van Loan, Matrix Computations, algorithm 9.1.1. It is inexact where eigenvalues are close.
+    Source: Golub and Van Loan, Matrix Computations, algorithm 9.1.1. The result is inaccurate where
+    eigenvalues are close to each other.
 
     Args:
       A: square matrix [n, n].
-      func: of a vector of complex numbers, elementwise.
-      disp: whether to leave out the estimate of the error.
+      func: elementwise function of a complex vector.
+      disp: whether to return the matrix alone, without an error estimate.
 
-    Returns: complex matrix [n, n]; with disp=False a pair of it and of an estimate of its error.
+    Returns: complex matrix [n, n]; with disp=False, a pair of the matrix and an estimate of its
+      relative error.
 
     Raises:
       ValueError: for a matrix that is not square.
@@ -246,7 +254,7 @@ def funm(
     values = jnp.asarray(func(jnp.diagonal(t))).astype(t.dtype)
 
     def entry(f: Array, i: Array, j: Array) -> Array:
-        # T F = F T, where F is 0 yet at (i, j)
+        # Solves T F = F T for entry (i, j), where F is still 0.
         return _quotient(t[i] @ f[:, j] - f[i] @ t[:, j], t[j, j] - t[i, i])
 
     f = _upper_columns(n, entry, jnp.diag(values))
@@ -273,15 +281,15 @@ def solve_sylvester(
       A: square matrices [..., m, m].
       B: square matrices [..., n, n].
       C: matrices [..., m, n].
-      method: "schur", by Schur forms (Bartels and Stewart, Communications of the ACM 15 (1972),
-        820-826), or "eigen", by eigenvectors.
-      tol: where a sum of an eigenvalue of A and one of B is smaller, there is no unique solution, and
-        the result is NaN.
+      method: "schur" uses Schur forms (Bartels and Stewart, Communications of the ACM 15 (1972),
+        820-826), "eigen" uses eigenvectors.
+      tol: the result is NaN if the sum of an eigenvalue of A and one of B is smaller than this in
+        magnitude, as the solution is then not unique.
 
     Returns: matrices [..., m, n].
 
     Raises:
-      ValueError: for another method, or other shapes.
+      ValueError: for another method, or shapes that do not match.
 
     Example:
       >>> jax.scipy.linalg.solve_sylvester(jnp.eye(1), jnp.eye(1), jnp.ones((1, 1)))

@@ -1,4 +1,4 @@
-"""Matrices of a known structure: Toeplitz and Hankel, companions, Hilbert's, Pascal's, blocks."""
+"""Structured matrices: Toeplitz, Hankel, companion, Hilbert, Pascal, block diagonal and others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _default_float() -> np.dtype[Any]:
 
 
 def _exact(matrix: list[list[int]] | np.ndarray) -> Array:
-    """Integers, however large, rounded to the default float."""
+    """Rounds integers of any size to the default float."""
     size = len(matrix)
     return jnp.asarray(np.array(matrix, float).reshape(size, size).astype(_default_float()))
 
@@ -44,10 +44,10 @@ def _vector(name: str, x: ArrayLike) -> Array:
 
 @jit_when_traced
 def block_diag(*arrs: ArrayLike) -> Array:
-    """Returns the matrix with these blocks along its diagonal, 0 elsewhere.
+    """Returns the block diagonal matrix of the given blocks.
 
     Args:
-      arrs: matrices; vectors count as rows.
+      arrs: blocks: matrices; a vector is treated as a row.
 
     Returns: matrix of their common dtype.
 
@@ -78,17 +78,17 @@ def block_diag(*arrs: ArrayLike) -> Array:
 
 
 def _windows(x: Array, rows: int, columns: int) -> Array:
-    """out[..., i, j] = x[..., i + j]."""
+    """Returns out[..., i, j] = x[..., i + j]."""
     index = np.arange(rows)[:, None] + np.arange(columns)
     return x[..., index]
 
 
 def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
-    """Returns the matrix with constant diagonals, out[..., i, j] = c[i - j] or r[j - i].
+    """Returns the Toeplitz matrix out[..., i, j] = c[i - j] or r[j - i].
 
     Args:
-      c: its first column [..., m].
-      r: its first row [..., n], of which the first element does not count; conj(c) by default.
+      c: first column [..., m].
+      r: first row [..., n], whose first element is ignored; conj(c) by default.
 
     Returns: array [..., m, n].
 
@@ -103,7 +103,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
 
 def _over_batches(matrix: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
-    """`matrix` of two vectors, broadcast over leading axes and of one dtype."""
+    """Extends `matrix`, of two vectors, to batch axes that broadcast and to a common dtype."""
 
     def function(x: Array, y: Array) -> Array:
         x, y = (as_value(v) for v in promote_dtypes(x, y))
@@ -125,11 +125,11 @@ def _toeplitz(column: Array, row: Array) -> Array:
 
 
 def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
-    """Returns the matrix with constant antidiagonals, out[..., i, j] = c[i + j] or r[i + j - m + 1].
+    """Returns the Hankel matrix out[..., i, j] = c[i + j] or r[i + j - m + 1].
 
     Args:
-      c: its first column [..., m].
-      r: its last row [..., n], of which the first element does not count; zeros by default.
+      c: first column [..., m].
+      r: last row [..., n], whose first element is ignored; zeros by default.
 
     Returns: array [..., m, n].
 
@@ -153,10 +153,10 @@ def _hankel(column: Array, row: Array) -> Array:
 
 
 def circulant(c: ArrayLike) -> Array:
-    """Returns the matrix whose columns are rotations of c: out[..., i, j] = c[i - j].
+    """Returns the circulant matrix out[..., i, j] = c[i - j], whose columns are rotations of c.
 
     Args:
-      c: its first column [..., n].
+      c: first column [..., n].
 
     Returns: array [..., n, n].
 
@@ -172,15 +172,15 @@ def circulant(c: ArrayLike) -> Array:
 
 
 def companion(a: ArrayLike) -> Array:
-    """Returns the matrix with the characteristic polynomial of coefficients a, highest power first.
+    """Returns the companion matrix of a polynomial, whose eigenvalues are its roots.
 
     Args:
-      a: coefficients [..., n + 1], n > 0.
+      a: coefficients [..., n + 1], highest power first, n > 0.
 
     Returns: array [..., n, n] of inexact dtype.
 
     Raises:
-      ValueError: if there are less than two coefficients.
+      ValueError: if there are fewer than two coefficients.
 
     Example:
       >>> matrix = jax.scipy.linalg.companion(jnp.array([1.0, -3.0, 2.0]))  # (x - 1) (x - 2)
@@ -196,7 +196,7 @@ def companion(a: ArrayLike) -> Array:
 
 
 def _with_first_row(row: Array, below: Array | None) -> Array:
-    """The square matrix with this first row, and `below` (ones by default) below the diagonal."""
+    """Returns the square matrix with this first row, and `below` (default 1) on its subdiagonal."""
     n = row.shape[-1]
     entries = jnp.ones((*row.shape[:-1], n - 1), row.dtype) if below is None else below
     index = np.arange(n - 1)
@@ -205,7 +205,7 @@ def _with_first_row(row: Array, below: Array | None) -> Array:
 
 
 def leslie(f: ArrayLike, s: ArrayLike) -> Array:
-    """Returns the Leslie matrix of a population: fecundities in the first row, survival below.
+    """Returns the Leslie matrix of a population: first row fecundities, subdiagonal survival.
 
     Args:
       f: fecundities [..., n].
@@ -214,7 +214,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     Returns: array [..., n, n].
 
     Raises:
-      ValueError: if the lengths do not fit.
+      ValueError: unless f has one more element than s.
 
     Example:
       >>> births, survival = jnp.array([0.0, 2.0, 1.0]), jnp.array([0.5, 0.25])
@@ -237,10 +237,10 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
 
 
 def fiedler(a: ArrayLike) -> Array:
-    """Returns Fiedler's symmetric matrix |a[i] - a[j]|.
+    """Returns the symmetric Fiedler matrix |a[i] - a[j]|.
 
     Args:
-      a: numbers [..., n].
+      a: array [..., n].
 
     Returns: array [..., n, n].
 
@@ -256,7 +256,7 @@ def fiedler(a: ArrayLike) -> Array:
 
 
 def fiedler_companion(a: ArrayLike) -> Array:
-    """Returns Fiedler's companion matrix, of five diagonals, with the characteristic polynomial a.
+    """Returns the pentadiagonal Fiedler companion matrix of a polynomial.
 
     Args:
       a: coefficients [..., n + 1], highest power first, n > 0.
@@ -264,7 +264,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
     Returns: array [..., n, n] of inexact dtype.
 
     Raises:
-      ValueError: if there is no coefficient.
+      ValueError: if `a` is empty.
 
     Example:
       >>> jax.scipy.linalg.fiedler_companion(jnp.array([1.0, -3.0, 2.0]))
@@ -284,7 +284,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
         return c
     if n == 1:
         return c.at[..., 0, 0].set(-x[..., 1])
-    # Coefficients of even index stand above the diagonal, those of odd index on it or below.
+    # Coefficients of even index are above the diagonal, those of odd index on or below it.
     c = c.at[..., np.arange(0, n - 2, 2), np.arange(2, n, 2)].set(1)
     even = np.arange(0, n - 1, 2)
     c = c.at[..., even, even + 1].set(-x[..., 2::2][..., : len(even)])
@@ -306,7 +306,7 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     Returns: array [..., k, n].
 
     Raises:
-      ValueError: for other modes, an empty `a`, or if n is not positive.
+      ValueError: for other modes, if `a` is empty, or if n is not positive.
 
     Example:
       >>> kernel = jnp.array([1, -1])
@@ -336,12 +336,12 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
 
 
 def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> Array:
-    """Returns the matrix of the discrete Fourier transform, exp(-2 pi i j k / n).
+    """Returns the matrix of the discrete Fourier transform, out[j, k] = exp(-2 pi i j k / n).
 
     Args:
-      n: its size.
-      scale: what it is divided by: "sqrtn" (then it is unitary), "n", or nothing.
-      dtype: complex; the default complex dtype if None.
+      n: size of the matrix.
+      scale: divisor of the matrix: "sqrtn" (which makes it unitary) or "n"; 1 if None.
+      dtype: complex dtype; the default complex dtype if None.
 
     Raises:
       ValueError: for another `scale`, or a dtype that is not complex.
@@ -357,7 +357,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
     if target.kind != "c":
         raise ValueError(f"dft: `dtype` must be complex, but it is {target}")
     n = _size("dft", n)
-    # Multiples of n / 4 are exact.
+    # Angles that are multiples of pi / 2 yield exact values.
     k = np.outer(np.arange(n), np.arange(n)) % max(n, 1)
     angle = 2 * np.pi * k / max(n, 1)
     cosine = np.where(4 * k == n, 0, np.where(4 * k == 3 * n, 0, np.cos(angle)))
@@ -367,11 +367,11 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
 
 
 def hadamard(n: int, dtype: DTypeLike = int) -> Array:
-    """Returns Hadamard's matrix by Sylvester's construction: entries 1 and -1, orthogonal rows.
+    """Returns a Hadamard matrix (Sylvester's construction): entries 1 and -1, orthogonal rows.
 
     Args:
-      n: its size, a power of 2.
-      dtype: of the entries.
+      n: size of the matrix, a power of 2.
+      dtype: dtype of the matrix.
 
     Raises:
       ValueError: if n is not a power of 2.
@@ -395,11 +395,12 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
 
 
 def helmert(n: int, full: bool = False) -> Array:
-    """Returns Helmert's matrix, of orthonormal rows that are orthogonal to ones.
+    """Returns the Helmert matrix, whose orthonormal rows are orthogonal to constant vectors.
 
     Args:
-      n: its size.
-      full: whether the constant row comes first, which makes it square; without it, (n - 1, n).
+      n: number of columns.
+      full: whether to prepend the constant row. The matrix is then square, otherwise
+        [n - 1, n].
 
     Raises:
       ValueError: if n is not positive.
@@ -420,10 +421,10 @@ def helmert(n: int, full: bool = False) -> Array:
 
 
 def hilbert(n: int) -> Array:
-    """Returns Hilbert's matrix 1 / (i + j + 1).
+    """Returns the Hilbert matrix out[i, j] = 1 / (i + j + 1).
 
     Args:
-      n: its size.
+      n: size of the matrix.
 
     Example:
       >>> (12 * jax.scipy.linalg.hilbert(2)).round(3)
@@ -435,10 +436,10 @@ def hilbert(n: int) -> Array:
 
 
 def invhilbert(n: int) -> Array:
-    """Computes the inverse of Hilbert's matrix, integers rounded to the default float.
+    """Returns the inverse of the Hilbert matrix: integers, rounded to the default float.
 
     Args:
-      n: its size.
+      n: size of the matrix.
 
     Example:
       >>> jax.scipy.linalg.invhilbert(2)
@@ -468,10 +469,10 @@ def _kind(name: str, kind: str | None) -> str:
 
 
 def pascal(n: int, kind: str | None = None) -> Array:
-    """Returns Pascal's matrix of binomial coefficients.
+    """Returns the Pascal matrix of binomial coefficients.
 
     Args:
-      n: its size.
+      n: size of the matrix.
       kind: "symmetric", C(i + j, i), the default; "lower", C(i, j); "upper", C(j, i).
 
     Raises:
@@ -492,11 +493,11 @@ def pascal(n: int, kind: str | None = None) -> Array:
 
 
 def invpascal(n: int, kind: str | None = None) -> Array:
-    """Computes the inverse of Pascal's matrix, integers rounded to the default float.
+    """Returns the inverse of the Pascal matrix: integers, rounded to the default float.
 
     Args:
-      n: its size.
-      kind: as that of `pascal`.
+      n: size of the matrix.
+      kind: as in `pascal`.
 
     Raises:
       ValueError: for another kind.

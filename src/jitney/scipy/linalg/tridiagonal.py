@@ -22,25 +22,27 @@ def eigh_tridiagonal(
     tol: float | None = None,
     key: Array | None = None,
 ) -> Array | tuple[Array, Array]:
-    """Computes eigenvalues and eigenvectors of the Hermitian matrix with the diagonals d and e.
+    """Computes eigenvalues and eigenvectors of a Hermitian tridiagonal matrix.
 
-    Values alone are found by bisection with Sturm sequences (Barth, Martin and Wilkinson, Numerische
-    Mathematik 9 (1967), 386-393), without a matrix; with vectors, as those of the matrix.
+    Eigenvalues alone are found by bisection with Sturm sequences (Barth, Martin and Wilkinson,
+    Numerische Mathematik 9 (1967), 386-393), without forming the matrix. Eigenvectors are those of
+    the dense matrix.
 
     Args:
       d: diagonal [n].
-      e: diagonal below it [n - 1], real or complex.
-      eigvals_only: whether vectors are left out.
-      select: "a" for all, "i" for those of the indices in `select_range`, both ends included.
+      e: subdiagonal [n - 1], real or complex.
+      eigvals_only: whether to return the eigenvalues alone.
+      select: "a" for all, "i" for those with the indices in `select_range`, both ends included.
       select_range: (first, last) index.
-      tol: absolute error of values, the precision of the dtype by default.
-      key: accepted for compatibility; nothing is random here.
+      tol: absolute error of the eigenvalues found by bisection; by default the precision of the
+        dtype.
+      key: accepted for compatibility; the algorithm is deterministic.
 
-    Returns: ascending eigenvalues [k], and vectors [n, k].
+    Returns: eigenvalues [k] in ascending order, and eigenvectors [n, k].
 
     Raises:
-      ValueError: for other selections, or shapes that do not fit.
-      NotImplementedError: for select="v", whose result's shape depends on values.
+      ValueError: for other selections, or shapes that do not match.
+      NotImplementedError: for select="v", for which the shape of the result depends on values.
 
     Example:
       >>> jax.scipy.linalg.eigh_tridiagonal(jnp.zeros(2), jnp.ones(1), eigvals_only=True).round(4)
@@ -88,21 +90,21 @@ def _range(n: int, select: str, bounds: tuple[float, float] | None) -> tuple[int
 
 
 def _bisect(main: Array, squares: Array, first: int, last: int, tol: float | None) -> Array:
-    """Returns the eigenvalues with indices from `first` to `last`; `squares` are those of |e|."""
+    """Computes the eigenvalues with indices `first` to `last`; `squares` are |e|^2."""
     n, dtype = main.shape[0], main.dtype
     count = last - first + 1
     if n == 0:
         return main
     limits = dtypes.finfo(dtype)
     roots = jnp.sqrt(squares)
-    # Gershgorin's circles
+    # Gershgorin circles
     zero = jnp.zeros(1, dtype)
     radius = jnp.concatenate([roots, zero]) + jnp.concatenate([zero, roots])
     low, high = jnp.min(main - radius), jnp.max(main + radius)
     width = jnp.maximum(jnp.abs(low), jnp.abs(high))
     margin = 2 * n * float(limits.eps) * width + 2 * float(limits.tiny)
     accuracy = float(limits.eps) * width if tol is None else jnp.asarray(tol, dtype)
-    # What a pivot may not fall below, so that quotients do not overflow
+    # A lower bound of pivots, so that quotients do not overflow
     least = float(limits.tiny) * jnp.maximum(jnp.max(squares, initial=0), 1)
     indices = jnp.arange(first, last + 1)
 

@@ -1,4 +1,4 @@
-"""`jax.scipy.optimize`."""
+"""`jax.scipy.optimize`: minimization of functions."""
 
 from jitney.core.lazy import attach
 

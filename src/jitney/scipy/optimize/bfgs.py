@@ -1,7 +1,7 @@
-"""Minimization of functions by the method of Broyden, Fletcher, Goldfarb and Shanno.
+"""Minimization by the method of Broyden, Fletcher, Goldfarb and Shanno (BFGS).
 
-Nocedal and Wright, Numerical Optimization, 2nd ed., algorithm 6.1, with the line search of algorithms
-3.5 and 3.6. The whole minimization is one loop that can be compiled and batched.
+Source: Nocedal and Wright, Numerical Optimization, 2nd ed., algorithm 6.1, with the line search of
+algorithms 3.5 and 3.6. The minimization is a single loop, which can be compiled and batched.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ from jitney.api.gradient import value_and_grad
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 
-_SUFFICIENT, _CURVATURE = 1e-4, 0.9  # Wolfe's constants c1 and c2
+_SUFFICIENT, _CURVATURE = 1e-4, 0.9  # constants c1 and c2 of the Wolfe conditions
 
 
 class OptimizeResults(NamedTuple):
     """The result of `minimize`.
 
     Attributes:
-      x: the point found.
+      x: the minimizer found.
       success: whether the gradient is small there.
-      status: 0 if so; 1 if the iterations ran out; 3 if no step with a sufficient decrease was found.
-      fun: the function's value.
-      jac: its gradient.
-      hess_inv: the estimate of its Hessian's inverse.
-      nfev, njev: evaluations of the function and of its gradient.
-      nit: iterations.
+      status: 0 if `success`; 1 if the maximal number of iterations was reached; 3 if the line
+        search failed.
+      fun: value of the function.
+      jac: gradient.
+      hess_inv: estimate of the inverse Hessian.
+      nfev, njev: numbers of evaluations of the function and of its gradient.
+      nit: number of iterations.
     """
 
     x: Array
@@ -56,18 +57,18 @@ def minimize(
     """Finds a local minimum of a function of several variables.
 
     Args:
-      fun: of a vector and of `args`, with a real scalar as its value; differentiable.
-      x0: vector to begin with.
-      args: further arguments.
-      method: "BFGS".
-      tol: the gradient's size at which to stop; that of the options by default.
-      options: "gtol" (1e-5), the gradient's size at which to stop; "norm" (inf), the order of its norm;
-        "maxiter" (200 times the number of variables); "line_search_maxiter" (10).
+      fun: differentiable function of a vector and `args` that returns a real scalar.
+      x0: initial vector.
+      args: further arguments of `fun`.
+      method: must be "BFGS".
+      tol: norm of the gradient at which to stop; "gtol" of the options takes precedence.
+      options: "gtol" (1e-5), the norm of the gradient at which to stop; "norm" (inf), the order of
+        that norm; "maxiter" (200 times the number of variables); "line_search_maxiter" (10).
 
     Returns: `OptimizeResults`.
 
     Raises:
-      TypeError: if `args` is not a tuple, or the value is not a scalar.
+      TypeError: if `args` is not a tuple, or `fun` does not return a scalar.
       ValueError: for other methods, options, or shapes of x0.
 
     Example:
@@ -131,7 +132,7 @@ def _bfgs(
         direction = -(s.inverse @ s.slope)
         search = _line_search(evaluate, s, direction, line_search_maxiter)
         move, change = search.x - s.x, search.slope - s.slope
-        # Curvature is positive by Wolfe's condition, but for rounding.
+        # The curvature is positive by the Wolfe conditions, except for rounding.
         product = jnp.vdot(change, move)
         useful = product > 0
         rho = jnp.where(useful, 1 / jnp.where(useful, product, 1), 0)
@@ -163,7 +164,7 @@ class _LineSearchResult(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """A line search: `low` and `high` are (step, value, derivative) at the ends of an interval."""
+    """The state of a line search; `low` and `high` are ends as (step, value, derivative)."""
 
     trial: Array
     low: tuple[Array, Array, Array]
@@ -178,7 +179,7 @@ class _Search(NamedTuple):
 def _line_search(
     evaluate: Callable[[Array], tuple[Array, Array]], s: _State, direction: Array, most: int
 ) -> _LineSearchResult:
-    """A step with sufficient decrease, and a derivative whose size has fallen (strong Wolfe)."""
+    """Finds a step that satisfies the strong Wolfe conditions."""
     initial = jnp.vdot(s.slope, direction).real
 
     def goes_on(search: _Search) -> Array:
@@ -206,7 +207,7 @@ def _line_search(
         jnp.ones_like(zero), start, start, no, no, jnp.zeros((), np.int32), (s.value, s.slope), zero
     )
     search = lax.while_loop(goes_on, advance, search)
-    # Without such a step the last one is taken, if it leads down.
+    # If no step satisfies the conditions, take the last one, provided that it decreases the value.
     value, slope = search.best
     lower = search.done | (value < s.value)
     keep = lambda new, old: jnp.where(lower, new, old)  # noqa: E731
@@ -221,7 +222,7 @@ def _choose(condition: Array, yes: tuple[Array, ...], no: tuple[Array, ...]) -> 
 
 
 def _between(low: tuple[Array, ...], high: tuple[Array, ...]) -> Array:
-    """Returns the minimum of the cubic through both ends; the middle if that is too near to an end."""
+    """Returns the minimizer of the cubic through both ends; the midpoint if it is near an end."""
     (a, fa, da), (b, fb, db) = low, high
     width = b - a
     safe = jnp.where(width == 0, 1, width)

@@ -1,4 +1,4 @@
-"""`jax.scipy.signal`: convolutions, trends, spectra."""
+"""`jax.scipy.signal`: convolutions, detrending and spectral analysis of signals."""
 
 from jitney.core.lazy import attach
 

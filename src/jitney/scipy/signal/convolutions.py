@@ -1,7 +1,7 @@
-"""Convolutions and correlations of arrays of any rank, by products or by Fourier transforms.
+"""Convolutions and correlations of arrays of any rank, computed directly or by Fourier transforms.
 
-A full convolution has n + m - 1 elements along an axis; "same" cuts the n in the middle out of it,
-"valid" those that use no element outside of either operand.
+A full convolution has n + m - 1 elements along an axis. Mode "same" keeps the n elements in its
+middle; "valid" keeps those that depend on no element outside either operand.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PAD_MODES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 
 
 def _operands(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Array, Array]:
-    """Both as arrays of one inexact dtype and of one rank, with elements."""
+    """Promotes operands to a common inexact dtype; raises for unknown modes and unequal ranks."""
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"{name}: `mode` must be 'full', 'same' or 'valid', but it is {mode!r}")
     check_arraylike(f"jax.scipy.signal.{name}", in1, in2)
@@ -45,7 +45,7 @@ def _with_elements(name: str, x: Array, y: Array) -> None:
 
 
 def _contained(name: str, n: Sequence[int], m: Sequence[int]) -> bool:
-    """Returns whether sizes `m` are all within `n`; raises if neither are within the others."""
+    """Returns whether sizes `m` are all at most `n`; raises if neither fits into the other."""
     if all(a >= b for a, b in zip(n, m, strict=True)):
         return True
     if all(a <= b for a, b in zip(n, m, strict=True)):
@@ -57,14 +57,14 @@ def _contained(name: str, n: Sequence[int], m: Sequence[int]) -> bool:
 
 
 def _direct(name: str, x: Array, y: Array, mode: Mode, precision: PrecisionLike) -> Array:
-    """Convolution by sliding the smaller one over the other."""
+    """Computes a convolution directly, sliding the smaller operand over the other one."""
     extents = x.shape
     if not _contained(name, x.shape, y.shape):
         x, y = y, x
     if mode == "full":
         padding = [(m - 1, m - 1) for m in y.shape]
     elif mode == "same":
-        # Element i of the result is element i + start of the full one.
+        # Element i of the result is element i + start of the full convolution.
         padding = []
         for extent, n, m in zip(extents, x.shape, y.shape, strict=True):
             start = (n + m - 1 - extent) // 2
@@ -87,18 +87,20 @@ def convolve(
     """Computes the convolution of arrays of equal rank: out[k] = sum over j of in1[j] * in2[k - j].
 
     Args:
-      in1: array of rank n; integers become floats.
-      in2: array of rank n. By products, one of both must be smaller than the other along all axes.
-      mode: "full": wherever they overlap; "same": of the shape of in1, from the middle of "full";
-        "valid": where the smaller one lies wholly within the other.
-      method: "direct" (or "auto"): by products; "fft": by `fftconvolve`.
-      precision: of the products, as of `lax.conv_general_dilated`.
+      in1: array of rank n; integers are converted to floats.
+      in2: array of rank n. With the direct method, one operand must not exceed the other along any
+        axis.
+      mode: "full" returns every element where the operands overlap; "same", the middle part of
+        "full", of the shape of in1; "valid", the elements where one operand fits entirely into the
+        other.
+      method: "direct" (or "auto") sums products; "fft" uses `fftconvolve`.
+      precision: precision of the products, as in `lax.conv_general_dilated`.
 
-    Returns: array of rank n, of the inexact dtype that both are promoted to.
+    Returns: array of rank n, of the inexact dtype to which both operands are promoted.
 
     Raises:
-      ValueError: if ranks differ, an operand has no elements, or neither is the smaller one; for
-        unknown modes and methods.
+      ValueError: if the ranks differ, an operand is empty, neither operand fits into the other, or
+        the mode or method is unknown.
 
     Example:
       >>> steps = jnp.array([0.0, 0.0, 6.0, 6.0, 6.0])
@@ -127,9 +129,10 @@ def correlate(
     method: Literal["auto", "direct", "fft"] = "auto",
     precision: PrecisionLike = None,
 ) -> Array:
-    """Computes the correlation of arrays of equal rank: convolution by conjugated, reversed in2.
+    """Computes the cross-correlation of arrays of equal rank.
 
-    Args, Returns, Raises: as of `convolve`.
+    It is the convolution of in1 with the complex conjugate of in2, reversed along every axis. The
+    arguments, the result and the errors are those of `convolve`.
 
     Example:
       >>> jax.scipy.signal.correlate(jnp.array([1., 2., 3.]), jnp.array([0., 1.]), mode="valid")
@@ -140,7 +143,7 @@ def correlate(
 
 
 def _extended(x: Array, widths: Sequence[tuple[int, int]], boundary: str, fill: ArrayLike) -> Array:
-    """`x` extended beyond its edges."""
+    """Pads `x` beyond its edges according to `boundary`."""
     if boundary == "fill":
         return jnp.pad(x, widths, mode="constant", constant_values=jnp.asarray(fill, x.dtype))
     return jnp.pad(x, widths, mode=_PAD_MODES[boundary])
@@ -170,7 +173,7 @@ def _beyond_edges(
     fillvalue: ArrayLike,
     precision: PrecisionLike,
 ) -> Array:
-    """Convolution of planes, `x` extended beyond its edges; "same" begins at `starts` of "full"."""
+    """Convolves matrices, with `x` padded beyond its edges; "same" begins at `starts` of "full"."""
     if mode == "valid":
         return _direct(name, x, y, mode, precision)
     if mode == "full":
@@ -191,19 +194,20 @@ def convolve2d(
     """Computes the convolution of two matrices.
 
     Args:
-      in1: matrix; integers become floats.
+      in1: matrix; integers are converted to floats.
       in2: matrix.
-      mode: "full", "same" or "valid", as of `convolve`.
-      boundary: what in1 is beyond its edges, where mode is not "valid": "fill": `fillvalue`;
-        "wrap": periodic; "symm": reflected about the edge. JAX has "fill" with 0 alone.
+      mode: "full", "same" or "valid", as in `convolve`.
+      boundary: how in1 is extended beyond its edges, unless mode is "valid": "fill" with
+        `fillvalue`, "wrap" periodically, or "symm" by reflection about the edge. JAX supports only
+        "fill" with 0.
       fillvalue: scalar.
-      precision: as of `convolve`.
+      precision: precision of the products, as in `convolve`.
 
-    Returns: matrix, of the inexact dtype that both are promoted to.
+    Returns: matrix of the inexact dtype to which both operands are promoted.
 
     Raises:
-      ValueError: if an operand is not a matrix or has no elements; for unknown modes and
-        boundaries; for "valid", if neither operand is the smaller one along both axes.
+      ValueError: if an operand is not a matrix or is empty; for unknown modes and boundaries; for
+        "valid", if neither operand fits into the other along both axes.
 
     Example:
       >>> jax.scipy.signal.convolve2d(jnp.eye(2), jnp.ones((2, 2)))
@@ -224,10 +228,10 @@ def correlate2d(
     fillvalue: ArrayLike = 0,
     precision: PrecisionLike = None,
 ) -> Array:
-    """Computes the correlation of two matrices: in2 is conjugated, not reversed.
+    """Computes the cross-correlation of two matrices: in2 is conjugated and not reversed.
 
-    "same" has the element where in2 lies in the middle of in1, as SciPy has it. Args, Returns,
-    Raises: as of `convolve2d`.
+    In mode "same", each element of the result is the correlation with the center of in2 at that
+    element of in1, as in SciPy. The arguments, the result and the errors are those of `convolve2d`.
 
     Example:
       >>> jax.scipy.signal.correlate2d(jnp.eye(2), jnp.array([[1., 2.], [3., 4.]]), mode="same")
@@ -243,7 +247,7 @@ def correlate2d(
 
 
 def _good_length(n: int) -> int:
-    """Returns the least 2^a 3^b 5^c that is not below `n`: a length of quick transforms."""
+    """Returns the least 2^a 3^b 5^c that is at least `n`: a length of fast transforms."""
     best = 1 << max(n - 1, 0).bit_length()
     fives = 1
     while fives < best:
@@ -256,7 +260,7 @@ def _good_length(n: int) -> int:
 
 
 def _axes(x: Array, y: Array, axes: Sequence[int] | int | None) -> list[int]:
-    """Returns the axes to convolve, those left out being equal or of size 1."""
+    """Returns the axes to convolve; raises unless the others broadcast."""
     if axes is None:
         return list(range(x.ndim))
     axes_list = [axes] if isinstance(axes, int) else axes
@@ -276,7 +280,7 @@ def _axes(x: Array, y: Array, axes: Sequence[int] | int | None) -> list[int]:
 
 
 def _middle(x: Array, extents: Sequence[int], axes: Sequence[int]) -> Array:
-    """Returns the middle of `x` along `axes`."""
+    """Returns the middle part of `x`, `extents` elements along each of `axes`."""
     index = [slice(None)] * x.ndim
     for axis, extent in zip(axes, extents, strict=True):
         start = (x.shape[axis] - extent) // 2
@@ -287,20 +291,23 @@ def _middle(x: Array, extents: Sequence[int], axes: Sequence[int]) -> Array:
 def fftconvolve(
     in1: ArrayLike, in2: ArrayLike, mode: Mode = "full", axes: Sequence[int] | int | None = None
 ) -> Array:
-    """Convolves by Fourier transforms: n log n operations, and errors relative to the largest
-    element of the result, not to each.
+    """Computes the convolution of arrays of equal rank by Fourier transforms.
+
+    This costs O(n log n) operations. Rounding errors are relative to the largest element of the
+    result, not to each element.
 
     Args:
-      in1: array of rank n; integers become floats.
+      in1: array of rank n; integers are converted to floats.
       in2: array of rank n.
-      mode: "full", "same" or "valid", as of `convolve`.
-      axes: the axes to convolve, all by default. Along others operands broadcast.
+      mode: "full", "same" or "valid", as in `convolve`.
+      axes: axes to convolve, by default all. Along other axes the operands broadcast.
 
-    Returns: array of rank n, of the inexact dtype that both are promoted to.
+    Returns: array of rank n, of the inexact dtype to which both operands are promoted.
 
     Raises:
-      ValueError: if ranks differ, sizes along other axes do not fit, axes are out of bounds or
-        named twice, modes are unknown; for "valid", if neither operand is the smaller one.
+      ValueError: if the ranks differ, sizes along other axes do not broadcast, axes are out of
+        bounds or repeated, or the mode is unknown; for "valid", if neither operand fits into the
+        other.
 
     Example:
       >>> jax.scipy.signal.fftconvolve(jnp.array([1., 2., 3.]), jnp.array([1., 1.])).round(3)
@@ -315,7 +322,7 @@ def fftconvolve(
         return x * y
     full = [max(a + b - 1, 0) for a, b in zip(n, m, strict=True)]
     lengths = [_good_length(extent) for extent in full]
-    # Transforms are of 32 bits at least; narrower floats are rounded once, at the end.
+    # Transforms are computed in 32 bits at least; narrower floats are rounded once, at the end.
     dtype = x.dtype
     x, y = (z.astype(jnp.promote_types(dtype, jnp.float32)) for z in (x, y))
     if is_complex(dtype):

@@ -1,6 +1,6 @@
-"""Signals cut into segments, and these under a window: what `stft`, `csd` and `istft` share.
+"""Windowed segments of signals, shared by `stft`, `csd` and `istft`.
 
-Lengths are static. Windows are SciPy's, made on the host as constants.
+Lengths are static. Windows come from SciPy, computed on the host as constants.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Detrend = str | bool | Callable[[Array], Array]
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Layout of segments: `size` elements each, `step` apart, padded with zeros to `transformed`."""
+    """The layout of segments: `size` elements each, `step` apart, zero-padded to `transformed`."""
 
     size: int
     step: int
@@ -33,7 +33,7 @@ class Segments:
 
 
 def segments(name: str, size: int, noverlap: int | None, nfft: int | None) -> Segments:
-    """The plan for segments of `size` elements; raises ValueError for lengths that do not fit."""
+    """Returns the layout of segments of `size` elements; raises for inconsistent lengths."""
     size = operator.index(size)
     if size < 1:
         raise ValueError(f"{name}: segments must have elements, but nperseg={size}")
@@ -55,13 +55,17 @@ def segments(name: str, size: int, noverlap: int | None, nfft: int | None) -> Se
 def window_and_size(
     name: str, window: Window, nperseg: int | None, default: int, limit: int | None, dtype: np.dtype
 ) -> tuple[Array | np.ndarray, int]:
-    """(the window in real `dtype`, its length: `nperseg`, at most `limit` unless it is an array)."""
+    """Returns the window in real `dtype`, and the segment length.
+
+    The length is `nperseg`, or `default`, and at most `limit`; for a window given as an array it is
+    that of the array.
+    """
     if isinstance(window, (str, float, tuple)):
         size = default if nperseg is None else operator.index(nperseg)
         if size < 1:
             raise ValueError(f"{name}: segments must have elements, but nperseg={size}")
         if limit is not None and size > limit:
-            # As SciPy: a signal shorter than a segment is one segment.
+            # As in SciPy, a signal shorter than a segment is one segment.
             warn(f"{name}: nperseg={size} is greater than the signal's length, using {limit}")
             size = limit
         from scipy.signal import get_window
@@ -83,18 +87,19 @@ def window_and_size(
 
 
 def cut(x: Array, plan: Segments) -> Array:
-    """[..., n] as [..., segments, size]; what is left at the end falls away."""
+    """Cuts [..., n] into [..., segments, size]; drops an incomplete segment at the end."""
     count = (x.shape[-1] - plan.size) // plan.step + 1
     places = plan.step * np.arange(count)[:, None] + np.arange(plan.size)
     return x[..., places]
 
 
 def overlap_add(x: Array, step: int) -> Array:
-    """[..., segments, size] summed where segments, `step` apart, overlap: [..., n].
+    """Sums [..., segments, size], where segments are `step` apart and overlap, into [..., n].
 
-    Segments are cut into blocks of `step` elements. A block i of segment j belongs to block i + j of
-    the result. In a matrix of i by j, with rows one longer than those of the result, these are
-    columns once it is read in rows of the result's length.
+    Segments are cut into blocks of `step` elements; block i of segment j is added to block i + j of
+    the result. The blocks form a matrix with rows i and columns j. With each row padded to one more
+    element than the result has and the whole reshaped to rows of the result's length, these sums
+    are column sums.
     """
     *batch, count, size = x.shape
     blocks = -(-size // step)
@@ -110,19 +115,19 @@ def overlap_add(x: Array, step: int) -> Array:
 def spectra(
     x: Array, window: Array | np.ndarray, plan: Segments, detrend: Detrend, onesided: bool
 ) -> Array:
-    """Transforms of the segments of [..., n], less their trends, under the window."""
+    """Transforms each segment of [..., n] after detrending and windowing it."""
     parts = cut(x, plan)
     if callable(detrend):
         parts = detrend(parts)
     elif detrend:
-        # True names no trend, which `detrend` says.
+        # True does not name a trend; `without_trend` raises for it.
         parts = without_trend(parts, type=detrend, axis=-1)  # pyright: ignore[reportArgumentType]
     transform = jnp.fft.rfft if onesided else jnp.fft.fft
     return transform(window * parts, plan.transformed)
 
 
 def frequencies(plan: Segments, fs: ArrayLike, onesided: bool, dtype: np.dtype) -> Array:
-    """Returns those of the elements of a transform, in units of `fs`."""
+    """Returns the frequencies of the elements of a transform, for sampling rate `fs`."""
     function = np.fft.rfftfreq if onesided else np.fft.fftfreq
     return jnp.asarray(function(plan.transformed, 1 / plan.transformed), dtype) * (
         fs / plan.transformed
@@ -130,7 +135,7 @@ def frequencies(plan: Segments, fs: ArrayLike, onesided: bool, dtype: np.dtype) 
 
 
 def is_onesided(name: str, asked: bool, *signals: Array) -> bool:
-    """Returns whether spectra are one-sided; those of complex signals never are, with a warning."""
+    """Returns whether spectra are one-sided; for complex signals warns and returns False."""
     if asked and any(is_complex(x.dtype) for x in signals):
         warn(
             f"{name}: a signal is complex, so spectra have negative frequencies, too: "

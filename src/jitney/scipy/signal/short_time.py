@@ -1,8 +1,9 @@
-"""`stft`: the spectra of segments of a signal, and `istft`: the signal from them.
+"""The short-time Fourier transform `stft` and its inverse `istft`.
 
-Spectra are scaled by one over the sum of the window. A signal comes back as the sum of its segments
-under the window once more, over the sum of the squares of windows: it is the one whose spectra are
-the nearest (Griffin and Lim, Signal estimation from modified short-time Fourier transform, 1984).
+Spectra are divided by the sum of the window. The inverse sums the segments, multiplied by the
+window once more, and divides by the sum of the squared windows. The result is the signal whose
+spectra are nearest to the given ones in the least-squares sense (Griffin and Lim, Signal estimation
+from modified short-time Fourier transform, 1984).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.scipy.signal import segments
 from jitney.scipy.signal.segments import Detrend, Segments, Window
 
-# Name of what a signal is beyond its ends -> arguments of `jnp.pad`.
+# Boundary name -> arguments of `jnp.pad`.
 _BOUNDARIES: dict[str | None, dict[str, str]] = {
     "even": {"mode": "reflect"},
     "odd": {"mode": "reflect", "reflect_type": "odd"},
@@ -36,7 +37,7 @@ def _last_axis_padded(
 
 
 def _times(count: int, plan: Segments, centred: bool, fs: ArrayLike, dtype: np.dtype) -> Array:
-    """Returns the middles of the segments; the first one is at 0 if `centred`."""
+    """Returns the times of the centers of the segments; the first one is 0 if `centred`."""
     first = 0 if centred else plan.size / 2
     return jnp.asarray(first + plan.step * np.arange(count), dtype) / fs
 
@@ -54,27 +55,28 @@ def stft(
     padded: bool = True,
     axis: int = -1,
 ) -> tuple[Array, Array, Array]:
-    """Computes the short-time Fourier transform: spectra of segments that overlap, under a window.
+    """Computes the short-time Fourier transform: spectra of overlapping, windowed segments.
 
     Args:
-      x: signal; integers become floats.
-      fs: samples per unit of time.
-      window: name of a window of SciPy's `get_window`, tuple of it and its parameters, or array.
-      nperseg: length of segments; at most that of the signal, and that of an array for a window.
-      noverlap: how many elements a segment shares with the next; half of its length by default.
-      nfft: length of transforms, of segments with zeros after them; `nperseg` by default.
+      x: signal; integers are converted to floats.
+      fs: sampling rate, in samples per unit of time.
+      window: name of a window of SciPy's `get_window`, tuple of a name and parameters, or array.
+      nperseg: length of a segment, at most the length of the signal; a window given as an array
+        determines it.
+      noverlap: number of elements that consecutive segments share; half a segment by default.
+      nfft: length of the transforms; segments are padded with zeros. By default `nperseg`.
       detrend: "constant", "linear", False, or a function of the array [..., segments, nperseg].
-      return_onesided: leave out negative frequencies; of real signals only.
-      boundary: what half a segment beyond the ends is: "zeros", "constant" (the last element),
-        "even", "odd" (reflected), or None: the first segment starts with the signal.
-      padded: append zeros, so that no element of the signal is left over.
+      return_onesided: whether to omit negative frequencies; complex signals always have all.
+      boundary: how the signal is extended by half a segment at each end: "zeros", "constant" (the
+        last element), "even" or "odd" (reflected); None: not at all.
+      padded: whether to append zeros so that the segments cover the entire signal.
       axis: axis of the signal.
 
-    Returns: (frequencies [f], times of segments [t], spectra: with f in place of the axis, and t
-      appended).
+    Returns: frequencies [f], times of the segments [t], and spectra, with f in place of the axis
+      and t appended.
 
     Raises:
-      ValueError: for unknown windows and boundaries, and lengths that do not fit.
+      ValueError: for unknown windows and boundaries, and inconsistent lengths.
 
     Example:
       >>> f, t, spectra = jax.scipy.signal.stft(jnp.ones(8), nperseg=4)
@@ -108,12 +110,12 @@ def stft(
 def _segment_length(
     name: str, nperseg: int | None, nfft: int | None, bins: int, onesided: bool
 ) -> tuple[int, int]:
-    """Returns (length of segments, length of transforms) that give spectra of `bins` elements."""
+    """Returns the lengths of segments and of transforms whose spectra have `bins` elements."""
     usual = 2 * (bins - 1) if onesided else bins
     size = usual if nperseg is None else operator.index(nperseg)
     if nfft is not None:
         return size, operator.index(nfft)
-    # Spectra without negative frequencies do not tell whether their length was odd.
+    # One-sided spectra of lengths 2k and 2k + 1 have the same size.
     return size, size if onesided and size == usual + 1 else usual
 
 
@@ -129,22 +131,23 @@ def istft(
     time_axis: int = -1,
     freq_axis: int = -2,
 ) -> tuple[Array, Array]:
-    """Computes the signal of short-time Fourier transforms: the inverse of `stft`.
+    """Computes a signal from its short-time Fourier transform: the inverse of `stft`.
 
     Args:
       Zxx: spectra.
-      fs, window, noverlap, nfft: as of `stft`.
-      nperseg: length of segments; by default the even one that gives such spectra.
-      input_onesided: whether there are no negative frequencies; the signal is real then.
-      boundary: whether half a segment at either end is cut off: what `stft` put there.
+      fs, window, noverlap, nfft: as in `stft`.
+      nperseg: length of a segment; by default the even length that yields spectra of this size, or
+        their size if `input_onesided` is False.
+      input_onesided: whether the spectra omit negative frequencies; the signal is then real.
+      boundary: whether to remove half a segment at each end, which `stft` added.
       time_axis: axis of the segments.
       freq_axis: axis of the frequencies.
 
-    Returns: (times [n], the signal, its axis in place of the first of both).
+    Returns: times [n], and the signal, with its axis in place of `time_axis`.
 
     Raises:
-      ValueError: if `Zxx` has less than two axes or both are the same one; for unknown windows, and
-        lengths that do not fit.
+      ValueError: if `Zxx` has fewer than two axes, or both axes are the same; for unknown windows,
+        and inconsistent lengths.
 
     Example:
       >>> _, _, spectra = jax.scipy.signal.stft(jnp.arange(4.0), nperseg=4)
@@ -169,7 +172,7 @@ def istft(
     norm = segments.overlap_add(squares, plan.step)
     if boundary:
         x, norm = (y[..., size // 2 : y.shape[-1] - size // 2] for y in (x, norm))
-    # Where no window reaches there is nothing to divide.
+    # Avoid 0 / 0 where the windows vanish.
     x = x / jnp.where(norm > 1e-10, norm, 1)
     times = jnp.arange(x.shape[-1], dtype=dtype) / fs
     return times, jnp.moveaxis(x, -1, time - (freq < time))

@@ -1,4 +1,4 @@
-"""`welch` and `csd`: densities of spectra, averaged over segments of the signals.
+"""Spectral densities averaged over segments of signals: `welch` and `csd`.
 
 Source: Welch, The use of fast Fourier transform for the estimation of power spectra (1967).
 """
@@ -22,7 +22,10 @@ Average = Literal["mean", "median"]
 
 
 def _operands(x: ArrayLike, y: ArrayLike | None, axis: int) -> tuple[Array, Array | None]:
-    """Signals along the last axes, of one dtype and length; no second one if it is the first."""
+    """Moves the axis of the signals last, and converts them to a common dtype and length.
+
+    Returns None as the second signal if it is the first one.
+    """
     if y is None or y is x:
         (first,) = promote_args_inexact("jax.scipy.signal.csd", x)
         arrays = [first]
@@ -61,7 +64,7 @@ def _scale(window: Array | np.ndarray, fs: ArrayLike, scaling: str) -> ArrayLike
 
 
 def _both_sides(power: Array, plan: Segments) -> Array:
-    """Twice what stands for a negative frequency as well: all but the first, and the last of even."""
+    """Doubles the power of frequencies other than 0 and Nyquist, which occur with both signs."""
     count = power.shape[-1]
     factors = np.full(count, 2, jnp.finfo(power.dtype).dtype)
     factors[0] = 1
@@ -71,7 +74,7 @@ def _both_sides(power: Array, plan: Segments) -> Array:
 
 
 def _median_bias(n: int) -> float:
-    """The median of n exponential numbers of mean 1, on average."""
+    """Returns the expected median of n exponential variables of mean 1."""
     even = 2 * np.arange(1, (n - 1) // 2 + 1)
     return 1 + float(np.sum(1 / (even + 1) - 1 / even))
 
@@ -100,24 +103,28 @@ def csd(
     axis: int = -1,
     average: Average = "mean",
 ) -> tuple[Array, Array]:
-    """Cross spectral density: conj(spectrum of x) * spectrum of y, averaged over segments.
+    """Computes the cross spectral density by Welch's method.
+
+    It is conj(spectrum of x) * spectrum of y, averaged over segments.
 
     Args:
-      x: signal; integers become floats.
-      y: signal; the shorter one is filled up with zeros, and other axes broadcast. None: x.
-      fs: samples per unit of time.
-      window, noverlap, nfft, return_onesided: as of `stft`.
-      nperseg: length of segments, at most that of the signals; 256 by default.
+      x: signal; integers are converted to floats.
+      y: signal; the shorter one is padded with zeros, and the other axes broadcast. None stands for
+        x.
+      fs: sampling rate, in samples per unit of time.
+      window, noverlap, nfft, return_onesided: as in `stft`.
+      nperseg: length of a segment, at most the length of x; by default 256.
       detrend: "constant", "linear", False, or a function of the array [..., segments, nperseg].
-      scaling: "density": per unit of frequency; "spectrum": not.
+      scaling: "density" (per unit of frequency) or "spectrum" (power).
       axis: axis of the signals.
-      average: "mean", or "median", made free of bias for noise.
+      average: "mean", or "median", corrected for its bias in the spectrum of noise.
 
-    Returns: (frequencies [f], density: with f in place of the axis; complex, or real if y is x).
+    Returns: frequencies [f], and the density, with f in place of the axis; it is complex, or real
+      if y is x.
 
     Raises:
       ValueError: if x and y do not broadcast; for unknown windows, scalings and averages, and
-        lengths that do not fit.
+        inconsistent lengths.
 
     Example:
       >>> f, p = jax.scipy.signal.csd(jnp.arange(4.0), jnp.ones(4), nperseg=4, detrend=False)
@@ -164,9 +171,9 @@ def welch(
 ) -> tuple[Array, Array]:
     """Computes the power spectral density by Welch's method: `csd` of a signal with itself.
 
-    Args, Raises: as of `csd`.
+    The arguments and errors are those of `csd`.
 
-    Returns: (frequencies [f], density: real, with f in place of the axis).
+    Returns: frequencies [f], and the real density, with f in place of the axis.
 
     Example:
       >>> f, p = jax.scipy.signal.welch(jnp.array([1., -1., 1., -1.]), nperseg=4, scaling="spectrum")

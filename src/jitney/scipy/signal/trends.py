@@ -1,4 +1,4 @@
-"""`detrend`: a signal without its mean, or without a line fitted to it."""
+"""`detrend`: subtracts the mean of a signal, or a line fitted to it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Trend = Literal["linear", "l", "constant", "c"]
 
 
 def _without_line(x: Array) -> Array:
-    """`x` less the line of least squares along the last axis.
+    """Subtracts from `x` its least-squares line along the last axis.
 
-    The line goes through the means, and times from their mean on have the slope as one quotient: no
-    system of equations is solved.
+    The line passes through the mean. With times measured from their mean, its slope is a single
+    quotient, so no system of equations is solved.
     """
     n = x.shape[-1]
     times = np.arange(n) - (n - 1) / 2
@@ -38,20 +38,22 @@ def detrend(
     bp: int | Sequence[int] | np.ndarray = 0,
     overwrite_data: None = None,
 ) -> Array:
-    """Subtracts from `data` its trend along an axis.
+    """Subtracts a constant or piecewise linear trend from `data` along an axis.
 
     Args:
-      data: array; integers become floats.
-      axis: the axis.
-      type: "linear" (or "l"): less the line of least squares; "constant" (or "c"): less the mean.
-      bp: where lines end and others begin, static; of "linear".
-      overwrite_data: None; arrays do not change.
+      data: array; integers are converted to floats.
+      axis: axis of the signals.
+      type: "linear" (or "l") subtracts the least-squares line; "constant" (or "c") subtracts the
+        mean.
+      bp: break points between the pieces of a linear trend: a static index or several; each piece
+        has its own line.
+      overwrite_data: must be None; arrays are immutable.
 
     Returns: array of the shape of `data`.
 
     Raises:
       NotImplementedError: if `overwrite_data` is given.
-      ValueError: for other types, and break points outside of the axis.
+      ValueError: for unknown types, and break points outside the axis.
 
     Example:
       >>> jax.scipy.signal.detrend(jnp.array([1., 2., 4., 5.])).round(2) + 0

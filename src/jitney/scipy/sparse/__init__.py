@@ -1,4 +1,4 @@
-"""`jax.scipy.sparse`."""
+"""`jax.scipy.sparse`: iterative solvers of linear systems (`linalg`)."""
 
 from jitney.core.lazy import attach
 

@@ -1,7 +1,8 @@
-"""`jax.scipy.sparse.linalg`: linear systems whose matrix is known by its products.
+"""`jax.scipy.sparse.linalg`: iterative solvers of linear systems.
 
-Vectors are pytrees of arrays. Solutions are differentiable: derivatives are solutions of linear systems
-themselves (`lax.custom_linear_solve`).
+The solvers use the matrix only in products with vectors. Vectors are pytrees of arrays. Solutions
+are differentiable: their derivatives are solutions of linear systems, too
+(`lax.custom_linear_solve`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Operator = Callable[[Array], Array]
 
 
 def _operator(name: str, what: str, a: PyTree) -> Callable[[PyTree], PyTree]:
-    """Returns the product by a matrix, or the function itself."""
+    """Returns `a` if it is a function, or the product with the matrix `a`."""
     if callable(a):
         return a
     matrix = jnp.asarray(a)
@@ -85,7 +86,7 @@ def _solve(
 
 
 def _limit(tol: ArrayLike, atol: ArrayLike, b: Array) -> Array:
-    """Returns the residual's size at which to stop."""
+    """Returns the norm of the residual at which to stop."""
     return jnp.maximum(jnp.asarray(tol) * jnp.linalg.norm(b), jnp.asarray(atol))
 
 
@@ -99,22 +100,24 @@ def cg(
     maxiter: int | None = None,
     M: PyTree | None = None,
 ) -> tuple[PyTree, None]:
-    """Solves A x = b by conjugate gradients, A Hermitian and positive definite.
+    """Solves A x = b by the conjugate gradient method, for Hermitian positive definite A.
 
-    Hestenes and Stiefel, Journal of Research of the National Bureau of Standards 49 (1952), 409-436.
+    Source: Hestenes and Stiefel, Journal of Research of the National Bureau of Standards 49 (1952),
+    409-436.
 
     Args:
       A: function x -> A x, or a matrix.
-      b: right side, a pytree of arrays.
-      x0: where to begin; 0 by default.
-      tol, atol: the residual's norm at the end is at most max(tol |b|, atol).
-      maxiter: the most iterations; 10 times the number of unknowns by default.
-      M: approximate inverse of A, a function or a matrix, Hermitian and positive definite.
+      b: right-hand side, a pytree of arrays.
+      x0: initial guess; 0 by default.
+      tol, atol: iterations stop once the norm of the residual is at most max(tol |b|, atol).
+      maxiter: maximal number of iterations; 10 times the number of unknowns by default.
+      M: preconditioner, an approximate inverse of A: a function or a matrix, Hermitian and positive
+        definite.
 
     Returns: (x, None).
 
     Raises:
-      ValueError: if structures or shapes do not fit.
+      ValueError: if structures or shapes do not match.
 
     Example:
       >>> x, _ = jax.scipy.sparse.linalg.cg(lambda x: 2 * x, jnp.array([2.0, 4.0]))
@@ -158,22 +161,22 @@ def bicgstab(
     maxiter: int | None = None,
     M: PyTree | None = None,
 ) -> tuple[PyTree, None]:
-    """Solves A x = b by stabilized biconjugate gradients.
+    """Solves A x = b by the stabilized biconjugate gradient method.
 
-    Van der Vorst, SIAM Journal on Scientific and Statistical Computing 13 (1992), 631-644.
+    Source: Van der Vorst, SIAM Journal on Scientific and Statistical Computing 13 (1992), 631-644.
 
     Args:
       A: function x -> A x, or a matrix.
-      b: right side, a pytree of arrays.
-      x0: where to begin; 0 by default.
-      tol, atol: the residual's norm at the end is at most max(tol |b|, atol).
-      maxiter: the most iterations; 10 times the number of unknowns by default.
-      M: approximate inverse of A, a function or a matrix.
+      b: right-hand side, a pytree of arrays.
+      x0: initial guess; 0 by default.
+      tol, atol: iterations stop once the norm of the residual is at most max(tol |b|, atol).
+      maxiter: maximal number of iterations; 10 times the number of unknowns by default.
+      M: preconditioner, an approximate inverse of A: a function or a matrix.
 
     Returns: (x, None).
 
     Raises:
-      ValueError: if structures or shapes do not fit.
+      ValueError: if structures or shapes do not match.
 
     Example:
       >>> a = jnp.array([[2.0, 1.0], [0.0, 4.0]])
@@ -234,25 +237,26 @@ def gmres(
     M: PyTree | None = None,
     solve_method: str = "batched",
 ) -> tuple[PyTree, None]:
-    """Solves A x = b by generalized minimal residuals, restarted.
+    """Solves A x = b by the restarted generalized minimal residual method.
 
-    Saad and Schultz, SIAM Journal on Scientific and Statistical Computing 7 (1986), 856-869, with
-    Arnoldi's basis orthogonalized twice.
+    Source: Saad and Schultz, SIAM Journal on Scientific and Statistical Computing 7 (1986),
+    856-869, with the Arnoldi basis orthogonalized twice.
 
     Args:
       A: function x -> A x, or a matrix.
-      b: right side, a pytree of arrays.
-      x0: where to begin; 0 by default.
-      tol, atol: the residual's norm at the end is at most max(tol |b|, atol).
-      restart: size of the Krylov space of one cycle.
-      maxiter: the most cycles; 10 times the number of unknowns by default.
-      M: approximate inverse of A, a function or a matrix.
+      b: right-hand side, a pytree of arrays.
+      x0: initial guess; 0 by default.
+      tol, atol: iterations stop once the norm of the residual is at most max(tol |b|, atol), or no
+        longer decreases.
+      restart: dimension of the Krylov space of one cycle.
+      maxiter: maximal number of cycles; 10 times the number of unknowns by default.
+      M: preconditioner, an approximate inverse of A: a function or a matrix.
       solve_method: "batched" or "incremental"; both solve one least-squares problem in each cycle.
 
     Returns: (x, None).
 
     Raises:
-      ValueError: if structures or shapes do not fit, or for another `solve_method`.
+      ValueError: if structures or shapes do not match, or for another `solve_method`.
 
     Example:
       >>> a = jnp.array([[2.0, 1.0], [0.0, 4.0]])
@@ -309,7 +313,7 @@ def _arnoldi(
             part = jnp.conj(basis.T) @ v
             v, coefficients = v - basis @ part, coefficients + part
         after = jnp.linalg.norm(v)
-        # Nothing new: the space is invariant, and the solution lies in it.
+        # Otherwise the space is invariant and contains the solution.
         new = after > epsilon * before
         scale = jnp.where(new, after, 1).astype(r.dtype)
         v = jnp.where(new, v / scale, 0)

@@ -1,4 +1,4 @@
-"""`jax.scipy.spatial`."""
+"""`jax.scipy.spatial`: rotations in three dimensions (`transform`)."""
 
 from jitney.core.lazy import attach
 

@@ -1,7 +1,7 @@
-"""`jax.scipy.spatial.transform`: rotations of space as unit quaternions, and motions between them.
+"""`jax.scipy.spatial.transform`: rotations in space as unit quaternions, and their interpolation.
 
-Quaternions are (x, y, z, w), the scalar last. Angles are in radians unless `degrees` is set. A
-`Rotation` holds one rotation [4] or several [n, 4]; it is a pytree.
+Quaternions are (x, y, z, w), with the scalar part last. Angles are in radians unless `degrees` is
+set. A `Rotation` holds one rotation [4] or several [n, 4]; it is a pytree.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _unit(x: Array) -> Array:
 
 
 def _product(p: Array, q: Array) -> Array:
-    """Returns the quaternion p q: first q, then p."""
+    """Computes the quaternion product p q: the rotation q followed by p."""
     (px, py, pz, pw), (qx, qy, qz, qw) = jnp.moveaxis(p, -1, 0), jnp.moveaxis(q, -1, 0)
     return jnp.stack(
         [
@@ -47,18 +47,18 @@ def _product(p: Array, q: Array) -> Array:
 
 
 def _exp(rotvec: Array) -> Array:
-    """Returns the quaternion of a rotation vector."""
+    """Converts a rotation vector to a quaternion."""
     square = jnp.sum(rotvec * rotvec, axis=-1, keepdims=True)
     small = square < 1e-6
     angle = jnp.sqrt(jnp.where(small, 1.0, square))
-    # sin(angle / 2) / angle, by its series near 0
+    # sin(angle / 2) / angle, computed by its series near 0
     scale = jnp.where(small, 0.5 - square / 48 + square * square / 3840, jnp.sin(angle / 2) / angle)
     cosine = jnp.where(small, 1 - square / 8 + square * square / 384, jnp.cos(angle / 2))
     return jnp.concatenate([scale * rotvec, cosine], axis=-1)
 
 
 def _log(quat: Array) -> Array:
-    """Returns the rotation vector of a quaternion, of an angle up to pi."""
+    """Converts a quaternion to a rotation vector with an angle of at most pi."""
     quat = jnp.where(quat[..., 3:] < 0, -quat, quat)
     vector, w = quat[..., :3], quat[..., 3:]
     square = jnp.sum(vector * vector, axis=-1, keepdims=True)
@@ -79,7 +79,7 @@ def _matrix(quat: Array) -> Array:
 
 
 def _from_matrix(m: Array) -> Array:
-    """Returns the quaternion of a rotation matrix, from the largest of its squares (Shepperd 1978)."""
+    """Converts a rotation matrix to a quaternion, from its largest component (Shepperd 1978)."""
     diagonal = jnp.diagonal(m, axis1=-2, axis2=-1)
     trace = jnp.sum(diagonal, axis=-1, keepdims=True)
     largest = jnp.argmax(jnp.concatenate([diagonal, trace], axis=-1), axis=-1)[..., None]
@@ -102,7 +102,7 @@ def _from_matrix(m: Array) -> Array:
 
 
 def _sequence(seq: str, count: int | None = None) -> tuple[str, bool]:
-    """Returns (lower-case axes, whether they turn with the body)."""
+    """Returns the axes in lower case, and whether they are intrinsic (rotate with the body)."""
     if not 1 <= len(seq) <= 3 or (count is not None and len(seq) != count):
         raise ValueError(
             f"Rotation: `seq` must name {count or '1 to 3'} axes, a letter each, but it is {seq!r}"
@@ -133,16 +133,17 @@ class Rotation(NamedTuple):
 
     @classmethod
     def concatenate(cls, rotations: Sequence[Rotation]) -> Rotation:
-        """Several rotations as one object."""
+        """Combines several rotations into one object."""
         return cls(jnp.concatenate([jnp.atleast_2d(r.quat) for r in rotations]))
 
     @classmethod
     def from_euler(cls, seq: str, angles: ArrayLike, degrees: bool = False) -> Rotation:
-        """Rotations about axes, one after the other.
+        """Returns rotations composed of rotations about coordinate axes, in sequence.
 
         Args:
-          seq: up to three of "x", "y", "z", axes of space, or of "X", "Y", "Z", those of the body.
-          angles: [k], or [n, k]; of one axis also a number, or [n].
+          seq: up to three of "x", "y", "z" (extrinsic: axes fixed in space), or of "X", "Y", "Z"
+            (intrinsic: axes of the rotated body).
+          angles: [k] or [n, k]; for one axis also a scalar or [n].
           degrees: whether angles are in degrees.
 
         Raises:
@@ -172,40 +173,46 @@ class Rotation(NamedTuple):
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Rotation:
-        """Rotations with these matrices [3, 3] or [n, 3, 3]."""
+        """Returns the rotations with the given matrices [3, 3] or [n, 3, 3]."""
         return cls(_from_matrix(_floats(matrix)))
 
     @classmethod
     def from_mrp(cls, mrp: ArrayLike) -> Rotation:
-        """Rotations of modified Rodrigues parameters, axis times tan(angle / 4): [3] or [n, 3]."""
+        """Returns the rotations with the given modified Rodrigues parameters [3] or [n, 3].
+
+        These are the axis times tan(angle / 4).
+        """
         m = _floats(mrp)
         square = jnp.sum(m * m, axis=-1, keepdims=True)
         return cls(jnp.concatenate([2 * m, 1 - square], axis=-1) / (1 + square))
 
     @classmethod
     def from_quat(cls, quat: ArrayLike) -> Rotation:
-        """Rotations of quaternions (x, y, z, w), [4] or [n, 4], which are normed."""
+        """Returns the rotations with the given quaternions [4] or [n, 4], which are normalized."""
         return cls(_unit(_floats(quat)))
 
     @classmethod
     def from_rotvec(cls, rotvec: ArrayLike, degrees: bool = False) -> Rotation:
-        """Rotations about the directions of vectors, [3] or [n, 3], by their lengths as angles."""
+        """Returns the rotations with the given rotation vectors [3] or [n, 3].
+
+        The direction of a vector is the axis, and its length the angle.
+        """
         vector = _floats(rotvec)
         return cls(_exp(jnp.deg2rad(vector) if degrees else vector))
 
     @classmethod
     def identity(cls, num: int | None = None, dtype: Any = float) -> Rotation:
-        """No rotation, or `num` of them."""
+        """Returns the identity rotation, or `num` of them."""
         one = jnp.array([0, 0, 0, 1], dtype)
         return cls(one if num is None else jnp.tile(one, (num, 1)))
 
     @classmethod
     def random(cls, random_key: Array, num: int | None = None) -> Rotation:
-        """Rotations drawn uniformly."""
+        """Returns uniformly distributed random rotations."""
         return cls(_unit(random.normal(random_key, (4,) if num is None else (num, 4))))
 
     def __getitem__(self, indexer: Any) -> Any:
-        """Some of several rotations."""
+        """Returns the selected rotations of several."""
         if self.single:
             raise TypeError(
                 "Rotation: one rotation has no items; Rotation.concatenate makes several"
@@ -213,36 +220,37 @@ class Rotation(NamedTuple):
         return Rotation(self.quat[indexer])
 
     def __len__(self) -> int:
-        """Number of rotations."""
+        """Returns the number of rotations."""
         if self.single:
             raise TypeError("Rotation: one rotation has no length; `single` tells it from several")
         return self.quat.shape[0]
 
     def __mul__(self, other: Any, /) -> Any:
-        """Returns the rotation `other`, then this one."""
+        """Returns the composition of rotations: `other` followed by this one."""
         return Rotation(_unit(_product(self.quat, other.quat)))
 
     @property
     def single(self) -> bool:
-        """Returns whether this is one rotation, without an axis for several."""
+        """Whether this is a single rotation, without a leading axis."""
         return self.quat.ndim == 1
 
     def apply(self, vectors: ArrayLike, inverse: bool = False) -> Array:
-        """Vectors [3] or [n, 3], rotated (backwards if `inverse`)."""
+        """Rotates vectors [3] or [n, 3], by the inverse rotations if `inverse`."""
         matrix = self.as_matrix()
         if inverse:
             matrix = jnp.matrix_transpose(matrix)
         return jnp.einsum("...ij,...j->...i", matrix, _floats(vectors))
 
     def as_euler(self, seq: str, degrees: bool = False) -> Array:
-        """Angles about three axes: the first and the third in [-pi, pi], the second in its half-turn.
+        """Returns the angles of rotations about three coordinate axes.
 
-        Where the first and the third axis coincide in space the third angle is 0 (Bernardes and
-        Viollet, PLOS ONE 17 (2022), e0276302).
+        The first and the third angle are in [-pi, pi], the second in an interval of length pi.
+        Where the first and the third axis coincide in space (gimbal lock), the third angle is 0
+        (Bernardes and Viollet, PLOS ONE 17 (2022), e0276302).
 
         Args:
-          seq: three axes, as those of `from_euler`.
-          degrees: whether angles are wanted in degrees.
+          seq: three axes, as in `from_euler`.
+          degrees: whether to return degrees.
 
         Raises:
           ValueError: for other axes.
@@ -277,25 +285,26 @@ class Rotation(NamedTuple):
         return jnp.rad2deg(angles) if degrees else angles
 
     def as_matrix(self) -> Array:
-        """Matrices [3, 3] or [n, 3, 3]."""
+        """Returns the matrices [3, 3] or [n, 3, 3]."""
         return _matrix(self.quat)
 
     def as_mrp(self) -> Array:
-        """Modified Rodrigues parameters, of angles up to pi."""
+        """Returns the modified Rodrigues parameters, for angles of at most pi."""
         quat = jnp.where(self.quat[..., 3:] < 0, -self.quat, self.quat)
         return quat[..., :3] / (1 + quat[..., 3:])
 
     def as_rotvec(self, degrees: bool = False) -> Array:
-        """Vectors along the axes, of the angles' lengths, up to pi."""
+        """Returns the rotation vectors, whose lengths are the angles, at most pi."""
         vector = _log(self.quat)
         return jnp.rad2deg(vector) if degrees else vector
 
     def as_quat(self, canonical: bool = False, scalar_first: bool = False) -> Array:
-        """Quaternions, of the two of each rotation the one with w >= 0 if `canonical`.
+        """Returns the quaternions.
 
         Args:
-          canonical: whether signs are chosen so (where w is 0, by the first other part).
-          scalar_first: whether the order is (w, x, y, z).
+          canonical: whether to choose, of the two quaternions of a rotation, the one with w > 0,
+            or, if w is 0, the one whose first nonzero component is positive.
+          scalar_first: whether to return (w, x, y, z).
         """
         quat = self.quat
         if canonical:
@@ -307,22 +316,24 @@ class Rotation(NamedTuple):
         return jnp.roll(quat, 1, axis=-1) if scalar_first else quat
 
     def inv(self) -> Rotation:
-        """Returns the rotations back."""
+        """Returns the inverse rotations."""
         return Rotation(self.quat * np.array([-1, -1, -1, 1], self.quat.dtype))
 
     def magnitude(self) -> Array:
-        """Returns the rotations' angles, in [0, pi]."""
+        """Returns the angles of the rotations, in [0, pi]."""
         vector = jnp.linalg.norm(self.quat[..., :3], axis=-1)
         return 2 * jnp.arctan2(vector, jnp.abs(self.quat[..., 3]))
 
     def mean(self, weights: ArrayLike | None = None) -> Rotation:
-        """Returns the rotation of the least sum of squared chords to these (Markley et al. 2007).
+        """Returns the mean rotation: that of the least sum of squared chordal distances.
+
+        Source: Markley et al. 2007.
 
         Args:
-          weights: of the rotations [n]; equal by default.
+          weights: weights of the rotations [n]; equal by default.
 
         Raises:
-          ValueError: if weights are not one for each rotation.
+          ValueError: unless there is one weight for each rotation.
         """
         quats = jnp.atleast_2d(self.quat)
         shares = jnp.ones(quats.shape[0], quats.dtype) if weights is None else _floats(weights)
@@ -335,11 +346,13 @@ class Rotation(NamedTuple):
 
 
 class Slerp(NamedTuple):
-    """Interpolation between rotations at a constant angular velocity; made by `Slerp.init`.
+    """Spherical linear interpolation of rotations; created by `Slerp.init`.
+
+    Between consecutive rotations the angular velocity is constant.
 
     Attributes:
       times: [n], ascending.
-      timedelta: their differences [n - 1].
+      timedelta: differences of the times [n - 1].
       rotations: the first n - 1 rotations.
       rotvecs: rotation vectors from each to the next [n - 1, 3].
 
@@ -357,10 +370,11 @@ class Slerp(NamedTuple):
 
     @classmethod
     def init(cls, times: ArrayLike, rotations: Rotation) -> Slerp:
-        """Returns the interpolation of these rotations [n] at these times [n].
+        """Returns the interpolation of rotations [n] at times [n].
 
         Raises:
-          ValueError: if there are less than two rotations, or not as many times.
+          ValueError: if there are fewer than two rotations, or the number of times differs.
+          TypeError: if `rotations` is not a `Rotation`.
         """
         if not isinstance(rotations, Rotation):
             raise TypeError(
@@ -379,7 +393,11 @@ class Slerp(NamedTuple):
         return cls(places, jnp.diff(places), first, steps.as_rotvec())
 
     def __call__(self, times: ArrayLike) -> Rotation:
-        """Returns the rotations at a time, or at times [m]; beyond the ends the motion goes on."""
+        """Returns the rotations at one time, or at times [m]; extrapolates beyond the ends.
+
+        Raises:
+          ValueError: if `times` has more than one axis.
+        """
         t = _floats(times)
         if t.ndim > 1:
             raise ValueError(

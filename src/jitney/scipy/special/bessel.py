@@ -1,4 +1,4 @@
-"""Bessel functions: modified ones of orders 0 and 1, and those of the first kind of integer orders."""
+"""Modified Bessel functions of orders 0 and 1, and Bessel functions of the first kind."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from jitney.scipy.special.support import in_float32, real_operands
 
 
 def i0e(x: ArrayLike) -> Array:
-    """Computes exp(-|x|) I0(x): `i0` without its growth, so that it does not overflow.
+    """Computes the exponentially scaled modified Bessel function exp(-|x|) I0(x).
+
+    It does not overflow, unlike `i0`.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
     Returns: array of the shape of x.
 
@@ -35,10 +37,10 @@ def i0e(x: ArrayLike) -> Array:
 
 
 def i0(x: ArrayLike) -> Array:
-    """Computes I0(x), the modified Bessel function of order 0 that is finite at 0.
+    """Computes I0(x), the modified Bessel function of the first kind of order 0.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
     Returns: array of the shape of x.
 
@@ -51,10 +53,12 @@ def i0(x: ArrayLike) -> Array:
 
 
 def i1e(x: ArrayLike) -> Array:
-    """Computes exp(-|x|) I1(x): `i1` without its growth, so that it does not overflow.
+    """Computes the exponentially scaled modified Bessel function exp(-|x|) I1(x).
+
+    It does not overflow, unlike `i1`.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
     Returns: array of the shape of x.
 
@@ -69,10 +73,10 @@ def i1e(x: ArrayLike) -> Array:
 
 
 def i1(x: ArrayLike) -> Array:
-    """Computes I1(x), the modified Bessel function of order 1 that is finite at 0.
+    """Computes I1(x), the modified Bessel function of the first kind of order 1.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
     Returns: array of the shape of x.
 
@@ -87,13 +91,14 @@ def i1(x: ArrayLike) -> Array:
 def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     """Computes the Bessel functions of the first kind of orders 0 to v.
 
-    They are found by the recurrence J_(k-1) = 2 k J_k / z - J_(k+1) from order `n_iter` downwards,
-    and by J_0 + 2 (J_2 + J_4 + ...) = 1 (Miller's algorithm; Abramowitz and Stegun, 9.12).
+    The recurrence J_(k-1) = 2 k J_k / z - J_(k+1) runs downwards from order `n_iter`, and the
+    values are normalized by J_0 + 2 (J_2 + J_4 + ...) = 1 (Miller's algorithm; Abramowitz and
+    Stegun, 9.12).
 
     Args:
-      z: real array; integers become the default float.
-      v: the highest order, an integer that is known, not negative.
-      n_iter: the order to begin with, well above v and |z|.
+      z: real array; integers are converted to the default float.
+      v: highest order, a non-negative static integer.
+      n_iter: order at which the recurrence starts, a static integer well above v and |z|.
 
     Returns: floating array [v + 1, *shape of z].
 
@@ -116,9 +121,9 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
 def _miller(z: Array, order: int, start: int) -> Array:
     dtype = z.dtype
     limits = dtypes.finfo(dtype)
-    # Values are scaled down before they overflow; what is lost then is negligible at the end.
+    # Values are scaled down before they overflow; what underflows is negligible in the result.
     big = float(np.sqrt(float(limits.max))) * float(limits.eps)
-    # Next to 0 one step of the recurrence would overflow, and the series' first term is all there is.
+    # Near 0 one step of the recurrence would overflow, and the first term of the series suffices.
     near_zero = lax.abs(z) < float(limits.eps)
     double = 2 / where(near_zero, 1.0, z)
     one, zero = lax.full_like(z, 1), lax.full_like(z, 0)
@@ -131,11 +136,11 @@ def _miller(z: Array, order: int, start: int) -> Array:
         above, here, total = carry
         k = lax.convert_element_type(start - i, dtype)
         below = double * k * here - above
-        even = lax.convert_element_type((start - i) % 2, dtype)  # whether k - 1 is
+        even = lax.convert_element_type((start - i) % 2, dtype)  # 1 if k - 1 is even
         here, above, total = rescaled(below, here, total + even * below)
         return above, here, total
 
-    # From J_(start + 1) = 0, J_start = 1 (up to a factor, see below) down to the requested orders
+    # Recurrence from J_(start + 1) = 0, J_start = 1 (up to a factor) down to the requested orders
     carry = (zero, one, one if start % 2 == 0 else zero)
     carry = lax.fori_loop(0, max(start - order - 1, 0), step, carry)
     above, here, total = carry
@@ -150,7 +155,7 @@ def _miller(z: Array, order: int, start: int) -> Array:
         k -= 1
         if k <= order:
             results.insert(0, here)
-    # Each even order but 0 counts twice.
+    # Each even order but 0 occurs twice in the normalization.
     normed = jnp.stack([value / (2 * total - here) for value in results])
     first_terms = [one]
     for k in range(1, order + 1):

@@ -1,9 +1,9 @@
-"""The gamma function of complex numbers.
+"""The gamma function of complex arguments.
 
-Stirling's series holds where |z| is large in the right half-plane; smaller arguments are raised there
-by gamma(z) = gamma(z + 8) / (z (z + 1) ... (z + 7)), and those of the left half-plane reflected. The
-branches of the logarithm are those of Hare, Computing the principal branch of log-Gamma, Journal of
-Algorithms 25 (1997), 221-236.
+Stirling's series is used for large |z| in the right half-plane. Smaller arguments are shifted by
+gamma(z) = gamma(z + 8) / (z (z + 1) ... (z + 7)), and arguments in the left half-plane are
+reflected. The branches of the logarithm follow Hare, Computing the principal branch of log-Gamma,
+Journal of Algorithms 25 (1997), 221-236.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _RISE = 8
 
 
 def log_gamma(z: Array) -> Array:
-    """Returns the principal branch of log gamma(z); NaN at the poles.
+    """Computes the principal branch of log gamma(z); NaN at the poles.
 
-    Accuracy: within 1e-14 (complex64: 1e-5) of its size and 1.
+    Accuracy: error below 1e-14 (complex64: 1e-5) times the larger of its modulus and 1.
     """
     pole = _is_pole(z)
     left = lax.real(z) < 0.5
     inner = where(pole, 1.0, z).astype(z.dtype)
     right = _in_right_half(where(left, 1 - inner, inner))
     sheet = jnp.floor(0.5 * lax.real(inner) + 0.25)
-    # The side of the cut is that of the imaginary part, whose zeros have signs.
+    # The sign of the imaginary part, also of a zero, selects the side of the branch cut.
     turns = jnp.copysign(lax.full_like(sheet, 2 * math.pi), lax.imag(inner)) * sheet
     reflected = lax.complex(lax.full_like(turns, math.log(math.pi)), turns) - _log_sin_pi(inner)
     result = where(left, reflected - right, right)
@@ -42,7 +42,7 @@ def log_gamma(z: Array) -> Array:
 
 
 def gamma(z: Array) -> Array:
-    """gamma(z); NaN at the poles."""
+    """Computes gamma(z); NaN at the poles."""
     return lax.exp(log_gamma(z))
 
 
@@ -52,11 +52,12 @@ def _is_pole(z: Array) -> Array:
 
 
 def _in_right_half(z: Array) -> Array:
-    """log gamma(z) for Re z >= 1/2."""
+    """Computes log gamma(z) for Re z >= 1/2."""
     low = lax.abs(z) < 12
     product = lax.full_like(z, 0)
     for k in range(0, _RISE, 2):
-        # Two factors have angles below a right one each, so no branch of the logarithm is left.
+        # Each of the two factors has an angle below pi / 2, so the product stays on the principal
+        # branch.
         factor = (z + k) * (z + (k + 1))
         product = product + lax.log(where(low, factor, 1.0).astype(z.dtype))
     far = where(low, z + _RISE, z)
@@ -66,16 +67,17 @@ def _in_right_half(z: Array) -> Array:
 
 
 def _log_sin_pi(z: Array) -> Array:
-    """log(sin(pi z)), the branch that is real on (0, 1) and continued within each half-plane's strips.
+    """Computes log(sin(pi z)) on the branch that is real on (0, 1).
 
-    sin(pi z) grows like exp(pi |y|) / 2, which would overflow, so the exponential is kept apart.
+    In each half-plane the branch is continued strip by strip. sin(pi z) grows like exp(pi |y|) / 2,
+    which would overflow, so the exponential factor is kept separate.
     """
     x, y = lax.real(z), lax.imag(z)
-    # pi x modulo 2 pi, of which the sine and cosine are exact at half-integers
+    # pi x modulo 2 pi; exact sine and cosine at half-integers
     turn = (x - 2 * jnp.round(x / 2)) * np.pi
     size = math.pi * lax.abs(y)
     decay = lax.exp(-2 * size)
-    # sin(a + i b) = sin a cosh b + i cos a sinh b, with exp(b) / 2 taken out
+    # sin(a + i b) = sin a cosh b + i cos a sinh b, with exp(|b|) / 2 factored out
     real = lax.sin(turn) * (1 + decay)
     imag = lax.cos(turn) * jnp.copysign(-lax.expm1(-2 * size), y)
     angle = lax.atan2(imag, real)

@@ -1,4 +1,4 @@
-"""Logarithms times their argument, log-odds, power transformations: elementary, with care at 0."""
+"""Entropies, log-odds and power transformations: elementary functions with care at 0."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def expit(x: ArrayLike) -> Array:
     """Computes the logistic function 1 / (1 + exp(-x)).
 
     Args:
-      x: array; integers become the default float.
+      x: array; integers are converted to the default float.
 
     Returns: array of the shape of x, of inexact dtype.
 
@@ -37,7 +37,7 @@ def logit(x: ArrayLike) -> Array:
     """Computes log(x / (1 - x)), the inverse of `expit`.
 
     Args:
-      x: array; integers become the default float.
+      x: array; integers are converted to the default float.
 
     Returns: array of the shape of x; -inf at 0, inf at 1, NaN outside.
 
@@ -53,25 +53,25 @@ def _log_odds(x: Array) -> Array:
     return lax.log(lax.div(x, lax.sub(scalar_like(x, 1), x)))
 
 
-_log_odds.__name__ = "logit"  # shows in jaxprs
+_log_odds.__name__ = "logit"  # the name in jaxprs
 _logit = custom_jvp(_log_odds)
 
 
 @_logit.defjvp
 def jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
-    """Returns the derivative of logit."""
+    """Computes the JVP of logit."""
     (x,), (dx,) = primals, tangents
     return _logit(x), lax.div(dx, lax.mul(x, lax.sub(scalar_like(x, 1), x)))
 
 
 def _finite_product(x: Array, y: Array, log: Callable[[Array], Array]) -> Array:
-    """x log(y), 0 where x is 0, NaN where y is."""
+    """Computes x log(y), which is 0 where x is 0, and NaN where y is NaN."""
     counts = (x != 0) | (y != y)
     return where(counts, lax.mul(x, log(y)), lax.full_like(x, 0))
 
 
 def _pair(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    """Two operands of one dtype and shape."""
+    """Promotes two operands to a common dtype and broadcasts them."""
     from jitney.numpy.promotion import stretched
 
     a, b = stretched(name, *promote_args_inexact(name, x, y))
@@ -106,7 +106,7 @@ _xlogy = custom_jvp(_x_log_y)
 @_xlogy.defjvp
 def _xlogy_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
     (x, y), (dx, dy) = primals, tangents
-    # At x = 0 the derivative by y is 0, even where 1 / y is infinite.
+    # At x = 0 the derivative with respect to y is 0, even where 1 / y is infinite.
     slope = lax.div(x, where((x == 0) & (y == 0), 1.0, y))
     return _xlogy(x, y), strong(lax.add(lax.mul(dx, lax.log(y)), lax.mul(dy, slope)))
 
@@ -146,7 +146,7 @@ def _xlog1py_jvp(
 
 @custom_jvp
 def _xlogx(x: Array) -> Array:
-    """x log(x), 0 at 0."""
+    """Computes x log(x), which is 0 at 0."""
     return _xlogy(x, x)
 
 
@@ -164,10 +164,10 @@ def _reals(name: str, *operands: ArrayLike) -> list[Array]:
 
 
 def entr(x: ArrayLike) -> Array:
-    """Computes -x log(x); 0 at 0, -inf below.
+    """Computes -x log(x), which is 0 at 0 and -inf for negative x.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
     Returns: array of the shape of x.
 
@@ -183,13 +183,13 @@ def entr(x: ArrayLike) -> Array:
 
 
 def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
-    """Computes p log(p / q), a term of the relative entropy; 0 if p = 0 and q >= 0, inf if undefined.
+    """Computes p log(p / q), the elementwise relative entropy.
 
     Args:
       p: real array.
       q: real array, broadcast against p.
 
-    Returns: array of floating dtype.
+    Returns: array of floating dtype; 0 where p = 0 and q >= 0, inf where p log(p / q) is undefined.
 
     Raises:
       ValueError: for complex operands.
@@ -204,13 +204,13 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
 
 
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
-    """Computes p log(p / q) - p + q, a nonnegative term of a Kullback-Leibler divergence.
+    """Computes p log(p / q) - p + q, a non-negative term of a Kullback-Leibler divergence.
 
     Args:
       p: real array.
       q: real array, broadcast against p.
 
-    Returns: array of floating dtype; inf where p or q is negative, or q alone is 0.
+    Returns: array of floating dtype; inf where p or q is negative, or where q is 0 and p is not.
 
     Raises:
       ValueError: for complex operands.
@@ -226,23 +226,23 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
 
 
 def _positive_parts(p: Array, q: Array) -> tuple[Array, Array, Array]:
-    """Returns whether both are positive, and the two with 1 where they are not."""
+    """Returns where both operands are positive, and the operands with 1 elsewhere."""
     both = (p > 0) & (q > 0)
     return both, guarded(both, p, 1), guarded(both, q, 1)
 
 
 def _choose(both: Array, value: Array, alone: ArrayLike, p: Array, q: Array) -> Array:
-    """`value` of two positive numbers, or `alone` where p is 0, or inf; NaN where an operand is."""
-    # Neither comparison holds for NaN, which has to come out again.
+    """Selects `value` where p, q > 0, `alone` where p = 0 <= q, NaN for NaN, otherwise inf."""
+    # Comparisons with NaN are False, and NaN must propagate.
     outside = where((p != p) | (q != q), float("nan"), float("inf"))
     nothing = (p == 0) & (q >= 0)
     chosen = where(both, value, where(nothing, alone, outside))
-    return strong(chosen) if p.ndim else chosen  # the number for p = 0 has the type of p's dtype
+    return strong(chosen) if p.ndim else chosen  # scalar operands may stay weakly typed
 
 
 @custom_jvp
 def _log_quotient(p: Array, q: Array) -> Array:
-    """log(p / q) of positive operands: precise where they are near, and where p / q overflows."""
+    """Computes log(p / q) of positive operands, accurate for p near q and where p / q overflows."""
     quotient = p / q
     near = (quotient > 0.5) & (quotient < 2)
     by_quotient = lax.log(quotient)
@@ -260,16 +260,16 @@ def _log_quotient_jvp(
     return _log_quotient(p, q), lax.sub(lax.div(dp, p), lax.div(dq, q))
 
 
-# (atanh(s) - s) / s**3 in s**2, |s| <= 1/4
+# Coefficients of (atanh(s) - s) / s**3 in s**2, |s| <= 1/4
 _HIGHER = tuple(1 / (2 * k + 3) for k in range(13))
 _NEAR = 0.25
 
 
 @custom_jvp
 def _divergence(p: Array, q: Array) -> Array:
-    """p log(p / q) - p + q of positive operands."""
+    """Computes p log(p / q) - p + q of positive operands."""
     far = p * _log_quotient(p, q) - p + q
-    # With s = (p - q) / (p + q) it is (p + q) (s atanh(s) + (atanh(s) - s)).
+    # With s = (p - q) / (p + q), the divergence is (p + q) (s atanh(s) + (atanh(s) - s)).
     mean = 0.5 * p + 0.5 * q
     s = (0.5 * p - 0.5 * q) / mean
     near = lax.abs(s) <= _NEAR
@@ -289,7 +289,7 @@ def _divergence_jvp(
 
 
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """Computes (x**lmbda - 1) / lmbda, and log(x) where lmbda is 0: the Box-Cox transformation.
+    """Computes the Box-Cox transformation (x**lmbda - 1) / lmbda, or log(x) where lmbda is 0.
 
     Args:
       x: array.
@@ -306,13 +306,15 @@ def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
 
 
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """Computes ((1 + x)**lmbda - 1) / lmbda, and log(1 + x) where lmbda is 0: `boxcox` of 1 + x.
+    """Computes the Box-Cox transformation of 1 + x.
+
+    It is ((1 + x)**lmbda - 1) / lmbda, or log(1 + x) where lmbda is 0.
 
     Args:
       x: array.
       lmbda: exponents, broadcast against x.
 
-    Returns: array of inexact dtype; precise for small x.
+    Returns: array of inexact dtype; accurate for small x.
 
     Example:
       >>> jax.scipy.special.boxcox1p(jnp.array([0.0, 3.0]), 0.5)
@@ -324,7 +326,7 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
 
 def _transformed(log: Callable[[Array], Array], x: Array, power: Array) -> Array:
     logarithm = log(x)
-    # Where the product has lost digits to underflow, the logarithm is all there is.
+    # Where the product loses digits to underflow, the logarithm is accurate.
     limits = dtypes.finfo(x.dtype)
     lost = lax.abs(power * logarithm) < float(limits.tiny) / float(limits.eps)
     is_log = (power == 0) | lost

@@ -1,10 +1,10 @@
-"""Error functions and related functions: the normal distribution, Dawson's integral, Owen's T.
+"""Error functions and related functions: normal distribution, Dawson's integral, Owen's T.
 
-Approximations: `erfcx` is one polynomial on the half-line, an interpolant at Chebyshev's nodes computed
-with 40 digits, and Dawson's integral such ones beside a fit by `tools/minimax.py`. Quantiles are those
-of Wichura (Algorithm AS 241, Applied Statistics 37 (1988), 477-484); the function of a complex argument
-is Weideman's expansion (Computation of the complex error function, SIAM Journal on Numerical Analysis
-31 (1994), 1497-1518).
+`erfcx` is approximated by one polynomial on the half-line, an interpolant at Chebyshev nodes
+computed with 40 digits. Dawson's integral uses such interpolants and a fit by `tools/minimax.py`.
+Quantiles follow Wichura (Algorithm AS 241, Applied Statistics 37 (1988), 477-484). The function of
+a complex argument is Weideman's expansion (Computation of the complex error function, SIAM Journal
+on Numerical Analysis 31 (1994), 1497-1518).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def erf(x: ArrayLike) -> Array:
     """Computes the error function.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
     Returns: array of the shape of x.
 
@@ -58,10 +58,10 @@ def erf(x: ArrayLike) -> Array:
 
 
 def erfc(x: ArrayLike) -> Array:
-    """Computes the complement of the error function, 1 - erf(x), precise where that is small.
+    """Computes the complementary error function 1 - erf(x), accurate where it is small.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
     Returns: array of the shape of x.
 
@@ -79,9 +79,9 @@ def erfinv(x: ArrayLike) -> Array:
     """Computes the inverse of the error function.
 
     Args:
-      x: real array in [-1, 1]; integers become the default float.
+      x: real array in [-1, 1]; integers are converted to the default float.
 
-    Returns: array of the shape of x; NaN outside of [-1, 1].
+    Returns: array of the shape of x; NaN outside [-1, 1].
 
     Accuracy: within 2.5 ulp in float32, 3.5 in float64.
 
@@ -95,7 +95,7 @@ def erfinv(x: ArrayLike) -> Array:
 
 # --- scaled ---------------------------------------------------------------------------------------
 
-# (1 + 2 x) erfcx(x) for x >= 0, in (x - 3) / (x + 3)
+# Coefficients of (1 + 2 x) erfcx(x) for x >= 0, in (x - 3) / (x + 3)
 _ERFCX = (
     1.2530080582697296, -0.13562110612458117, -0.04756229435345087, 0.1296451587027606,
     -0.11927366341530699, 0.06830802734397848, -0.023770514918645888, 0.002529391816066239,
@@ -124,10 +124,12 @@ def _erfcx_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Ar
 
 
 def erfcx(x: ArrayLike) -> Array:
-    """Computes exp(x**2) erfc(x), which neither overflows nor underflows for x > 0.
+    """Computes the scaled complementary error function exp(x**2) erfc(x).
+
+    For x > 0 it neither overflows nor underflows.
 
     Args:
-      x: real or complex array; integers become the default float.
+      x: real or complex array; integers are converted to the default float.
 
     Returns: array of the shape and dtype of x.
 
@@ -140,14 +142,14 @@ def erfcx(x: ArrayLike) -> Array:
     return in_float32(_erfcx)(*real_operands("erfcx", x))
 
 
-_WEIDEMAN_TERMS = 40  # enough for double precision
+_WEIDEMAN_TERMS = 40  # suffice for double precision
 
 
 @cache
 def _weideman() -> tuple[float, list[float]]:
-    """Returns the scale of the expansion in ((L + i z) / (L - i z))^n, and its coefficients.
+    """Returns the scale L of the expansion in ((L + i z) / (L - i z))^n, and its coefficients.
 
-    They are those of a Fourier series, which the trapezoidal rule gives.
+    The coefficients are those of a Fourier series, computed by the trapezoidal rule.
     """
     half = 2 * _WEIDEMAN_TERMS
     scale = math.sqrt(_WEIDEMAN_TERMS / math.sqrt(2))
@@ -166,10 +168,10 @@ def _faddeeva(z: Array) -> Array:
     inverse = 1 / (scale - turned)
     mapped = (scale + turned) * inverse
     value = (2 * horner(mapped, coefficients) * inverse + 1 / _ROOT_PI) * inverse
-    # The expansion has no limit at infinity; the function is i / (sqrt(pi) z) there.
+    # The expansion is undefined at infinity, where the function approaches i / (sqrt(pi) z).
     far = (1j / _ROOT_PI) / upper
     value = where(lax.abs(upper) > 1e8, far, value)
-    # Of a lower argument exp(-z^2) dominates.
+    # In the lower half-plane, exp(-z^2) dominates.
     growing = 2 * lax.exp(lax.neg(lax.square(where(below, z, 0.0).astype(z.dtype))))
     return where(below, growing - value, value).astype(z.dtype)
 
@@ -182,15 +184,15 @@ def _faddeeva_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array,
 
 
 def wofz(z: ArrayLike) -> Array:
-    """Computes Faddeeva's function exp(-z**2) erfc(-i z).
+    """Computes the Faddeeva function exp(-z**2) erfc(-i z).
 
     Args:
-      z: array; real numbers are converted to complex ones.
+      z: array; real arrays are converted to a complex dtype.
 
     Returns: complex array of the shape of z.
 
-    Accuracy: 6e-14 (complex64: 1e-6) of its modulus in the upper half-plane; below, terms cancel near
-      the zeros of the function.
+    Accuracy: relative error below 6e-14 (complex64: 1e-6) in the upper half-plane; in the lower
+      half-plane, terms cancel near the zeros of the function.
 
     Example:
       >>> jax.scipy.special.wofz(jnp.array([0.0]))
@@ -202,7 +204,7 @@ def wofz(z: ArrayLike) -> Array:
     return _faddeeva(strong(value))
 
 
-# D(x) / x in x^2 up to 3.25; 2 x D(x) in x up to 6.25; then in x^-2
+# Approximated: D(x) / x in x^2 up to 3.25; 2 x D(x) in x up to 6.25; then 2 x D(x) in x^-2
 _DAWSON_MIDDLE, _DAWSON_FAR = 3.25, 6.25
 _DAWSON_TOP = (
     1.0, -0.09190512585807062, 0.04227417623981754, -0.0008565193658956822,
@@ -256,7 +258,7 @@ def dawsn(x: ArrayLike) -> Array:
     """Computes Dawson's integral, exp(-x**2) times the integral of exp(t**2) from 0 to x.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
     Returns: array of the shape of x.
 
@@ -274,7 +276,7 @@ def dawsn(x: ArrayLike) -> Array:
 
 
 def ndtr(x: ArrayLike) -> Array:
-    """Computes the normal distribution function, the integral of its density from -inf to x.
+    """Computes the cumulative distribution function of the standard normal distribution.
 
     Args:
       x: array, float32 or float64.
@@ -297,14 +299,15 @@ def _ndtr(x: Array) -> Array:
     size = lax.abs(w)
     is_near = size < half_root_two
     near = 1 + lax.erf(w)
-    # In the tails the small function, whose error is relative.
+    # In the tails, erfc is accurate relative to its small value.
     is_above = w > 0
     above = 2 - lax.erfc(size)
     tails = lax.select(is_above, above, lax.erfc(size))
     return 0.5 * lax.select(is_near, near, tails)
 
 
-# PPND16: in (0.425^2 - q^2), q = p - 1/2; in r - 1.6 and r - 5, r = sqrt(-log(min(p, 1 - p)))
+# PPND16: polynomials in 0.425^2 - q^2, q = p - 1/2; in r - 1.6 and r - 5, r = sqrt(-log(min(p, 1 -
+# p)))
 _CENTRE_TOP = (
     3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
     1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
@@ -364,7 +367,7 @@ def _ndtri(p: Array) -> Array:
     r = lax.sqrt(-lax.log(lax.min(safe, 1 - safe)))
     points = lax.max(0.425**2 - q * q, lax.full_like(q, 0)), r - 1.6, r - 5
     fits = _QUANTILES if p.dtype == np.float64 else _QUANTILES_FLOAT32
-    # Chosen before they are divided: divisions are dear.
+    # Select before dividing: divisions are expensive.
     top, bottom = (
         where(is_central, centre, where(r <= 5, tail, far))
         for centre, tail, far in (
@@ -385,17 +388,17 @@ def _ndtri_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Ar
 
 
 def ndtri(p: ArrayLike) -> Array:
-    """Computes the inverse of `ndtr`: quantiles of the normal distribution.
+    """Computes the quantile function of the standard normal distribution, the inverse of `ndtr`.
 
     Args:
       p: array, float32 or float64, in [0, 1].
 
-    Returns: array of the shape of p; NaN outside of [0, 1].
+    Returns: array of the shape of p; NaN outside [0, 1].
 
     Raises:
       TypeError: for other dtypes.
 
-    Accuracy: 1e-15 (float32: 5e-7) of its size.
+    Accuracy: relative error below 1e-15 (float32: 5e-7).
 
     Example:
       >>> jax.scipy.special.ndtri(jnp.array([0.0, 0.5]))
@@ -406,7 +409,7 @@ def ndtri(p: ArrayLike) -> Array:
 
 @custom_jvp
 def _erfcinv(y: Array) -> Array:
-    return 0 - _HALF_ROOT_TWO * _ndtri(0.5 * strong(y))  # the zero at 1 is positive
+    return 0 - _HALF_ROOT_TWO * _ndtri(0.5 * strong(y))  # 0 - ... makes the zero at y = 1 positive
 
 
 @_erfcinv.defjvp
@@ -417,14 +420,14 @@ def _erfcinv_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, 
 
 
 def erfcinv(y: ArrayLike) -> Array:
-    """Computes the inverse of `erfc`, precise where y is small.
+    """Computes the inverse of `erfc`, accurate where y is small.
 
     Args:
-      y: real array in [0, 2]; integers become the default float.
+      y: real array in [0, 2]; integers are converted to the default float.
 
-    Returns: array of the shape of y: infinity at 0, -infinity at 2, NaN outside of [0, 2].
+    Returns: array of the shape of y: inf at 0, -inf at 2, NaN outside [0, 2].
 
-    Accuracy: 1e-15 (float32: 5e-7) of its size, for normal y.
+    Accuracy: relative error below 1e-15 (float32: 5e-7) for y that is not subnormal.
 
     Example:
       >>> jax.scipy.special.erfcinv(jnp.array([1.0, 2.0]))
@@ -436,7 +439,7 @@ def erfcinv(y: ArrayLike) -> Array:
 @custom_jvp
 def _log_ndtr(x: Array) -> Array:
     x = strong(x)
-    # exp(-x^2 / 2) is taken out below, so that nothing underflows.
+    # The factor exp(-x^2 / 2) is separated below -1, so that nothing underflows.
     is_low = x < -1
     low = guarded(is_low, x, -1.0)
     below = lax.log(0.5 * _erfcx(low * -_HALF_ROOT_TWO)) - 0.5 * low * low
@@ -449,7 +452,7 @@ def _log_ndtr(x: Array) -> Array:
 def _log_ndtr_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     (x,), (dx,) = primals, tangents
     x = strong(x)
-    # Density over distribution: exp(-x^2 / 2) cancels where both are small.
+    # Density / CDF, where the common factor exp(-x^2 / 2) cancels below -1.
     is_low = x < -1
     low = guarded(is_low, x, -1.0)
     below = (2 / _ROOT_TWO_PI) / _erfcx(low * -_HALF_ROOT_TWO)
@@ -459,11 +462,11 @@ def _log_ndtr_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array,
 
 
 def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
-    """Computes log(ndtr(x)), precise in both tails.
+    """Computes log(ndtr(x)), accurate in both tails.
 
     Args:
       x: array, float32 or float64.
-      series_order: accepted for compatibility, from 0 to 30; it changes nothing: no series is cut off.
+      series_order: accepted for compatibility, an integer from 0 to 30; no effect.
 
     Returns: array of the shape of x.
 
@@ -487,20 +490,20 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 
 # --- Owen's T ---------------------------------------------------------------------------------------
 
-_NODES = 24  # of Gauss's rule, which is exact to double precision on the range below
+_NODES = 24  # of the Gauss-Legendre rule, exact to double precision on the range below
 _RANGE = 8.6  # exp(-range^2 / 2) is below 1e-16
 
 
 @cache
 def _gauss() -> tuple[list[float], list[float]]:
-    """Nodes and weights on [0, 1]."""
+    """Returns nodes and weights of the Gauss-Legendre rule on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     return (0.5 + 0.5 * nodes).tolist(), (0.5 * weights).tolist()
 
 
 def _owens_integral(h: Array, a: Array) -> Array:
-    """T(h, a) for h >= 0, 0 <= a <= 1: the integral of its definition up to where it counts."""
-    h = lax.min(h, lax.full_like(h, 50))  # where exp(-h^2 / 2) is 0
+    """Integrates T(h, a) for h >= 0, 0 <= a <= 1, up to where the integrand is negligible."""
+    h = lax.min(h, lax.full_like(h, 50))  # exp(-h^2 / 2) is 0 from there on
     end = lax.min(a, _RANGE / lax.max(h, lax.full_like(h, 1e-3)))
     half = 0.5 * h * h
     total = lax.full_like(end, 0)
@@ -518,7 +521,7 @@ def _owens_t(h: Array, a: Array) -> Array:
     wide = where(slope == jnp.inf, jnp.inf, guarded(steep, slope, 1.0) * height)
     wide = where(height == 0, 0.0, wide).astype(h.dtype)
     inner = _owens_integral(where(steep, wide, height), where(steep, inverse, slope))
-    # T(h, a) = (Q(h) + Q(a h)) / 2 - Q(h) Q(a h) - T(a h, 1 / a), Q the upper tail
+    # T(h, a) = (Q(h) + Q(a h)) / 2 - Q(h) Q(a h) - T(a h, 1 / a), where Q is the upper tail
     tail, wide_tail = 0.5 * lax.erfc(height * _HALF_ROOT_TWO), 0.5 * lax.erfc(wide * _HALF_ROOT_TWO)
     mirrored = 0.5 * (tail + wide_tail) - tail * wide_tail - inner
     result = where(steep, mirrored, inner)
@@ -541,10 +544,10 @@ def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
     """Computes Owen's T function: P(X > h and 0 < Y < a X) for independent normal X and Y.
 
     Args:
-      h: real array; integers become the default float.
+      h: real array; integers are converted to the default float.
       a: real array, broadcast against h.
 
-    Returns: array of the default float, also of narrower operands, odd in a and even in h.
+    Returns: array of the default float dtype, also for narrower operands; even in h and odd in a.
 
     Raises:
       ValueError: for complex operands.

@@ -1,9 +1,9 @@
-"""Integrals of exponentials, sines and logarithms: Ei, E_n, Si, Ci, Fresnel's, the dilogarithm.
+"""Exponential, sine, cosine and Fresnel integrals, and the dilogarithm.
 
-Near 0 they are series; farther out the exponential or the sine and cosine are taken out, and what is
-left is smooth up to infinity, one polynomial on a half-line or a few on segments (Abramowitz and
-Stegun, chapters 5 and 7). Coefficients are fits by `tools/minimax.py`, and interpolants at Chebyshev's
-nodes computed with 40 digits.
+Near 0 the functions are computed by series. Farther out, the exponential or the sine and cosine are
+factored out; the remaining function is smooth up to infinity, and is approximated by one polynomial
+on a half-line or a few on segments (Abramowitz and Stegun, chapters 5 and 7). Coefficients are fits
+by `tools/minimax.py`, and interpolants at Chebyshev nodes computed with 40 digits.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _EULER_GAMMA = 0.5772156649015329
 
 # --- exponential integrals ------------------------------------------------------------------------
 
-# (E1(x) + log(x) + gamma) / x on [0, 1]
+# Coefficients of (E1(x) + log(x) + gamma) / x on [0, 1]
 _EIN = (
     1.0, -0.25, 0.05555555555555546, -0.010416666666663256, 0.0016666666666171617,
     -0.00023148148109345694, 2.8344669338090756e-05, -3.1001925633684083e-06,
     3.061800463637856e-07, -2.7539426196119573e-08, 2.260021126051314e-09,
     -1.6289617680196408e-10, 8.117383669769318e-12,
 )  # fmt: skip
-# x exp(x) E1(x) for x >= 1, in (x - 5) / (x + 3)
+# Coefficients of x exp(x) E1(x) for x >= 1, in (x - 5) / (x + 3)
 _E1_FAR = (
     0.852110881423661, 0.18026446166714455, -0.04516805055284047, 0.017605114271179383,
     -0.0069532705126927954, 0.0030822766138274417, -0.0013894159697248219,
@@ -54,7 +54,7 @@ _E1_FAR = (
 )  # fmt: skip
 # Ei(x) = log(x / root) + (x - root) p(x) on [0, 6]
 _EI_ROOT = 0.3725074107813666
-_EI_ROOT_REST = 1.31401834144e-17  # the root less the number above
+_EI_ROOT_REST = 1.31401834144e-17  # the low part of the root
 _EI_NEAR = (
     2.986772243435986, 3.8535675550242976, 3.434770585137441, 2.3217200962908175,
     1.2664576815080513, 0.5800776053968251, 0.22925545808417094, 0.07974156050349365,
@@ -63,7 +63,7 @@ _EI_NEAR = (
     6.368735998760581e-07, 1.0742505868458603e-07, 1.7060220113266324e-08,
     2.5866726858859605e-09, 4.115968665316195e-10, 5.614405084140444e-11,
 )  # fmt: skip
-# x exp(-x) Ei(x) in 1 / x, on [6, 12], [12, 24], and above
+# Coefficients of x exp(-x) Ei(x) in 1 / x, on [6, 12], [12, 24], and above
 _EI_6 = (
     1.181847986987208, 0.09097863630348535, 0.010157308753615011, -0.0033533886601696708,
     -0.0011258914511446544, 0.00037313842220706647, 4.205947134647935e-05,
@@ -93,7 +93,7 @@ _EI_24 = (
 
 
 def _e1(x: Array) -> Array:
-    """E1(x) for x >= 0."""
+    """Computes E1(x) for x >= 0."""
     is_near = x < 1
     near = guarded(is_near, x, 1.0)
     series = near * horner(near, _EIN) - (lax.log(near) + _EULER_GAMMA)
@@ -103,11 +103,11 @@ def _e1(x: Array) -> Array:
 
 
 def _ei(x: Array) -> Array:
-    """Ei(x) for x >= 0."""
+    """Computes Ei(x) for x >= 0."""
     is_near = x < 6
     near = guarded(is_near, x, 1.0)
     distance = (near - _EI_ROOT) - _EI_ROOT_REST
-    # Near the root the quotient of x and the root is not far from 1.
+    # Near the root, log1p avoids cancellation in log(x / root).
     close = lax.abs(distance) < 0.15
     logarithm = where(
         close,
@@ -140,10 +140,12 @@ def _expi_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Arr
 
 
 def expi(x: ArrayLike) -> Array:
-    """Computes the exponential integral Ei: that of exp(t) / t from -inf to x, its principal value.
+    """Computes the exponential integral Ei, the principal value of the integral of exp(t) / t.
+
+    The integral is over t from -inf to x.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
     Returns: array of the shape of x; -inf at 0.
 
@@ -171,12 +173,12 @@ def _exp1_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Arr
 
 
 def exp1(x: ArrayLike) -> Array:
-    """Computes the exponential integral E1: the integral of exp(-t) / t from x to inf.
+    """Computes the exponential integral E1, the integral of exp(-t) / t over t from x to inf.
 
     Args:
-      x: real array, not negative; integers become the default float.
+      x: non-negative real array; integers are converted to the default float.
 
-    Returns: array of the shape of x; inf at 0, NaN below.
+    Returns: array of the shape of x; inf at 0, NaN for negative x.
 
     Raises:
       ValueError: for complex operands.
@@ -188,9 +190,9 @@ def exp1(x: ArrayLike) -> Array:
     return in_float32(_exp1)(*real_values("exp1", x))
 
 
-_SERIES_END = 2.0  # of the range of x where E_n is a series
+_SERIES_END = 2.0  # of the range of x where E_n is computed by its series
 _SERIES_TERMS = 28
-_FRACTION_TERMS = 48  # of the continued fraction, at x = 2
+_FRACTION_TERMS = 48  # of the continued fraction; they suffice at x = 2
 
 
 @custom_jvp
@@ -211,7 +213,10 @@ def _expn(n: Array, x: Array) -> Array:
 
 
 def _expn_series(n: Array, x: Array) -> Array:
-    """E_n(x) as (-x)^(n-1) (psi(n) - log(x)) / (n-1)! - sum (-x)^m / ((m - n + 1) m!), m != n - 1."""
+    """Computes E_n(x) by its power series.
+
+    It is (-x)^(n-1) (psi(n) - log(x)) / (n-1)! - sum (-x)^m / ((m - n + 1) m!) over m != n - 1.
+    """
 
     def term(m: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
         power, total = carry
@@ -229,7 +234,10 @@ def _expn_series(n: Array, x: Array) -> Array:
 
 
 def _expn_fraction(n: Array, x: Array) -> Array:
-    """E_n(x) as exp(-x) times 1 / (x + n - n / (x + n + 2 - 2 (n + 1) / (x + n + 4 - ...)))."""
+    """Computes E_n(x) by a continued fraction.
+
+    It is exp(-x) times 1 / (x + n - n / (x + n + 2 - 2 (n + 1) / (x + n + 4 - ...))).
+    """
 
     def step(k: Array, below: Array) -> Array:
         i = _FRACTION_TERMS - k.astype(x.dtype)
@@ -248,13 +256,13 @@ def _expn_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tu
 
 
 def expn(n: ArrayLike, x: ArrayLike) -> Array:
-    """Computes the exponential integral E_n: that of exp(-x t) / t**n over t from 1 to inf.
+    """Computes the exponential integral E_n, the integral of exp(-x t) / t**n over t from 1 to inf.
 
     Args:
-      n: orders, not negative; rounded down to whole numbers. The derivative by them counts as 0.
-      x: real array, not negative, broadcast against n.
+      n: non-negative orders, rounded down to integers. The derivative with respect to n is 0.
+      x: non-negative real array, broadcast against n.
 
-    Returns: array of floating dtype; NaN for other operands.
+    Returns: array of floating dtype; NaN for negative or infinite n, and negative x.
 
     Raises:
       ValueError: for complex operands.
@@ -269,7 +277,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
 # --- sines and cosines ----------------------------------------------------------------------------
 
 _TRIGONOMETRIC_END = 4.0
-# Si(x) / x and (Ci(x) - gamma - log(x)) / x^2 in x^2, x <= 4
+# Coefficients of Si(x) / x and (Ci(x) - gamma - log(x)) / x^2 in x^2, x <= 4
 _SI = (
     1.0, -0.05555555555555555, 0.0016666666666666583, -2.8344671201805475e-05,
     3.061924358174349e-07, -2.2774643971766744e-09, 1.2353110331098287e-11,
@@ -282,7 +290,7 @@ _CIN = (
     2.9871698864382544e-15, -8.67705735572855e-18, 2.053648290180364e-20,
     -3.9919837305830483e-23, 5.675463052455671e-26,
 )  # fmt: skip
-# x f(x) and x^2 g(x) for x >= 4, in (x - 14) / (x + 6)
+# Coefficients of x f(x) and x^2 g(x) for x >= 4, in (x - 14) / (x + 6)
 _SI_F = (
     0.9903444712754641, 0.026196849569696534, -0.02638450057757043, 0.013725839778415622,
     -0.00506817365909031, 0.0015289690040342703, -0.0004540567862450137,
@@ -350,12 +358,12 @@ def _ci_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array
 
 
 def sici(x: ArrayLike) -> tuple[Array, Array]:
-    """Computes the sine and cosine integrals.
+    """Computes the sine integral Si and the cosine integral Ci.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
-    Returns: (Si, Ci), arrays of the shape of x; for negative x, Ci is its real part, Ci(-x).
+    Returns: (Si, Ci), arrays of the shape of x; for negative x, Ci is the real part, Ci(-x).
 
     Raises:
       ValueError: for complex operands.
@@ -372,7 +380,7 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
 
 
 _FRESNEL_END = 1.6
-# S(x) / x^3 and C(x) / x in x^4, x <= 1.6
+# Coefficients of S(x) / x^3 and C(x) / x in x^4, x <= 1.6
 _FRESNEL_S = (
     0.5235987755982988, -0.09228058535803416, 0.007244784204192267, -0.0003121169423450254,
     8.444272873169196e-06, -1.5647143824978186e-07, 2.1082093970543932e-09,
@@ -385,7 +393,7 @@ _FRESNEL_C = (
     -2.2022738831190286e-10, 1.9896150082095132e-12, -1.4298239005994224e-14,
     8.276325250614203e-17, -3.4531821726779774e-19,
 )  # fmt: skip
-# pi x f(x) for x >= 1.6, in (x - 3.6) / (x + 0.4)
+# Coefficients of pi x f(x) for x >= 1.6, in (x - 3.6) / (x + 0.4)
 _FRESNEL_F = (
     0.9982264341824224, 0.007730095857161538, -0.013098415641730428, 0.010347905471707589,
     -0.002876301935483132, -0.0011792042641966445, 0.00102272046561236,
@@ -398,7 +406,7 @@ _FRESNEL_F = (
     -1.2384304271510312e-07, 2.8736545075405998e-08, 1.4774750211474366e-08,
     -2.1870276184909014e-09,
 )  # fmt: skip
-# pi^2 x^3 g(x) for x >= 1.6, in (x - 4.6) / (x + 1.4)
+# Coefficients of pi^2 x^3 g(x) for x >= 1.6, in (x - 4.6) / (x + 1.4)
 _FRESNEL_G = (
     0.9966525308698352, 0.017227651731567872, -0.03774719044616198, 0.04616634229738713,
     -0.03402583654473069, 0.01319012610386723, 0.002034298222747269, -0.006803078457462643,
@@ -424,12 +432,12 @@ def _fresnel_c(x: Array) -> Array:
 
 
 def _half_angle(x: Array) -> Array:
-    """pi x^2 / 2 modulo 2 pi, the remainder taken before pi is: x^2 / 2 may be large."""
+    """Computes pi x^2 / 2 modulo 2 pi, accurate for large x: reduces before multiplying by pi."""
     square = lax.square(lax.min(lax.abs(x), lax.full_like(x, 1 / _EPSILON)))
     return (square - 4 * jnp.round(square / 4)) * (math.pi / 2)
 
 
-_EPSILON = 1e-8  # beyond its inverse the functions are 1/2 to double precision
+_EPSILON = 1e-8  # beyond its reciprocal, the functions are 1/2 in double precision
 
 
 def _fresnel(x: Array) -> tuple[Array, Array]:
@@ -468,10 +476,10 @@ def _fresnel_c_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array
 
 
 def fresnel(x: ArrayLike) -> tuple[Array, Array]:
-    """Computes Fresnel's integrals, of sin(pi t**2 / 2) and of cos(pi t**2 / 2) from 0 to x.
+    """Computes the Fresnel integrals of sin(pi t**2 / 2) and cos(pi t**2 / 2) over t from 0 to x.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
     Returns: (S, C), arrays of the shape of x.
 
@@ -491,7 +499,7 @@ def fresnel(x: ArrayLike) -> tuple[Array, Array]:
 
 # --- the dilogarithm --------------------------------------------------------------------------------
 
-# u^(2k+1) B_2k / (2k + 1)!, k = 1, ...: of the dilogarithm of 1 - exp(-u), beside u - u^2 / 4
+# u^(2k+1) B_2k / (2k + 1)!, k = 1, ...: terms of the dilogarithm of 1 - exp(-u) after u - u^2 / 4
 _DILOGARITHM = (
     1 / 36, -1 / 3600, 1 / 211680, -1 / 10886400, 1 / 526901760, -691 / 16999766784000,
     1 / 1120863744000, -3617 / 181400588328960000,
@@ -499,7 +507,7 @@ _DILOGARITHM = (
 
 
 def _dilogarithm(u: Array) -> Array:
-    """Returns the dilogarithm of 1 - exp(-u), for |u| <= log(2)."""
+    """Computes the dilogarithm of 1 - exp(-u), for |u| <= log(2)."""
     square = u * u
     return u * (1 + square * horner(square, _DILOGARITHM)) - 0.25 * square
 
@@ -509,7 +517,7 @@ def _spence(x: Array) -> Array:
     low, high = x < 0.5, x > 2
     inside = (x > 0) & (x < jnp.inf)
     y = guarded(inside, x, 1.0)
-    z = where(high, 1 / y, y)  # in (0, 2], below 1/2 where x is not in [1/2, 2]
+    z = where(high, 1 / y, y)  # in (0, 2]; below 1/2 where x is not in [1/2, 2]
     log_z = lax.log(z)
     mirrored = low | high
     # spence(z) = pi^2 / 6 - log(z) log(1 - z) - spence(1 - z)
@@ -527,17 +535,17 @@ def _spence_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, A
     (x,), (dx,) = primals, tangents
     near = lax.abs(x - 1) < 1e-4
     off = 1 - guarded(~near, x, 0.5)
-    # log(x) / (1 - x), which is -1 + w / 2 - w^2 / 3 at 1 + w
+    # The derivative is log(x) / (1 - x) = -1 + w / 2 - w^2 / 3 + ... at x = 1 + w.
     w = x - 1
     slope = where(near, -1 + w * (0.5 - w / 3), lax.log(guarded(~near, x, 0.5)) / off)
     return _spence(x), dx * slope.astype(dx.dtype)
 
 
 def spence(x: ArrayLike) -> Array:
-    """Computes Spence's function, the integral of log(t) / (1 - t) from 1 to x.
+    """Computes Spence's function, the integral of log(t) / (1 - t) over t from 1 to x.
 
     Args:
-      x: array, float32 or float64, not negative.
+      x: non-negative array, float32 or float64.
 
     Returns: array of the shape of x; NaN for negative operands.
 

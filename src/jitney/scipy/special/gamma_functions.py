@@ -1,4 +1,4 @@
-"""The gamma function and its relatives: factorials, digamma, zeta, Bernoulli numbers.
+"""The gamma function and related functions: factorials, digamma, zeta, Bernoulli numbers.
 
 Ratios and products of gamma functions are in `gamma_ratios`.
 """
@@ -38,14 +38,14 @@ def gammaln(x: ArrayLike) -> Array:
     """Computes log |gamma(x)|.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
     Returns: array of the shape of x; inf at 0 and at negative integers.
 
     Accuracy: within 0.6 ulp in float32, 4 in float64.
 
     Raises:
-      TypeError: for complex operands; `loggamma` takes them.
+      TypeError: for complex operands; `loggamma` supports them.
 
     Example:
       >>> jax.scipy.special.gammaln(jnp.array([0.0, 1.0, 5.0]))
@@ -59,10 +59,11 @@ def loggamma(x: ArrayLike) -> Array:
     """Computes the principal branch of the logarithm of gamma(x).
 
     Args:
-      x: real or complex array; integers become the default float.
+      x: real or complex array; integers are converted to the default float.
 
-    Returns: array of the shape and dtype of x; of real numbers NaN where x <= 0. The complex function
-      is analytic but on the negative real axis; log(gamma(x)) has an imaginary part that jumps.
+    Returns: array of the shape and dtype of x; for real x, NaN where x <= 0. The complex function
+      is analytic except on the negative real axis, unlike log(gamma(x)), whose imaginary part
+      jumps.
 
     Example:
       >>> jax.scipy.special.loggamma(jnp.array([-0.5, 5.0]))
@@ -80,9 +81,9 @@ def gammasgn(x: ArrayLike) -> Array:
     """Computes the sign of gamma(x): 1 or -1, and NaN at negative integers and at -inf.
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
-    Returns: array of the shape of x; of -0.0 it is -1.
+    Returns: array of the shape of x; -1 for -0.0.
 
     Raises:
       ValueError: for complex operands.
@@ -105,9 +106,10 @@ def gamma(x: ArrayLike) -> Array:
     """Computes the gamma function.
 
     Args:
-      x: real or complex array; integers become the default float.
+      x: real or complex array; integers are converted to the default float.
 
-    Returns: array of the shape and dtype of x; NaN at negative integers, inf of the sign of 0 at 0.
+    Returns: array of the shape and dtype of x; NaN at negative integers; inf with the sign of x at
+      0 and -0.
 
     Example:
       >>> jax.scipy.special.gamma(jnp.array([0.5, 1.0, 4.0])).round(4)
@@ -120,10 +122,10 @@ def gamma(x: ArrayLike) -> Array:
 
 
 def factorial(n: ArrayLike, exact: bool = False) -> Array:
-    """Computes n!, defined as gamma(n + 1) also for floats.
+    """Computes the factorial n!, extended to non-integers as gamma(n + 1).
 
     Args:
-      n: real array; integers become the default float.
+      n: real array; integers are converted to the default float.
       exact: must be False.
 
     Returns: array of the shape of n; 0 for negative n.
@@ -148,8 +150,8 @@ def multigammaln(a: ArrayLike, d: ArrayLike) -> Array:
     """Computes the logarithm of the multivariate gamma function of dimension d.
 
     Args:
-      a: real array, above (d - 1) / 2; integers become the default float.
-      d: the dimension, a number that is known.
+      a: real array, greater than (d - 1) / 2; integers are converted to the default float.
+      d: dimension, static.
 
     Returns: array of the shape of a.
 
@@ -173,8 +175,8 @@ def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
     """Computes the regularized lower incomplete gamma function P(a, x).
 
     Args:
-      a: real array, not negative.
-      x: real array, not negative, broadcast against a.
+      a: non-negative real array.
+      x: non-negative real array, broadcast against a.
 
     Returns: array of floating dtype, from 0 to 1; NaN for negative operands.
 
@@ -189,8 +191,8 @@ def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
     """Computes the regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x).
 
     Args:
-      a: real array, not negative.
-      x: real array, not negative, broadcast against a.
+      a: non-negative real array.
+      x: non-negative real array, broadcast against a.
 
     Returns: array of floating dtype, from 0 to 1; NaN for negative operands.
 
@@ -205,9 +207,9 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Computes the regularized incomplete beta function I_x(a, b).
 
     Args:
-      a: real array, not negative.
+      a: non-negative real array.
       b: real array, broadcast against a.
-      x: real array in [0, 1], broadcast against a. The function is differentiable in it alone.
+      x: real array in [0, 1], broadcast against a. Derivatives exist with respect to x only.
 
     Returns: array of floating dtype, from 0 to 1.
 
@@ -222,10 +224,10 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 
 
 def digamma(x: ArrayLike) -> Array:
-    """Computes the derivative of log gamma(x).
+    """Computes the digamma function, the derivative of log gamma(x).
 
     Args:
-      x: real array; integers become the default float.
+      x: real array; integers are converted to the default float.
 
     Returns: array of the shape of x; NaN at 0 and at negative integers.
 
@@ -240,16 +242,16 @@ def digamma(x: ArrayLike) -> Array:
 
 
 def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
-    """Computes the n-th derivative of `digamma` at x.
+    """Computes the polygamma function, the n-th derivative of `digamma` at x.
 
     Args:
-      n: integer array, not negative.
+      n: non-negative integer array.
       x: real array, broadcast against n.
 
     Returns: array of floating dtype.
 
     Raises:
-      ValueError: if n is not of an integer dtype.
+      ValueError: if n does not have an integer dtype.
 
     Example:
       >>> jax.scipy.special.polygamma(1, jnp.array([1.0, 2.0])).round(4)
@@ -261,13 +263,13 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 
 
 def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
-    """Computes Hurwitz's zeta function, the sum of (k + q)**-x over k = 0, 1, ....
+    """Computes the Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, ....
 
     Args:
-      x: real array, above 1.
-      q: real array, broadcast against x. It has to be given.
+      x: real array, greater than 1.
+      q: real array, broadcast against x; required. q = 1 is the Riemann zeta function.
 
-    Returns: array of floating dtype; inf at x = 1, NaN below.
+    Returns: array of floating dtype; inf at x = 1, NaN for smaller x.
 
     Raises:
       NotImplementedError: if q is not given.
@@ -289,13 +291,13 @@ def _hurwitz(s: Array, a: Array) -> Array:
     return lax.zeta(s, a)
 
 
-_hurwitz.__name__ = "zeta"  # shows in jaxprs
+_hurwitz.__name__ = "zeta"  # the name in jaxprs
 _zeta = custom_jvp(_hurwitz)
 
 
 @_zeta.defjvp
 def jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Returns the derivative of zeta."""
+    """Computes the JVP of zeta."""
     s, a, ds, da = map(strong, (*primals, *tangents))
     by_order = differentiate(partial(_euler_maclaurin, a=a), (s,), (lax.full_like(s, 1),))[1]
     by_start = lax.neg(lax.mul(s, _zeta(lax.add(s, lax.full_like(s, 1)), a)))
@@ -303,10 +305,10 @@ def jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Ar
 
 
 def _euler_maclaurin(s: Array, a: Array) -> Array:
-    """zeta(s, a) as a sum of terms and of derivatives at its end, for s > -20 or so.
+    """Computes zeta(s, a) by Euler-Maclaurin summation, for s > -20 or so.
 
-    Johansson, Rigorous high-precision computation of the Hurwitz zeta function and its derivatives,
-    Numerical Algorithms 69 (2015), 253-270, equation 2.
+    Source: Johansson, Rigorous high-precision computation of the Hurwitz zeta function and its
+    derivatives, Numerical Algorithms 69 (2015), 253-270, equation 2.
     """
     count, order = 10, 9
     total = lax.full_like(s + a, 0)
@@ -324,10 +326,10 @@ def _euler_maclaurin(s: Array, a: Array) -> Array:
 
 
 def _even_bernoulli(count: int) -> list[float]:
-    """B_2, B_4, ..., correctly rounded (inf past the largest float).
+    """Returns B_2, B_4, ..., correctly rounded (inf past the largest float).
 
-    By the tangent numbers, integers (Brent and Harvey, Fast computation of Bernoulli, tangent and
-    secant numbers, 2013, section 6).
+    They are computed from the tangent numbers, which are integers (Brent and Harvey, Fast
+    computation of Bernoulli, tangent and secant numbers, 2013, section 6).
     """
     tangents = [0] + [math.factorial(k) for k in range(count)]
     for k in range(2, count + 1):
@@ -347,7 +349,7 @@ def bernoulli(n: int) -> Array:
     """Computes the Bernoulli numbers B_0 to B_n, with B_1 = -1/2.
 
     Args:
-      n: an integer that is known, not negative.
+      n: non-negative static integer.
 
     Returns: floating array [n + 1].
 

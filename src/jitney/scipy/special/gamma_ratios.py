@@ -1,10 +1,11 @@
-"""Products and ratios of gamma functions: beta, Pochhammer's symbol, binomial coefficients.
+"""Products and ratios of gamma functions: beta function, Pochhammer symbol, binomial coefficients.
 
-Ratios of gamma functions of large arguments are formed from the remainders of Stirling's series, as
-differences of logarithms would lose what the logarithms have in common (Didonato and Morris, ACM
-Transactions on Mathematical Software 18 (1992), 360-373, section 3). Negative arguments are reflected
-first, gamma(x) gamma(1 - x) = pi / sin(pi x), so that these formulas meet positive ones alone. The
-sines are those of fractional parts, which are exact: a sum of two arguments may round to a pole.
+Ratios of gamma functions of large arguments are computed from the remainders of Stirling's series,
+since differences of logarithms would cancel (Didonato and Morris, ACM Transactions on Mathematical
+Software 18 (1992), 360-373, section 3). Negative arguments are first reflected, by
+gamma(x) gamma(1 - x) = pi / sin(pi x), so that these formulas apply to positive arguments only. The
+sines are computed from fractional parts, which are exact: a sum of two arguments may round to a
+pole.
 """
 
 from __future__ import annotations
@@ -27,23 +28,27 @@ from jitney.scipy.special.support import guarded, horner, is_pole_of_gamma, real
 _TWO_PI_LOG_HALF = 0.9189385332046727  # log(2 pi) / 2
 _LOG_PI = 1.1447298858494002
 
-# B_2k / (2k (2k - 1)), k = 1, ...: in 1 / x^2, times 1 / x, the remainder of Stirling's series
+# B_2k / (2k (2k - 1)), k = 1, ...: coefficients in 1 / x^2 of x times the remainder of Stirling's
+# series
 _STIRLING = (
     1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
 )  # fmt: skip
-_LARGE = 8.0  # from here on the series is exact to double precision
+_LARGE = 8.0  # from here on the truncated series is exact to double precision
 
-_FEW = 64.0  # up to here differences of logarithms lose little, and take a tenth of the operations
+_FEW = 64.0  # up to here differences of logarithms lose few digits, at a tenth of the cost
 
 
 def _remainder(x: Array) -> Array:
-    """log gamma(x) less Stirling's formula (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 8."""
+    """Computes the remainder of Stirling's formula for log gamma(x), x >= 8.
+
+    The formula is (x - 1/2) log(x) - x + log(2 pi) / 2.
+    """
     inverse = 1 / x
     return inverse * horner(inverse * inverse, _STIRLING)
 
 
 def _log_rise(x: Array, m: Array, end: Array) -> Array:
-    """log(gamma(end) / gamma(x)) for x >= 8 and end = x + m >= 8."""
+    """Computes log(gamma(end) / gamma(x)) for x >= 8 and end = x + m >= 8."""
     smooth = (x - 0.5) * lax.log1p(m / x) + m * (lax.log(end) - 1)
     return smooth + (_remainder(end) - _remainder(x))
 
@@ -52,7 +57,7 @@ def _log_rise(x: Array, m: Array, end: Array) -> Array:
 
 
 def _fraction(x: Array) -> Array:
-    """`x` less the nearest integer, exactly; 0 for infinities."""
+    """Returns `x` minus the nearest integer, exactly; 0 for infinities."""
     return where(lax.is_finite(x), x - lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), 0.0)
 
 
@@ -63,12 +68,12 @@ def _is_odd(x: Array) -> Array:
 
 
 def _sine(fraction: Array) -> Array:
-    """sin(pi fraction) of a fraction in [-1/2, 1/2]."""
+    """Computes sin(pi fraction) for a fraction in [-1/2, 1/2]."""
     return lax.sin(fraction * math.pi)
 
 
 def _sine_of_sum(p: Array, q: Array) -> Array:
-    """sin(pi (p + q)) of two fractions in [-1/2, 1/2], relatively precise next to its zeros."""
+    """Computes sin(pi (p + q)) for p, q in [-1/2, 1/2], accurately also near its zeros."""
     total = p + q
     size = lax.abs(total)
     to_one = (0.5 - lax.abs(p)) + (0.5 - lax.abs(q))
@@ -79,15 +84,16 @@ def _sine_of_sum(p: Array, q: Array) -> Array:
 
 
 def _log_beta(a: Array, b: Array) -> Array:
-    """log |B(a, b)| of positive operands; also for low > -high / 2, high >= 16."""
+    """Computes log |B(a, b)| for positive operands, and for low > -high / 2, high >= 16."""
     low, high = lax.min(a, b), lax.max(a, b)
     direct = lax.lgamma(low) + (lax.lgamma(high) - lax.lgamma(low + high))
-    # One large argument: log gamma(low) less the logarithm of the rise from high by low.
+    # One large argument: log gamma(low) minus log(gamma(high + low) / gamma(high)).
     one_large = (high >= _LARGE) & (low + high >= _LARGE)
     top = guarded(one_large, high, _LARGE)
     low_safe = guarded(one_large, low, 1.0)
     by_rise = lax.lgamma(low_safe) - _log_rise(top, low_safe, top + low_safe)
-    # Two: with h = low / high, powers of h / (1 + h) and 1 / (1 + h), over the root of high.
+    # Two large arguments, with h = low / high: powers of h / (1 + h) and 1 / (1 + h), over
+    # sqrt(high).
     both_large = low >= _LARGE
     small = guarded(both_large, low, _LARGE)
     h = small / guarded(both_large, high, _LARGE)
@@ -99,7 +105,7 @@ def _log_beta(a: Array, b: Array) -> Array:
 
 
 def _any_negative(x: Array) -> bool:
-    """Returns whether signs and reflections matter: not if all sign bits are known to be clear."""
+    """Returns False if all elements are known to have clear sign bits, otherwise True."""
     known = concrete_value(x)
     return known is None or bool(np.any(np.signbit(known)))
 
@@ -128,7 +134,7 @@ def _betaln(a: Array, b: Array) -> Array:
     p, q = _fraction(low), _fraction(high)
     log_low, log_high = lax.log(lax.abs(_sine(p))), lax.log(lax.abs(_sine(q)))
     log_end = lax.log(lax.abs(_sine_of_sum(p, q)))
-    # Of integers the sines vanish: two poles in a ratio leave a limit, three a pole.
+    # At integers the sines vanish: two poles in a ratio have a finite limit, three leave a pole.
     poles = (p == 0) & (q == 0)
     by_one = _LOG_PI - log_low - lax.log(guarded(one & ~two, high, 1.0)) - regular
     by_two = where(poles, 0.0, log_end - log_low) + regular
@@ -139,7 +145,7 @@ def _betaln(a: Array, b: Array) -> Array:
 
 
 def _beta_sign(a: Array, b: Array) -> Array:
-    """Returns the sign of B(a, b); NaN at poles from whose two sides it differs."""
+    """Returns the sign of B(a, b); NaN at poles where it differs between the two sides."""
     low, high = lax.min(a, b), lax.max(a, b)
     if not _any_negative(low):
         return lax.full_like(low, 1)
@@ -148,7 +154,7 @@ def _beta_sign(a: Array, b: Array) -> Array:
     p, q = _fraction(low), _fraction(high)
     sign_low, sign_high, sign_end = lax.sign(p), lax.sign(q), lax.sign(p + q)
     undefined = where(three, (p == 0) | (q == 0), (p == 0) & (q != 0))
-    # At two poles the limit has the sign of the numerator's distance, an integer.
+    # If high is an integer, sin(pi end) / sin(pi low) is (-1)^high; its sign is applied below.
     product = where(three, sign_low * sign_high * sign_end, where(p == 0, 1.0, sign_low * sign_end))
     product = where(~three & _is_odd(high), -product, product)
     reflected = where(undefined, math.nan, product)
@@ -164,13 +170,13 @@ def _betaln_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> 
 
 
 def betaln(a: ArrayLike, b: ArrayLike) -> Array:
-    """Computes log |B(a, b)|, B the beta function gamma(a) gamma(b) / gamma(a + b).
+    """Computes log |B(a, b)|, where B is the beta function gamma(a) gamma(b) / gamma(a + b).
 
     Args:
-      a: real array; integers become the default float.
+      a: real array; integers are converted to the default float.
       b: real array, broadcast against a.
 
-    Returns: array of floating dtype; without cancellation for large operands.
+    Returns: array of floating dtype. There is no cancellation for large operands.
 
     Example:
       >>> jax.scipy.special.betaln(1.0, jnp.array([1.0, 1e10]))
@@ -184,7 +190,7 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
     """Computes the beta function gamma(a) gamma(b) / gamma(a + b).
 
     Args:
-      a: real array; integers become the default float.
+      a: real array; integers are converted to the default float.
       b: real array, broadcast against a.
 
     Returns: array of floating dtype.
@@ -204,7 +210,7 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def _log_ratio(x: Array, y: Array, m: Array) -> Array:
-    """log(gamma(y) / gamma(x)) of positive x and y = x + m."""
+    """Computes log(gamma(y) / gamma(x)) for positive x and y = x + m."""
     large = (x >= _LARGE) & (y >= _LARGE)
     rise = _log_rise(*[guarded(large, v, c) for v, c in ((x, _LARGE), (m, 0.0), (y, _LARGE))])
     return where(large, rise, lax.lgamma(y) - lax.lgamma(x))
@@ -218,7 +224,8 @@ def _poch(z: Array, m: Array) -> Array:
         return where(m == 0, 1.0, ratio).astype(z.dtype)
     from_below, to_below = z < 0, end < 0
     both = from_below & to_below
-    # gamma(x) is pi / (sin(pi x) gamma(1 - x)); both reflected, the rise goes from 1 - end to 1 - z.
+    # gamma(x) = pi / (sin(pi x) gamma(1 - x)). If both are reflected, the ratio is gamma(1 - z) /
+    # gamma(1 - end).
     first = where(both, 1 - end, where(from_below, 1 - z, z))
     second = where(both, 1 - z, where(to_below, 1 - end, end))
     one = from_below ^ to_below
@@ -237,7 +244,7 @@ def _poch(z: Array, m: Array) -> Array:
 
 
 def _whole_cases(z: Array, m: Array, value: Array) -> Array:
-    """gamma(z + m) / gamma(z): `value`, or limits where one of both, or both, are infinite."""
+    """Replaces `value` of gamma(z + m) / gamma(z) by its limit at poles of the gamma functions."""
     end = z + m
     from_pole = is_pole_of_gamma(z)
     to_pole = (end <= 0) & (_sine_of_sum(_fraction(z), _fraction(m)) == 0)
@@ -258,13 +265,14 @@ def _poch_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tu
 
 
 def poch(z: ArrayLike, m: ArrayLike) -> Array:
-    """Computes the rising factorial gamma(z + m) / gamma(z) (Pochhammer symbol).
+    """Computes the Pochhammer symbol (rising factorial) gamma(z + m) / gamma(z).
 
     Args:
-      z: real array; integers become the default float.
+      z: real array; integers are converted to the default float.
       m: real array, broadcast against z.
 
-    Returns: array of floating dtype. Where both gamma functions have poles, their ratio's limit.
+    Returns: array of floating dtype; where both gamma functions have poles, the limit of their
+      ratio.
 
     Raises:
       ValueError: for complex operands.
@@ -280,11 +288,12 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
     """Computes the binomial coefficient: the number of ways to choose k of N elements.
 
     Args:
-      N: real array; integers become the default float.
+      N: real array; integers are converted to the default float.
       k: real array, broadcast against N.
-      repetition: whether a thing may be chosen several times.
+      repetition: whether an element may be chosen several times.
 
-    Returns: array of floating dtype; 0 where k > N, or one of both is negative.
+    Returns: array of floating dtype; 0 where N or k is negative, or k > N without
+      repetition.
 
     Example:
       >>> jax.scipy.special.comb(5, jnp.array([0, 2, 6])).round(3)
@@ -292,7 +301,7 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
     """
     n, j = map(as_value, promote_args_inexact("comb", N, k))
     if repetition:
-        # Of no things none can be chosen, in one way.
+        # There is one way to choose no elements out of none.
         return where((n == 0) & (j == 0), 1, comb(n + j - 1, j))
     outside = (j > n) | (n < 0) | (j < 0)
     n, j = where(outside, 0.0, n), where(outside, 0.0, j)

@@ -1,9 +1,9 @@
-"""Hypergeometric functions: Kummer's 1F1 and Gauss's 2F1, with derivatives in all of their arguments.
+"""Kummer's 1F1 and Gauss's 2F1 hypergeometric functions, differentiable in all of their arguments.
 
-Power series, asymptotic ones, and transformations of the argument to where series converge (Pearson,
-Olver and Porter, Numerical methods for the computation of the confluent and Gauss hypergeometric
-functions, Numerical Algorithms 74 (2017), 821-866; DLMF, chapters 13 and 15). A series stops, for all
-elements together, when the terms of none of them count any more.
+They are computed by power series, asymptotic series, and transformations of the argument to where
+series converge (Pearson, Olver and Porter, Numerical methods for the computation of the confluent
+and Gauss hypergeometric functions, Numerical Algorithms 74 (2017), 821-866; DLMF, chapters 13 and
+15). A series is summed for all elements together, until the terms of all of them are negligible.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from jitney.scipy.special.support import (
 )
 
 _MOST_TERMS = 1_000_000
-_UNIT = 64  # bits that sums are scaled by, so that they do not overflow
-_LN2_HIGH = 45426 / 65536  # of so few bits that products with small integers are exact
+_UNIT = 64  # sums are scaled by 2^-64 before they overflow
+_LN2_HIGH = 45426 / 65536  # has so few bits that products with small integers are exact
 _LN2_LOW = 1.4286068203094173e-06
 
 
 def _series(tops: Sequence[Array], bottoms: Sequence[Array], x: Array) -> Array:
-    """Returns the sum of (top)_k ... x^k / ((bottom)_k ... k!) over k >= 0."""
+    """Computes the sum of (top)_k ... x^k / ((bottom)_k ... k!) over k >= 0."""
     (total,), units = _sums(tops, bottoms, x, with_slopes=False)
     return _scaled(total, units)
 
 
 def _scaled(x: Array, units: Array) -> Array:
-    """x times 2^(64 units), in two steps: half of the factor may be what a float holds at most."""
+    """Computes x times 2^(64 units) in two steps, as the factor itself may overflow."""
     half = lax.exp2(units * (_UNIT / 2))
     return x * half * half
 
 
 def _scaled_exp(x: Array, units: Array, falls: Array) -> Array:
-    """exp(-falls) x 2^(64 units), as precise as x; falls >= 0."""
+    """Computes exp(-falls) x 2^(64 units) with the relative accuracy of x; falls >= 0."""
     steps = lax.round(falls / (_UNIT * (_LN2_HIGH + _LN2_LOW)))
     remainder = (falls - steps * (_UNIT * _LN2_HIGH)) - steps * (_UNIT * _LN2_LOW)
     return _scaled(x * lax.exp(-remainder), units - steps)
@@ -56,11 +56,13 @@ def _scaled_exp(x: Array, units: Array, falls: Array) -> Array:
 def _sums(
     tops: Sequence[Array], bottoms: Sequence[Array], x: Array, with_slopes: bool = True
 ) -> tuple[list[Array], Array]:
-    """(sums, units): the sum of such a series; then its derivatives by the parameters, in their order.
+    """Computes the sum of such a series, then its derivatives with respect to each parameter.
 
-    All are to be multiplied by 2^(64 units). With t' for the derivative of a term t by one parameter,
-    the next term is r t, its derivative r t' + t r / (a + k) for a parameter a of the numerator, and of
-    the other sign for the denominator.
+    With t' for the derivative of a term t with respect to a parameter, the next term is r t, and
+    its derivative is r t' + t r / (a + k) for a parameter a of the numerator; for one of the
+    denominator the second term is negated.
+
+    Returns: (sums, units); all sums are to be multiplied by 2^(64 units).
     """
     count = len(tops) + len(bottoms) if with_slopes else 0
     one, zero = lax.full_like(x, 1), lax.full_like(x, 0)
@@ -83,16 +85,16 @@ def _sums(
         changes: list[Array] = []
         for i, slope in enumerate(slopes):
             if i < len(raised):
-                # Without the factor itself, which may be 0.
+                # Without the factor itself, which may be 0
                 own = _product(raised[:i] + raised[i + 1 :], term * scale)
             else:
                 own = -following / lowered[i - len(raised)]
             changes.append(_product(raised, slope * scale) + own)
         terms = [following, *changes]
-        # What comes after an end may divide by zero.
+        # Terms after the end of a series may contain divisions by zero.
         totals = [where(goes_on, total + t, total) for total, t in zip(totals, terms, strict=True)]
-        # Terms that are small may still grow, until their ratio is below 1.
-        # So is the ratio after the next: (a)_k grows from a tiny a to a (k - 1)!.
+        # Small terms may still grow until their ratio is below 1; the next ratio is tested as well,
+        # since (a)_k grows from a tiny a to a (k - 1)!.
         ahead = x / (k + 2)
         for y in lowered:
             ahead = ahead / (y + 1)
@@ -119,12 +121,12 @@ def _product(factors: Sequence[Array], start: Array) -> Array:
 
 
 def _is_polynomial(a: Array) -> Array:
-    """Returns whether (a)_k ends in zeros."""
+    """Returns whether (a)_k is 0 for large k, so that the series terminates."""
     return is_pole_of_gamma(a)
 
 
 def _divides_by_zero(tops: Sequence[Array], bottom: Array) -> Array:
-    """Returns whether a term has the denominator 0 before the numerator ends the series."""
+    """Returns whether a denominator is 0 before the numerator terminates the series."""
     pole = is_pole_of_gamma(bottom)
     for top in tops:
         pole = pole & ~(_is_polynomial(top) & (top > bottom))
@@ -137,13 +139,13 @@ _ASYMPTOTIC = 100.0
 
 
 def _is_asymptotic(a: Array, b: Array, x: Array) -> Array:
-    """Returns whether x is so large that the series in 1 / x becomes exact before it diverges."""
+    """Returns whether the series in 1 / x reaches full precision before it diverges."""
     growth = (1 + lax.abs(b - a)) * (1 + lax.abs(1 - a))
     return (x >= _ASYMPTOTIC) & (growth < 0.5 * x) & ~_is_polynomial(a)
 
 
 def _positive_1f1(a: Array, b: Array, x: Array, falls: Array) -> Array:
-    """1F1 for x >= 0; times exp(-x) where `falls`, so that the two together do not overflow."""
+    """Computes 1F1 for x >= 0, times exp(-x) where `falls`, without overflow of the product."""
     far = _is_asymptotic(a, b, x)
     (near,), units = _sums((a,), (b,), guarded(~far, x, 0.0), with_slopes=False)
     u = 1 / guarded(far, x, jnp.inf)
@@ -155,7 +157,7 @@ def _positive_1f1(a: Array, b: Array, x: Array, falls: Array) -> Array:
 
 
 def _positive_1f1_slopes(a: Array, b: Array, x: Array, falls: Array) -> tuple[Array, Array]:
-    """Returns the derivatives of 1F1 by a and b, for x >= 0; times exp(-x) where `falls`."""
+    """Computes the derivatives of 1F1 with respect to a and b; see `_positive_1f1`."""
     far = _is_asymptotic(a, b, x)
     (_, near_a, near_b), units = _sums((a,), (b,), guarded(~far, x, 0.0))
     fallen = guarded(falls & ~far, x, 0.0)
@@ -171,9 +173,10 @@ def _positive_1f1_slopes(a: Array, b: Array, x: Array, falls: Array) -> tuple[Ar
 
 
 def _is_turned(a: Array, b: Array, x: Array) -> Array:
-    """Returns whether 1F1(a; b; x) is exp(x) 1F1(b - a; b; -x), whose terms do not cancel for x < 0.
+    """Returns whether to compute 1F1(a; b; x) as exp(x) 1F1(b - a; b; -x).
 
-    It has about -x terms. Those of 1F1(a; b; x) are few and hardly cancel where b is larger than -x.
+    For x < 0 the terms of the latter do not cancel, but there are about -x of them. The terms of
+    1F1(a; b; x) are few and hardly cancel where b is larger than -x.
     """
     is_short = (-x > 1000) & (-x < 0.5 * b) & (lax.abs(a) < 2)
     return (x < 0) & ~_is_polynomial(a) & ~is_short
@@ -205,7 +208,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Computes Kummer's confluent hypergeometric function 1F1(a; b; x).
 
     Args:
-      a: real array; integers become the default float.
+      a: real array; integers are converted to the default float.
       b: real array, broadcast against a.
       x: real array, broadcast against a.
 
@@ -223,12 +226,12 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 
 # --- 2F1 --------------------------------------------------------------------------------------------
 
-_DIRECT_LOW, _DIRECT_HIGH = -0.5, 0.9  # where the power series in x is used
-_SLOW = 0.99  # beyond, the power series takes thousands of terms
+_DIRECT_LOW, _DIRECT_HIGH = -0.5, 0.9  # range where the power series in x is used
+_SLOW = 0.99  # beyond, the power series needs thousands of terms
 
 
 def _gamma_quotient(tops: Sequence[Array], bottoms: Sequence[Array]) -> Array:
-    """Returns a product of gamma functions over another; 0 where the denominator has a pole."""
+    """Computes a quotient of products of gamma functions; 0 where the denominator has a pole."""
     size = sum((lax.lgamma(x) for x in tops), lax.full_like(tops[0], 0))
     size = sum((-lax.lgamma(x) for x in bottoms), size)
     sign = lax.full_like(tops[0], 1)
@@ -241,7 +244,7 @@ def _gamma_quotient(tops: Sequence[Array], bottoms: Sequence[Array]) -> Array:
 
 
 def _series_2f1(a: Array, b: Array, c: Array, x: Array) -> Array:
-    """The power series in x, after Euler's transformation where that makes parameters smaller."""
+    """Sums the power series in x, after Euler's transformation where that shrinks parameters."""
     flipped = lax.abs((c - a) * (c - b)) < lax.abs(a * b)
     flipped = flipped & ~_is_polynomial(a) & ~_is_polynomial(b)
     value = _series((where(flipped, c - a, a), where(flipped, c - b, b)), (c,), x)
@@ -250,7 +253,7 @@ def _series_2f1(a: Array, b: Array, c: Array, x: Array) -> Array:
 
 
 def _near_one(a: Array, b: Array, c: Array, y: Array) -> Array:
-    """2F1 at 1 - y, by two series in y (DLMF 15.8.4); c - a - b is not an integer."""
+    """Computes 2F1 at 1 - y by two series in y (DLMF 15.8.4); c - a - b must not be an integer."""
     gap = c - a - b
     first = _gamma_quotient((c, gap), (c - a, c - b)) * _series((a, b), (1 - gap,), y)
     second = _gamma_quotient((c, -gap), (a, b)) * _series((c - a, c - b), (1 + gap,), y)
@@ -258,7 +261,10 @@ def _near_one(a: Array, b: Array, c: Array, y: Array) -> Array:
 
 
 def _near_one_integer(a: Array, b: Array, m: Array, y: Array) -> Array:
-    """2F1(a, b; a + b + m; 1 - y), m an integer >= 0, by a series with logarithms (DLMF 15.8.10)."""
+    """Computes 2F1(a, b; a + b + m; 1 - y) for an integer m >= 0.
+
+    The series contains logarithms (DLMF 15.8.10).
+    """
     c = a + b + m
     epsilon = machine_epsilon(y)
     zero, one = lax.full_like(y, 0), lax.full_like(y, 1)
@@ -267,7 +273,7 @@ def _near_one_integer(a: Array, b: Array, m: Array, y: Array) -> Array:
         index, term, total = carry
         k = lax.convert_element_type(index, y.dtype)
         total = total + where(k < m, term, 0.0)
-        # (a)_k (b)_k (m - k - 1)! / k! (-y)^k, from one k to the next
+        # The terms are (a)_k (b)_k (m - k - 1)! / k! (-y)^k; this is the step from k to k + 1.
         left = where(m - k - 1 > 0, m - k - 1, 1.0)
         return index + 1, term * ((a + k) * (b + k) / ((k + 1) * left)) * -y, total
 
@@ -306,7 +312,7 @@ def _near_one_integer(a: Array, b: Array, m: Array, y: Array) -> Array:
 
 
 def _below_one(a: Array, b: Array, c: Array, x: Array) -> Array:
-    """2F1 for -1/2 <= x < 1."""
+    """Computes 2F1 for -1/2 <= x < 1."""
     polynomial = _is_polynomial(a) | _is_polynomial(b)
     direct = (x <= _DIRECT_HIGH) | polynomial
     value = _series_2f1(a, b, c, guarded(direct, x, 0.0))
@@ -314,8 +320,8 @@ def _below_one(a: Array, b: Array, c: Array, x: Array) -> Array:
     gap = c - a - b
     nearest = jnp.round(gap)
     distance = lax.abs(gap - nearest)
-    # Near an integer the two series cancel. The power series in x does not, but is long near 1; there
-    # the integer itself is taken, from where on the error of that is the smaller one.
+    # Near an integer the two series cancel. The power series in x does not, but converges slowly
+    # near 1; there the gap is rounded to the integer once that error is the smaller one.
     epsilon = machine_epsilon(x)
     is_slow = x < _SLOW
     near_integer = distance < epsilon**0.25
@@ -323,7 +329,7 @@ def _below_one(a: Array, b: Array, c: Array, x: Array) -> Array:
     slow = ~direct & near_integer & ~integer & is_slow
     generic = ~direct & ~integer & ~slow
     by_gamma = _near_one(a, b, where(generic, c, a + b + 0.5), y)
-    # For m < 0 by Euler's transformation, to m > 0.
+    # Euler's transformation maps m < 0 to m > 0.
     flipped = nearest < 0
     p, q = where(flipped, c - a, a), where(flipped, c - b, b)
     with_logarithm = _near_one_integer(p, q, lax.abs(nearest), y)
@@ -336,7 +342,7 @@ def _below_one(a: Array, b: Array, c: Array, x: Array) -> Array:
 @custom_jvp
 def _hyp2f1(a: Array, b: Array, c: Array, x: Array) -> Array:
     polynomial = _is_polynomial(a) | _is_polynomial(b)
-    # Pfaff: 2F1(a, b; c; x) = (1 - x)^-a 2F1(a, c - b; c; x / (x - 1))
+    # Pfaff's transformation: 2F1(a, b; c; x) = (1 - x)^-a 2F1(a, c - b; c; x / (x - 1))
     low = (x < _DIRECT_LOW) & ~polynomial
     above = (x >= 1) & ~polynomial
     turned = where(low, guarded(low, x, -1.0) / (guarded(low, x, -1.0) - 1), x)
@@ -372,13 +378,14 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     """Computes Gauss's hypergeometric function 2F1(a, b; c; x).
 
     Args:
-      a: real array; integers become the default float.
+      a: real array; integers are converted to the default float.
       b: real array, broadcast against a.
       c: real array, broadcast against a.
-      x: real array, broadcast against a; up to 1, but for polynomials (a or b a negative integer).
+      x: real array, broadcast against a; at most 1, unless the function is a polynomial (a or b is
+        0 or a negative integer).
 
-    Returns: array of floating dtype; inf where the series has no value: c is 0 or a negative integer,
-      x > 1, or x = 1 and c <= a + b.
+    Returns: array of floating dtype; inf where the series diverges or is undefined: if c is 0 or a
+      negative integer, x > 1, or x = 1 and c <= a + b.
 
     Raises:
       ValueError: for complex operands.

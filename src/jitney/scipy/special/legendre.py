@@ -1,6 +1,6 @@
-"""Associated Legendre functions, and the spherical harmonics made of them.
+"""Associated Legendre functions and spherical harmonics.
 
-Both come from the recurrence over the degree, for all orders at once. It begins at degree = order and
+Both use the recurrence over the degree, for all orders at once. It starts at degree = order and
 runs upwards, which is stable.
 """
 
@@ -19,7 +19,10 @@ from jitney.numpy.selection import where
 
 
 def _tables(last: int, is_normalized: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(starts [m], a [l, m], b [l, m]): P_m^m = start (1 - z^2)^(m/2), P_l = a z P_(l-1) - b P_(l-2)"""
+    """Returns the coefficients (starts [m], a [l, m], b [l, m]) of the recurrence over the degree.
+
+    P_m^m = start (1 - z^2)^(m/2) and P_l = a z P_(l-1) - b P_(l-2).
+    """
     m = np.arange(last + 1.0)
     degree, order = np.meshgrid(m, m, indexing="ij")
     above = degree > order
@@ -38,7 +41,7 @@ def _tables(last: int, is_normalized: bool) -> tuple[np.ndarray, np.ndarray, np.
 
 
 def _values(z: Array, last: int, is_normalized: bool) -> Array:
-    """P_l^m(z) [m, l, *shape of z], 0 where m > l."""
+    """Computes P_l^m(z) as an array [m, l, *shape of z], which is 0 where m > l."""
     dtype = z.dtype
     tables = [t.astype(dtype) for t in _tables(last, is_normalized)]
     starts, a, b = [jnp.asarray(t).reshape(t.shape + (1,) * z.ndim) for t in tables]
@@ -70,14 +73,15 @@ def _orders(name: str, m: int, n: int) -> int:
 
 
 def lpmn(m: int, n: int, z: Array) -> tuple[Array, Array]:
-    """Computes P_n^m(z), associated Legendre functions, and their derivatives.
+    """Computes associated Legendre functions P_n^m(z) and their derivatives.
 
     Args:
-      m: the highest order.
-      n: the highest degree, equal to m.
+      m: highest order.
+      n: highest degree, must be equal to m.
       z: floating array [k], in (-1, 1).
 
-    Returns: (values, derivatives), [m + 1, n + 1, k], by order and degree; 0 for larger orders.
+    Returns: (values, derivatives), arrays [m + 1, n + 1, k] indexed by order and degree; 0 where
+      the order exceeds the degree.
 
     Raises:
       NotImplementedError: if m and n differ.
@@ -94,15 +98,17 @@ def lpmn(m: int, n: int, z: Array) -> tuple[Array, Array]:
 
 
 def lpmn_values(m: int, n: int, z: Array, is_normalized: bool) -> Array:
-    """Computes P_n^m(z), associated Legendre functions, without derivatives.
+    """Computes associated Legendre functions P_n^m(z) without derivatives.
 
     Args:
-      m: the highest order.
-      n: the highest degree, equal to m.
+      m: highest order.
+      n: highest degree, must be equal to m.
       z: floating array [k], in [-1, 1].
-      is_normalized: whether to give those of spherical harmonics, whose squares integrate to 1.
+      is_normalized: whether to normalize the functions as in spherical harmonics, whose squared
+        moduli integrate to 1 over the sphere.
 
-    Returns: [m + 1, n + 1, k], by order and degree; 0 where the order is larger.
+    Returns: array [m + 1, n + 1, k] indexed by order and degree; 0 where the order exceeds the
+      degree.
 
     Raises:
       NotImplementedError: if m and n differ.
@@ -126,20 +132,22 @@ def sph_harm_y(
     diff_n: int | None = None,
     n_max: int | None = None,
 ) -> Array:
-    """Computes spherical harmonics Y_n^m(theta, phi), with the phase (-1)**m of Condon and Shortley.
+    """Computes spherical harmonics Y_n^m(theta, phi) with the Condon-Shortley phase (-1)**m.
 
     Args:
-      n: degrees, integers that are not negative.
+      n: degrees, non-negative integers.
       m: orders, integers, |m| <= n.
       theta: polar angles in radians, 0 at the pole.
-      phi: azimuths in radians.
+      phi: azimuthal angles in radians.
       diff_n: must be None.
-      n_max: the largest degree; taken from n if None, which has to be known then.
+      n_max: largest degree, static. By default it is computed from n, which must not be traced
+        then.
 
-    Returns: complex array of the shape that the operands broadcast to; 0 where |m| > n.
+    Returns: complex array of the broadcast shape of the operands; 0 where |m| > n.
 
     Raises:
       NotImplementedError: if `diff_n` is given.
+      TypeError: if n or m does not have an integer dtype.
       ConcretizationTypeError: if `n_max` is None and n is traced.
 
     Example:
@@ -168,7 +176,7 @@ def sph_harm_y(
     shape = degree.shape
     degree, order, polar, azimuth = (x.reshape(-1) for x in (degree, order, polar, azimuth))
     values = _values(lax.cos(polar), last, is_normalized=True)
-    # Unsigned numbers and the least of a type have no absolute value in their own.
+    # abs of the least integer overflows in a narrow dtype, and unsigned orders need a signed one.
     order = order.astype(jnp.promote_types(order.dtype, np.int32))
     size = lax.abs(order)
     value = values.at[size, degree, jnp.arange(size.shape[0])].get(mode="fill", fill_value=0)

@@ -1,4 +1,4 @@
-"""`softmax` and `log_softmax` with SciPy's default, all axes: those of `jax.nn`."""
+"""`softmax` and `log_softmax` of `jax.nn` with SciPy's default for `axis`: all axes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def softmax(x: ArrayLike, /, *, axis: Axis = None) -> Array:
     """Computes exp(x) / sum(exp(x)) along `axis`, without overflow.
 
     Args:
-      x: array; integers become the default float.
-      axis: an axis, several, or None for all.
+      x: array; integers are converted to the default float.
+      axis: one or several axes, or None for all.
 
     Returns: array of the shape of x.
 
@@ -28,8 +28,8 @@ def log_softmax(x: ArrayLike, /, *, axis: Axis = None) -> Array:
     """Computes log(softmax(x)) along `axis`, without overflow.
 
     Args:
-      x: array; integers become the default float.
-      axis: an axis, several, or None for all.
+      x: array; integers are converted to the default float.
+      axis: one or several axes, or None for all.
 
     Returns: array of the shape of x.
 

@@ -22,7 +22,7 @@ from jitney.primitives.elementwise.convert import as_value
 
 
 def real_operands(name: str, *operands: ArrayLike) -> list[Array]:
-    """Operands of one real floating dtype, strongly typed.
+    """Promotes operands to a common real floating dtype, strongly typed.
 
     Raises:
       ValueError: for complex operands.
@@ -31,7 +31,10 @@ def real_operands(name: str, *operands: ArrayLike) -> list[Array]:
 
 
 def real_values(name: str, *operands: ArrayLike) -> list[Array]:
-    """`real_operands` that may be weakly typed: for functions whose derivatives then are, too."""
+    """Promotes operands like `real_operands`, but keeps weak types.
+
+    It serves functions whose derivatives are weakly typed as well.
+    """
     promoted = [as_value(x) for x in promote_args_inexact(name, *operands)]
     if is_complex(promoted[0].dtype):
         raise ValueError(f"{name}: operands must be real, but they promote to {promoted[0].dtype}")
@@ -39,7 +42,7 @@ def real_values(name: str, *operands: ArrayLike) -> list[Array]:
 
 
 def full_precision(name: str, x: ArrayLike) -> Array:
-    """`x` as an array, which has to be float32 or float64.
+    """Converts `x` to an array, and checks that it is float32 or float64.
 
     Raises:
       TypeError: for other dtypes.
@@ -53,13 +56,13 @@ def full_precision(name: str, x: ArrayLike) -> Array:
 
 
 def strong(x: ArrayLike) -> Array:
-    """`x`, not weakly typed. Rules of derivatives are given Python scalars as they are."""
+    """Converts `x` to an array without a weak type; derivative rules may receive Python scalars."""
     value = as_value(x)
     return value.astype(value.dtype) if value.weak_type else value
 
 
 def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of arrays of one dtype, with 16-bit floats computed in float32."""
+    """Wraps `function`, of arrays of one dtype, to compute 16-bit floats in float32."""
 
     @wraps(function)
     def wrapper(*xs: Array) -> Any:
@@ -75,7 +78,7 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def horner(x: Array, coefficients: Sequence[float]) -> Array:
-    """Returns the polynomial with these coefficients, lowest power first, at `x`."""
+    """Evaluates the polynomial with these coefficients, lowest power first, at `x`."""
     *lower, second, highest = coefficients
     result = highest * x + second
     for c in reversed(lower):
@@ -84,26 +87,27 @@ def horner(x: Array, coefficients: Sequence[float]) -> Array:
 
 
 def ratio(x: Array, top: Sequence[float], bottom: Sequence[float]) -> Array:
-    """Returns the quotient of two polynomials at `x`."""
+    """Evaluates the quotient of two polynomials at `x`."""
     return horner(x, top) / horner(x, bottom)
 
 
 def segment(x: Array, low: float, high: float, coefficients: Sequence[float]) -> Array:
-    """Returns a polynomial in t, the position of `x` on [low, high] as a number from -1 to 1.
+    """Evaluates a polynomial in t, where t maps [low, high] linearly to [-1, 1].
 
-    Arguments outside take the value at the nearer end.
+    Arguments outside are clamped to the nearer end.
     """
     t = (x - 0.5 * (low + high)) * (2 / (high - low))
     return horner(lax.clamp(lax.full_like(t, -1), t, lax.full_like(t, 1)), coefficients)
 
 
 def half_line(x: Array, low: float, scale: float, coefficients: Sequence[float]) -> Array:
-    """A polynomial in t = (y - scale) / (y + scale), y = x - low, which maps [low, inf] to [-1, 1].
+    """Evaluates a polynomial in t = (y - scale) / (y + scale), y = x - low, on [low, inf].
 
-    A function that is smooth up to infinity, without singularities near the half-line, is a polynomial
-    of a moderate degree in t (Shepherd and Laframboise, Mathematics of Computation 36 (1981), 249-253).
+    t maps the half-line to [-1, 1]. A function that is smooth up to infinity, without singularities
+    near the half-line, is approximated by a polynomial of moderate degree in t (Shepherd and
+    Laframboise, Mathematics of Computation 36 (1981), 249-253).
     """
-    # 1 - 2 scale / (y + scale) has the limit 1 at infinity, where the quotient has none.
+    # 1 - 2 scale / (y + scale) has the limit 1 at infinity, where the quotient is NaN.
     t = 1 - (2 * scale) / (x + (scale - low))
     return horner(t, coefficients)
 
@@ -121,14 +125,14 @@ def is_pole_of_gamma(x: Array) -> Array:
 
 
 def guarded(condition: Array, x: Array, value: float) -> Array:
-    """`x` where `condition` holds, elsewhere `value`: for branches that are not taken there.
+    """Returns `x` where `condition` holds, elsewhere `value`: guards a branch of a `where`.
 
-    Both branches of a `where` are differentiated; one that is infinite where it is not taken would make
-    the derivative NaN.
+    Both branches of a `where` are differentiated; an infinite derivative in a branch that is not
+    selected would make the result NaN.
     """
     return where(condition, x, value)
 
 
 def machine_epsilon(x: Array) -> float:
-    """Returns the distance of 1 to the next number of the dtype of `x`."""
+    """Returns the machine epsilon of the dtype of `x`: the gap between 1 and the next float."""
     return float(dtypes.finfo(x.dtype).eps)

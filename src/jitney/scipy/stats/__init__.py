@@ -1,4 +1,4 @@
-"""`jax.scipy.stats`: distributions, and summaries of samples."""
+"""`jax.scipy.stats`: probability distributions and summary statistics."""
 
 from jitney.core.lazy import attach
 

@@ -1,7 +1,7 @@
-"""The Bernoulli distribution: 1 with probability p, else 0.
+"""The Bernoulli distribution: 1 with probability p, otherwise 0.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __dir__ = listing(__name__)
 
 
 def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Computes the logarithm of the probability of k."""
+    """Computes the logarithm of the probability mass function at k."""
     k, p, loc = operands("bernoulli.logpmf", k, p, loc)
     y = k - loc
     outside = (y < 0) | (y > 1) | ((y > 0) & (y < 1))
@@ -27,12 +27,12 @@ def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
 
 
 def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Computes the probability of k."""
+    """Computes the probability mass function at k."""
     return lax.exp(logpmf(k, p, loc))
 
 
 def cdf(k: ArrayLike, p: ArrayLike) -> Array:
-    """Computes the probability of values up to k."""
+    """Computes the cumulative distribution function at k."""
     k, p = operands("bernoulli.cdf", k, p)
     value = jnp.where(k < 0, 0.0, jnp.where(k < 1, 1 - p, 1.0))
     invalid = (p < 0) | (p > 1) | jnp.isnan(p) | jnp.isnan(k)
@@ -40,7 +40,7 @@ def cdf(k: ArrayLike, p: ArrayLike) -> Array:
 
 
 def ppf(q: ArrayLike, p: ArrayLike) -> Array:
-    """Computes the quantile: the value up to which the probability is q."""
+    """Computes the quantile function, the inverse of the CDF, at q."""
     q, p = operands("bernoulli.ppf", q, p)
     value = jnp.where(q == 0, -1.0, jnp.where(q <= 1 - p, 0.0, 1.0))
     invalid = (p < 0) | (p > 1) | jnp.isnan(p) | jnp.isnan(q) | (q < 0) | (q > 1)

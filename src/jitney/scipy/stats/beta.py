@@ -1,9 +1,9 @@
-"""The beta distribution, of density y**(a - 1) (1 - y)**(b - 1) / (B(a, b) scale).
+"""The beta distribution, with density y**(a - 1) (1 - y)**(b - 1) / (B(a, b) scale).
 
 y is (x - loc) / scale.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __dir__ = listing(__name__)
 def logpdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, a, b, loc, scale = operands("beta.logpdf", x, a, b, loc, scale)
     y = (x - loc) / scale
     outside = (y < 0) | (y > 1)
@@ -37,14 +37,14 @@ def logpdf(
 def pdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, a, b, loc, scale))
 
 
 def cdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Computes the probability of values up to x."""
+    """Computes the cumulative distribution function at x."""
     x, a, b, loc, scale = operands("beta.cdf", x, a, b, loc, scale)
     y = (x - loc) / scale
     return betainc(a, b, lax.clamp(lax.full_like(y, 0), y, lax.full_like(y, 1)))
@@ -53,12 +53,12 @@ def cdf(
 def logcdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Computes the logarithm of the probability of values up to x."""
+    """Computes the logarithm of the cumulative distribution function at x."""
     return lax.log(cdf(x, a, b, loc, scale))
 
 
 def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values above x."""
+    """Computes the survival function, 1 - CDF, at x."""
     x, a, b, loc, scale = operands("beta.sf", x, a, b, loc, scale)
     # 1 - I_y(a, b) = I_(1 - y)(b, a)
     y = (scale - (x - loc)) / scale
@@ -68,7 +68,7 @@ def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: Arra
 def logsf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Computes the logarithm of the probability of values above x."""
+    """Computes the logarithm of the survival function at x."""
     return lax.log(sf(x, a, b, loc, scale))
 
 

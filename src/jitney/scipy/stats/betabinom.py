@@ -1,7 +1,7 @@
-"""The beta-binomial distribution: successes in n trials, of a probability of distribution beta(a, b).
+"""The beta-binomial distribution: successes in n trials of probability p, with p ~ beta(a, b).
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __dir__ = listing(__name__)
 
 
 def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Computes the logarithm of the probability of k."""
+    """Computes the logarithm of the probability mass function at k."""
     k, n, a, b, loc = operands("betabinom.logpmf", k, n, a, b, loc)
     y = jnp.floor(k - loc)
     failures = n - y
@@ -31,7 +31,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLik
 
 
 def pmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Computes the probability of k."""
+    """Computes the probability mass function at k."""
     return lax.exp(logpmf(k, n, a, b, loc))
 
 

@@ -1,9 +1,9 @@
 """The chi-squared distribution with df degrees of freedom.
 
-Half of its values have the gamma distribution of a = df / 2.
+Half of a chi-squared variable has the gamma distribution with a = df / 2.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, df, loc, scale = operands("chi2.logpdf", x, df, loc, scale)
     outside = x < loc
     y = jnp.where(outside, 1.0, (x - loc) / scale)
@@ -34,29 +34,29 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 
 
 def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, df, loc, scale))
 
 
 def cdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values up to x."""
+    """Computes the cumulative distribution function at x."""
     x, df, loc, scale = operands("chi2.cdf", x, df, loc, scale)
     return gamma.cdf(x, df / 2, loc, scale * 2)
 
 
 def logcdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values up to x."""
+    """Computes the logarithm of the cumulative distribution function at x."""
     return lax.log(cdf(x, df, loc, scale))
 
 
 def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values above x."""
+    """Computes the survival function, 1 - CDF, at x."""
     x, df, loc, scale = operands("chi2.sf", x, df, loc, scale)
     return gamma.sf(x, df / 2, loc, scale * 2)
 
 
 def logsf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values above x."""
+    """Computes the logarithm of the survival function at x."""
     return lax.log(sf(x, df, loc, scale))
 
 

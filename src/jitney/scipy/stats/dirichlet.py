@@ -1,4 +1,4 @@
-"""Dirichlet's distribution on the simplex: of shares that sum to 1."""
+"""The Dirichlet distribution on the simplex: vectors of non-negative components that sum to 1."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
-    """Computes the logarithm of the density at the shares x.
+    """Computes the logarithm of the probability density function at x.
 
     Args:
-      x: shares [k, ...], or [k - 1, ...] without the last, which is what they leave to 1.
-      alpha: positive parameters [k].
+      x: points of the simplex [k, ...], or [k - 1, ...] without the last component, which is then 1
+        minus the sum of the others.
+      alpha: positive concentration parameters [k].
 
-    Returns: array of floating dtype, of the shape of x without its first axis; -inf where shares are
-      not in [0, 1] or do not sum to 1.
+    Returns: array of floating dtype, of the shape of x without its first axis; -inf where
+      components are not in [0, 1] or do not sum to 1.
 
     Raises:
       ValueError: if `alpha` is not a vector, or x does not have k or k - 1 rows.
@@ -52,7 +53,7 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
 
 
 def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
-    """Computes the density at the shares x."""
+    """Computes the probability density function at x: the exponential of `logpdf`."""
     return lax.exp(logpdf(x, alpha))
 
 

@@ -1,7 +1,7 @@
-"""The exponential distribution, of density exp(-y) / scale, y = (x - loc) / scale >= 0.
+"""The exponential distribution, with density exp(-y) / scale, y = (x - loc) / scale >= 0.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, loc, scale = operands("expon.logpdf", x, loc, scale)
     value = -((x - loc) / scale + lax.log(scale))
     return supported(value, x < loc, -jnp.inf, scale)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values up to x."""
+    """Computes the cumulative distribution function at x."""
     x, loc, scale = operands("expon.cdf", x, loc, scale)
     y = (x - loc) / scale
     return jnp.where(y < 0, 0.0, -lax.expm1(-y))
 
 
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values up to x."""
+    """Computes the logarithm of the cumulative distribution function at x."""
     x, loc, scale = operands("expon.logcdf", x, loc, scale)
     y = (x - loc) / scale
     value = log1mexp(jnp.where(y <= 0, 1.0, y))
@@ -45,19 +45,19 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values above x."""
+    """Computes the survival function, 1 - CDF, at x."""
     return lax.exp(logsf(x, loc, scale))
 
 
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values above x."""
+    """Computes the logarithm of the survival function at x."""
     x, loc, scale = operands("expon.logsf", x, loc, scale)
     y = (x - loc) / scale
     return jnp.where(y < 0, 0.0, -y)
 
 
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the quantile: the value up to which the probability is q."""
+    """Computes the quantile function, the inverse of the CDF, at q."""
     q, loc, scale = operands("expon.ppf", q, loc, scale)
     valid = (q >= 0) & (q <= 1)
     return jnp.where(valid, loc - scale * lax.log1p(-q), jnp.nan)

@@ -1,7 +1,9 @@
-"""The gamma distribution, of density y**(a - 1) exp(-y) / (gamma(a) scale), y = (x - loc) / scale.
+"""The gamma distribution, with density y**(a - 1) exp(-y) / (gamma(a) scale).
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+y is (x - loc) / scale.
+
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, a, loc, scale = operands("gamma.logpdf", x, a, loc, scale)
     outside = x < loc
     y = jnp.where(outside, 1.0, (x - loc) / scale)
@@ -28,31 +30,31 @@ def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
 
 
 def pdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, a, loc, scale))
 
 
 def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values up to x."""
+    """Computes the cumulative distribution function at x."""
     x, a, loc, scale = operands("gamma.cdf", x, a, loc, scale)
     y = (x - loc) / scale
     return supported(gammainc(a, jnp.where(y < 0, 0.0, y)), y < 0, 0.0, a)
 
 
 def logcdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values up to x."""
+    """Computes the logarithm of the cumulative distribution function at x."""
     return lax.log(cdf(x, a, loc, scale))
 
 
 def sf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values above x."""
+    """Computes the survival function, 1 - CDF, at x."""
     x, a, loc, scale = operands("gamma.sf", x, a, loc, scale)
     y = (x - loc) / scale
     return supported(gammaincc(a, jnp.where(y < 0, 0.0, y)), y < 0, 1.0, a)
 
 
 def logsf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values above x."""
+    """Computes the logarithm of the survival function at x."""
     return lax.log(sf(x, a, loc, scale))
 
 

@@ -1,7 +1,7 @@
-"""The generalized normal distribution, of density proportional to exp(-|x|**beta).
+"""The generalized normal distribution, with density proportional to exp(-|x|**beta).
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, beta: ArrayLike) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, beta = operands("gennorm.logpdf", x, beta)
     normalizer = lax.log(0.5 * beta) - lax.lgamma(1 / beta)
     return normalizer - jnp.power(lax.abs(x), beta)
 
 
 def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
-    """Computes the probability of values up to x."""
+    """Computes the cumulative distribution function at x."""
     x, beta = operands("gennorm.cdf", x, beta)
     inner = gammainc(1 / beta, jnp.power(lax.abs(x), beta))
     return 0.5 * (1 + lax.sign(x) * inner)
 
 
 def pdf(x: ArrayLike, beta: ArrayLike) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, beta))
 
 

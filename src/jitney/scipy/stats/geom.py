@@ -1,7 +1,7 @@
-"""The geometric distribution: the number of trials up to the first success, of probability p.
+"""The geometric distribution: the number of trials up to the first success of probability p.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __dir__ = listing(__name__)
 
 
 def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Computes the logarithm of the probability of k."""
+    """Computes the logarithm of the probability mass function at k."""
     k, p, loc = operands("geom.logpmf", k, p, loc)
     y = k - loc
     return supported(xlog1py(y - 1, -p) + lax.log(p), y <= 0, -jnp.inf, p)
 
 
 def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Computes the probability of k."""
+    """Computes the probability mass function at k."""
     return lax.exp(logpmf(k, p, loc))
 
 

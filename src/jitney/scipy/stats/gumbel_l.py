@@ -1,7 +1,7 @@
-"""The left-skewed Gumbel distribution, of survival function exp(-exp(y)), y = (x - loc) / scale.
+"""The left-skewed Gumbel distribution, with survival function exp(-exp(y)), y = (x - loc) / scale.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, loc, scale = operands("gumbel_l.logpdf", x, loc, scale)
     y = (x - loc) / scale
     return jnp.where(scale > 0, y - lax.exp(y) - lax.log(scale), jnp.nan)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values up to x."""
+    """Computes the logarithm of the cumulative distribution function at x."""
     x, loc, scale = operands("gumbel_l.logcdf", x, loc, scale)
     return log1mexp(-logsf(x, loc, scale))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values up to x."""
+    """Computes the cumulative distribution function at x."""
     x, loc, scale = operands("gumbel_l.cdf", x, loc, scale)
     return -lax.expm1(logsf(x, loc, scale))
 
 
 def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the quantile: the value up to which the probability is p."""
+    """Computes the quantile function, the inverse of the CDF, at p."""
     p, loc, scale = operands("gumbel_l.ppf", p, loc, scale)
     return jnp.where(scale > 0, loc + scale * lax.log(-lax.log1p(-p)), jnp.nan)
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values above x."""
+    """Computes the survival function, 1 - CDF, at x."""
     return lax.exp(logsf(x, loc, scale))
 
 
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values above x."""
+    """Computes the logarithm of the survival function at x."""
     x, loc, scale = operands("gumbel_l.logsf", x, loc, scale)
     return jnp.where(scale > 0, -lax.exp((x - loc) / scale), jnp.nan)
 

@@ -1,7 +1,7 @@
-"""The right-skewed Gumbel distribution, of distribution function exp(-exp(-y)), y = (x - loc) / scale.
+"""The right-skewed Gumbel distribution, with CDF exp(-exp(-y)), y = (x - loc) / scale.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, loc, scale = operands("gumbel_r.logpdf", x, loc, scale)
     y = (x - loc) / scale
     return jnp.where(scale > 0, -(lax.log(scale) + y + lax.exp(-y)), jnp.nan)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values up to x."""
+    """Computes the logarithm of the cumulative distribution function at x."""
     x, loc, scale = operands("gumbel_r.logcdf", x, loc, scale)
     return jnp.where(scale > 0, -lax.exp(-((x - loc) / scale)), jnp.nan)
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values up to x."""
+    """Computes the cumulative distribution function at x."""
     return lax.exp(logcdf(x, loc, scale))
 
 
 def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the quantile: the value up to which the probability is p."""
+    """Computes the quantile function, the inverse of the CDF, at p."""
     p, loc, scale = operands("gumbel_r.ppf", p, loc, scale)
     return jnp.where(scale > 0, loc - scale * lax.log(-lax.log(p)), jnp.nan)
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values above x."""
+    """Computes the survival function, 1 - CDF, at x."""
     x, loc, scale = operands("gumbel_r.sf", x, loc, scale)
     return scalar_like(x, -1) * lax.expm1(logcdf(x, loc, scale))
 
 
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values above x."""
+    """Computes the logarithm of the survival function at x."""
     x, loc, scale = operands("gumbel_r.logsf", x, loc, scale)
     return log1mexp(-logcdf(x, loc, scale))
 

@@ -1,4 +1,4 @@
-"""Estimates of densities by sums of normal kernels."""
+"""Gaussian kernel density estimation."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ from jitney.scipy.special.support import strong
 @register_pytree_node_class
 @dataclass(frozen=True, init=False, slots=True)
 class gaussian_kde:  # SciPy's name
-    """A density estimated from a sample: the mean of normal densities about its points.
+    """A kernel density estimate: a weighted mean of normal densities centered at the sample points.
 
     Args:
       dataset: sample [d, n] of n points, or [n].
-      bw_method: what scales the sample's covariance to the kernels': "scott" (the default),
-        "silverman", a number, or a function of the estimate that gives one.
-      weights: of the points [n]; equal by default.
+      bw_method: factor by which the sample's standard deviation is scaled to that of the kernels:
+        "scott" (the default), "silverman", a scalar, or a function of the estimate that returns
+        one.
+      weights: weights of the points [n]; equal by default.
 
     Raises:
-      ValueError: if there is one point only, or shapes do not fit.
-      NotImplementedError: for complex numbers.
+      ValueError: if the dataset has fewer than two elements, or shapes do not agree.
+      NotImplementedError: for complex data.
 
     Example:
       >>> kde = jax.scipy.stats.gaussian_kde(jnp.array([1.0, 2.0, 4.0]))
@@ -113,12 +114,12 @@ class gaussian_kde:  # SciPy's name
         return factor.astype(self.neff.dtype)
 
     def tree_flatten(self) -> tuple[tuple[Array, ...], None]:
-        """Returns the arrays of the estimate, for pytrees."""
+        """Returns the arrays of the estimate as the children of a pytree node."""
         return (self.neff, self.dataset, self.weights, self.covariance, self.inv_cov), None
 
     @classmethod
     def tree_unflatten(cls, aux_data: None, children: Sequence[Any]) -> gaussian_kde:
-        """Returns the estimate with these arrays."""
+        """Rebuilds an estimate from its arrays."""
         del aux_data
         kde = cls.__new__(cls)
         names = ("neff", "dataset", "weights", "covariance", "inv_cov")
@@ -137,10 +138,12 @@ class gaussian_kde:  # SciPy's name
         return self.dataset.shape[1]
 
     def evaluate(self, points: ArrayLike) -> Array:
-        """Returns the density at points [d, m] (or [m] where d is 1): an array [m].
+        """Computes the density at points [d, m] (or [m] if d is 1).
+
+        Returns: array [m].
 
         Raises:
-          ValueError: if the points are not of dimension d.
+          ValueError: if the points do not have d coordinates.
         """
         return lax.exp(self.logpdf(points))
 
@@ -148,10 +151,17 @@ class gaussian_kde:  # SciPy's name
     pdf = evaluate
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Logarithm of the density at points [d, m] (or [m] where d is 1): an array [m]."""
+        """Computes the logarithm of the density at points [d, m] (or [m] if d is 1).
+
+        Returns: array [m].
+
+        Raises:
+          ValueError: if the points do not have d coordinates.
+        """
         check_arraylike("logpdf", x)
         points = self._points(x)
-        # With the covariance's factor L, squared distances are those of L^-1 x.
+        # With the Cholesky factor L of the covariance, Mahalanobis distances are distances of L^-1
+        # x.
         whiten = jnp.linalg.cholesky(self.covariance)
         ours, theirs = (
             lax.linalg.triangular_solve(whiten, v, left_side=True, lower=True)
@@ -168,7 +178,7 @@ class gaussian_kde:  # SciPy's name
         return lax.log(total) + top - normalizer
 
     def _points(self, points: ArrayLike) -> Array:
-        """Points [d, m] of the sample's dtype."""
+        """Converts points to shape [d, m] and the dtype of the sample."""
         if is_complex(dtype_of(points)):
             raise NotImplementedError(
                 f"gaussian_kde: points must be real, but they are {dtype_of(points)}"
@@ -186,10 +196,14 @@ class gaussian_kde:  # SciPy's name
         return value.astype(self.dataset.dtype)
 
     def integrate_gaussian(self, mean: ArrayLike, cov: ArrayLike) -> Array:
-        """Returns the integral of this density times a normal one, of `mean` [d] and covariance [d, d].
+        """Computes the integral of this density times a normal density.
+
+        Args:
+          mean: mean of the normal density [d].
+          cov: its covariance [d, d].
 
         Raises:
-          ValueError: if these are not of dimension d.
+          ValueError: if their shapes do not match d.
         """
         center = jnp.atleast_1d(jnp.squeeze(jnp.asarray(mean)))
         spread = jnp.atleast_2d(cov)
@@ -210,7 +224,7 @@ class gaussian_kde:  # SciPy's name
         return jnp.sum(self.weights * energy[:, 0])
 
     def _overlap(self, points: Array, spread: Array) -> Array:
-        """Normal densities of covariance `spread` about this sample's points at others: [n, m]."""
+        """Computes normal densities of covariance `spread` at all differences of points: [n, m]."""
         whiten = jnp.linalg.cholesky(spread)
         ours, theirs = (
             lax.linalg.triangular_solve(whiten, v, left_side=True, lower=True)
@@ -221,10 +235,10 @@ class gaussian_kde:  # SciPy's name
         return lax.exp(-energy - (0.5 * self.d * math.log(2 * math.pi) + logs))
 
     def integrate_box_1d(self, low: ArrayLike, high: ArrayLike) -> Array:
-        """Returns the probability of [low, high], of a density on the line.
+        """Computes the probability of the interval [low, high] under a one-dimensional density.
 
         Raises:
-          ValueError: if d is not 1.
+          ValueError: if d is not 1, or the limits are not scalars.
         """
         if self.d != 1:
             raise ValueError(
@@ -242,10 +256,10 @@ class gaussian_kde:  # SciPy's name
         return jnp.sum(self.weights * (ndtr(high) - ndtr(low)))
 
     def integrate_kde(self, other: gaussian_kde) -> Array:
-        """Returns the integral of the product of this density and another estimate.
+        """Computes the integral of the product of this density and another estimate.
 
         Raises:
-          ValueError: if the two are not of one dimension.
+          ValueError: if the two estimates differ in dimension.
         """
         if other.d != self.d:
             raise ValueError(
@@ -256,11 +270,11 @@ class gaussian_kde:  # SciPy's name
         return jnp.sum(self.weights[:, None] * overlap * other.weights[None])
 
     def resample(self, key: Array, shape: tuple[int, ...] = ()) -> Array:
-        """Points drawn from the density: [d, *shape].
+        """Draws points from the density; returns an array [d, *shape].
 
         Args:
-          key: of `jax.random`.
-          shape: of the draws.
+          key: PRNG key.
+          shape: shape of the draws.
         """
         which, noise = random.split(key)
         index = random.choice(which, self.n, shape=shape, p=self.weights)
@@ -280,7 +294,7 @@ class gaussian_kde:  # SciPy's name
         )
 
     def set_bandwidth(self, bw_method: object = None) -> None:
-        """Not supported: estimates do not change."""
+        """Not supported: estimates are immutable."""
         raise NotImplementedError(
             "gaussian_kde.set_bandwidth: an estimate does not change; make another one with "
             f"bw_method={bw_method!r}"

@@ -1,7 +1,7 @@
-"""Laplace's distribution, of density exp(-|y|) / (2 scale), y = (x - loc) / scale.
+"""The Laplace distribution, with density exp(-|y|) / (2 scale), y = (x - loc) / scale.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, loc, scale = operands("laplace.logpdf", x, loc, scale)
     return lax.neg(lax.abs(x - loc) / scale + lax.log(scalar_like(x, 2) * scale))
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values up to x."""
+    """Computes the cumulative distribution function at x."""
     x, loc, scale = operands("laplace.cdf", x, loc, scale)
     y = (x - loc) / scale
-    # One exponential, of what is not positive: the other would overflow.
+    # The only exponential has a non-positive argument, so it cannot overflow.
     tail = scalar_like(y, 0.5) * lax.exp(-lax.abs(y))
     return lax.select(y <= 0, tail, 1 - tail)
 

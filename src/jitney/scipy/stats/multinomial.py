@@ -1,4 +1,4 @@
-"""The multinomial distribution: counts of outcomes in n trials, of probabilities p."""
+"""The multinomial distribution: counts of the outcomes of n trials with probabilities p."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __dir__ = listing(__name__)
 
 
 def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """Computes the logarithm of the probability of the counts x.
+    """Computes the logarithm of the probability mass function at the counts x.
 
     Args:
       x: counts [..., k].
       n: number of trials.
-      p: probabilities [..., k], that sum to 1.
+      p: probabilities [..., k], which must sum to 1.
 
-    Returns: array of floating dtype, of the shape of x without its last axis; -inf where the counts do
-      not sum to n.
+    Returns: array of floating dtype, of the shape of x without its last axis; -inf where the counts
+      do not sum to n.
     """
     (p,) = operands("multinomial.logpmf", p)
     x, n = map(as_value, promote_args_numeric("multinomial.logpmf", x, n))
@@ -36,7 +36,7 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
 
 
 def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """Computes the probability of the counts x."""
+    """Computes the probability mass function at the counts x: the exponential of `logpmf`."""
     return lax.exp(logpmf(x, n, p))
 
 

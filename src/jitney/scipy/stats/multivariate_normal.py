@@ -22,19 +22,19 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None = None) -> Array:
-    """Computes the logarithm of the density at x.
+    """Computes the logarithm of the probability density function at x.
 
     Args:
       x: points [..., n].
-      mean: their mean [..., n], or a scalar.
-      cov: covariance [..., n, n], symmetric and positive definite, or a scalar, a variance.
+      mean: mean [..., n], or a scalar.
+      cov: symmetric positive definite covariance [..., n, n], or a scalar variance.
       allow_singular: must be None.
 
-    Returns: array of floating dtype, of the shape of the batch axes, broadcast.
+    Returns: array of floating dtype; its shape is that of the broadcast batch axes.
 
     Raises:
       NotImplementedError: if `allow_singular` is given.
-      ValueError: if shapes do not fit.
+      ValueError: if shapes do not agree.
 
     Example:
       >>> jax.scipy.stats.multivariate_normal.logpdf(jnp.zeros(2), jnp.zeros(2), jnp.eye(2)).round(4)
@@ -67,19 +67,19 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
 
 
 def operands_of(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> list[Array]:
-    """Returns the three of one dtype; their ranks are their own."""
+    """Promotes the three arguments to a common inexact dtype; their ranks may differ."""
     check_arraylike("multivariate_normal.logpdf", x, mean, cov)
     return [as_value(v) for v in promote_dtypes_inexact(x, mean, cov)]
 
 
 def _residual(x: Array, mean: Array, batch: Sequence[int]) -> Array:
-    """x - mean, with the batch axes of the covariance."""
+    """Returns x - mean, broadcast to the batch axes of the covariance."""
     axes = jnp.broadcast_shapes(x.shape, mean.shape, (*batch, 1))
     return jnp.broadcast_to(x, axes) - jnp.broadcast_to(mean, axes)
 
 
 def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
-    """Computes the density at x: the exponential of `logpdf`."""
+    """Computes the probability density function at x: the exponential of `logpdf`."""
     return lax.exp(logpdf(x, mean, cov))
 
 

@@ -1,7 +1,7 @@
-"""The negative binomial distribution: failures before the n-th success, of probability p each.
+"""The negative binomial distribution: failures before the n-th success, each of probability p.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __dir__ = listing(__name__)
 
 
 def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Computes the logarithm of the probability of k."""
+    """Computes the logarithm of the probability mass function at k."""
     k, n, p, loc = operands("nbinom.logpmf", k, n, p, loc)
     y = k - loc
     choices = lax.lgamma(y + n) - lax.lgamma(n) - lax.lgamma(y + 1)
@@ -27,7 +27,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
 
 
 def pmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Computes the probability of k."""
+    """Computes the probability mass function at k."""
     return lax.exp(logpmf(k, n, p, loc))
 
 

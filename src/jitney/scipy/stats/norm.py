@@ -1,7 +1,7 @@
-"""The normal distribution, of density exp(-((x - loc) / scale)**2 / 2) / (scale sqrt(2 pi)).
+"""The normal distribution, with density exp(-((x - loc) / scale)**2 / 2) / (scale sqrt(2 pi)).
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype. Functions that go by the error function take float32 and float64.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype. Functions based on the error function support float32 and float64.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the density at x.
+    """Computes the logarithm of the probability density function at x.
 
     Example:
       >>> jax.scipy.stats.norm.logpdf(jnp.array([0.0, 2.0])).round(4)
@@ -33,12 +33,12 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values up to x.
+    """Computes the cumulative distribution function at x.
 
     Example:
       >>> jax.scipy.stats.norm.cdf(jnp.array([-jnp.inf, 3.0]), 3.0, 2.0)
@@ -49,31 +49,31 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values up to x, precise in both tails."""
+    """Computes the logarithm of the CDF at x, accurate in both tails."""
     x, loc, scale = operands("norm.logcdf", x, loc, scale)
     return log_ndtr((x - loc) / scale)
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values above x."""
+    """Computes the survival function, 1 - CDF, at x."""
     x, loc, scale = operands("norm.sf", x, loc, scale)
     return cdf(lax.neg(x), lax.neg(loc), scale)
 
 
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values above x, precise in both tails."""
+    """Computes the logarithm of the survival function at x, accurate in both tails."""
     x, loc, scale = operands("norm.logsf", x, loc, scale)
     return logcdf(lax.neg(x), lax.neg(loc), scale)
 
 
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the quantile: the value up to which the probability is q."""
+    """Computes the quantile function, the inverse of the CDF, at q."""
     (q,) = operands("norm.ppf", q)
     return jnp.asarray(ndtri(q) * scale + loc, float)
 
 
 def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the value above which the probability is q."""
+    """Computes the inverse of the survival function at q."""
     (q,) = operands("norm.isf", q)
     return ppf(1 - q, loc, scale)
 

@@ -1,7 +1,7 @@
-"""Pareto's distribution, of survival function y**-b, y = (x - loc) / scale >= 1.
+"""The Pareto distribution, with survival function y**-b, y = (x - loc) / scale >= 1.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __dir__ = listing(__name__)
 
 
 def _log_excess(x: Array, loc: Array, scale: Array) -> tuple[Array, Array]:
-    """Returns (whether x is below the support, the logarithm of (x - loc) / scale; that is 0 below)."""
+    """Returns whether x is below the support, and log((x - loc) / scale), which is 0 there."""
     below = x < loc + scale
     distance = jnp.where(below, scale, x - loc)
-    # Next to the least value the quotient would round to 1.
+    # Near the lower end of the support the quotient would round to 1.
     quotient = distance / scale
     near = quotient < 2
     gap = jnp.where(near, (distance - scale) / scale, 0.0)
@@ -29,7 +29,7 @@ def _log_excess(x: Array, loc: Array, scale: Array) -> tuple[Array, Array]:
 
 
 def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, b, loc, scale = operands("pareto.logpdf", x, b, loc, scale)
     below, log_y = _log_excess(x, loc, scale)
     value = -(lax.log(scale / b) + (b + 1) * log_y)
@@ -37,19 +37,19 @@ def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
 
 
 def pdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, b, loc, scale))
 
 
 def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values up to x."""
+    """Computes the cumulative distribution function at x."""
     x, b, loc, scale = operands("pareto.cdf", x, b, loc, scale)
     below, log_y = _log_excess(x, loc, scale)
     return supported(-lax.expm1(-b * log_y), below, 0.0, b)
 
 
 def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values up to x."""
+    """Computes the logarithm of the cumulative distribution function at x."""
     x, b, loc, scale = operands("pareto.logcdf", x, b, loc, scale)
     below, log_y = _log_excess(x, loc, scale)
     outside = below | (log_y == 0)
@@ -57,19 +57,19 @@ def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
 
 
 def logsf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the probability of values above x."""
+    """Computes the logarithm of the survival function at x."""
     x, b, loc, scale = operands("pareto.logsf", x, b, loc, scale)
     below, log_y = _log_excess(x, loc, scale)
     return supported(-b * log_y, below, 0.0, b)
 
 
 def sf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values above x."""
+    """Computes the survival function, 1 - CDF, at x."""
     return lax.exp(logsf(x, b, loc, scale))
 
 
 def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the quantile: the value up to which the probability is q."""
+    """Computes the quantile function, the inverse of the CDF, at q."""
     q, b, loc, scale = operands("pareto.ppf", q, b, loc, scale)
     valid = (q >= 0) & (q <= 1)
     return jnp.where(valid, loc + scale * lax.exp(-lax.log1p(-q) / b), jnp.nan)

@@ -1,7 +1,7 @@
-"""Poisson's distribution, of probabilities mu**k exp(-mu) / k!.
+"""The Poisson distribution, with probability mass function mu**k exp(-mu) / k!.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ __dir__ = listing(__name__)
 
 
 def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Computes the logarithm of the probability of k; -inf if k - loc is negative or no integer."""
+    """Computes the logarithm of the probability mass function at k.
+
+    It is -inf where k - loc is negative or not an integer.
+    """
     k, mu, loc = operands("poisson.logpmf", k, mu, loc)
     y = k - loc
     value = xlogy(y, mu) - lax.lgamma(y + 1) - mu
@@ -31,21 +34,22 @@ def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
 
 
 def pmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Computes the probability of k."""
+    """Computes the probability mass function at k."""
     return lax.exp(logpmf(k, mu, loc))
 
 
 def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Computes the probability of values up to k."""
+    """Computes the cumulative distribution function at k."""
     k, mu, loc = operands("poisson.cdf", k, mu, loc)
     y = k - loc
     value = gammaincc(jnp.floor(jnp.where(y < 0, 0.0, y)) + 1, mu)
     return supported(value, y < 0, 0.0, mu)
 
 
-_TERMS = 72  # of the sum over k, enough up to the mean below
-_LARGE = 30.0  # from this mean on, the asymptotic series is used
-# Of 1/mu, 1/mu**2, ... in log(2 pi e mu) / 2 - entropy: Stirling's series of log(k!), averaged over k.
+_TERMS = 72  # of the sum over k; enough for means below `_LARGE`
+_LARGE = 30.0  # the asymptotic series is used from this mean on
+# Coefficients of 1/mu, 1/mu**2, ... in log(2 pi e mu) / 2 - entropy: Stirling's series of log(k!),
+# averaged over k.
 _SERIES = (
     1 / 12, 1 / 24, 19 / 360, 9 / 80, 863 / 2520, 1375 / 1008, 33953 / 5040, 57281 / 1440,
     3250433 / 11880, 378351 / 176, 13695779093 / 720720,
@@ -53,7 +57,10 @@ _SERIES = (
 
 
 def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Computes the entropy in nats; 0 where mu is, NaN where mu is negative. `loc` has no effect."""
+    """Computes the entropy in nats: 0 where mu is 0, NaN where mu is negative.
+
+    `loc` does not affect the values.
+    """
     mu, loc = operands("poisson.entropy", mu, loc)
     mean = strong(jnp.broadcast_arrays(mu, loc)[0])
     return in_float32(_entropy)(mean)

@@ -1,4 +1,4 @@
-"""Summaries of samples: modes, ranks, the standard error of the mean."""
+"""Summary statistics of samples: mode, ranks, and the standard error of the mean."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import ensure_arraylike, is_floating, promote_dtypes_inexact
 from jitney.primitives.elementwise.convert import as_value
 
-# Its field `count` hides the method of tuples, as SciPy's does.
+# The field `count` hides the method of tuples, as SciPy's does.
 ModeResult = namedtuple("ModeResult", ("mode", "count"))
 
 
@@ -31,15 +31,15 @@ def _refuse_policy(name: str, nan_policy: str, accepted: tuple[str, ...]) -> Non
 def mode(
     a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> ModeResult:
-    """Computes the most frequent value along an axis, the smallest if there are several, and its count.
+    """Computes the most frequent value along an axis, and its count; of several, the smallest.
 
     Args:
       a: real array.
-      axis: an axis, or None for the flattened array.
-      nan_policy: must be "propagate": NaN counts as one value.
-      keepdims: whether the axis stays, of size one.
+      axis: axis, or None for the flattened array.
+      nan_policy: must be "propagate": all NaNs count as one value.
+      keepdims: whether to keep the axis, with size one.
 
-    Returns: (mode, count), of the shape of `a` without the axis; NaN and 0 if it is empty.
+    Returns: (mode, count), of the shape of `a` without the axis; NaN and 0 if the axis is empty.
 
     Raises:
       NotImplementedError: for other policies.
@@ -61,7 +61,7 @@ def mode(
         empty = jnp.full(batch_shape, jnp.nan, float)
         values, count = empty, jnp.zeros(batch_shape, empty.dtype)
     else:
-        # In a sorted row equal values lie side by side, in runs.
+        # In a sorted row, equal elements form runs.
         rows = jnp.sort(rows, axis=-1)
         same = rows[..., 1:] == rows[..., :-1]
         if is_floating(rows.dtype):
@@ -88,19 +88,20 @@ _METHODS = ("average", "min", "max", "dense", "ordinal")
 def rankdata(
     a: ArrayLike, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"
 ) -> Array:
-    """Ranks of values, beginning with 1.
+    """Computes the ranks of elements, starting with 1.
 
     Args:
       a: real array.
-      method: the rank of equal values: "average", "min" or "max" of their ranks; "dense" as "min",
-        without gaps; "ordinal" in their order.
-      axis: along which to rank; None for the flattened array.
-      nan_policy: must be "propagate": where there is a NaN all ranks are NaN.
+      method: rank of equal elements: the "average", "min" or "max" of the ranks they share;
+        "dense": as "min", without gaps between ranks; "ordinal": distinct ranks in order of
+        position.
+      axis: axis along which to rank; None for the flattened array.
+      nan_policy: must be "propagate": if an element is NaN, all ranks are NaN.
 
     Returns: floating array of the shape of `a`, or flat if `axis` is None.
 
     Raises:
-      ValueError: if the method is none of these.
+      ValueError: if the method is unknown.
       NotImplementedError: for other policies.
 
     Example:
@@ -134,7 +135,7 @@ def _ranks(x: Array, method: str) -> Array:
         if method == "dense":
             ranks = group.astype(dtype)
         else:
-            # Where each group of equal values begins, and the end as the last one's successor
+            # The start of each run of equal elements; the last run ends at `size`.
             starts = jnp.nonzero(first, size=size, fill_value=size)[0]
             starts = jnp.concatenate([starts, jnp.full(1, size, starts.dtype)])
             low, high = starts[group - 1] + 1, starts[group]
@@ -155,14 +156,14 @@ def sem(
     *,
     keepdims: bool = False,
 ) -> Array:
-    """Computes the standard error of the mean: standard deviation over root of the number of values.
+    """Computes the standard error of the mean: standard deviation / sqrt(number of elements).
 
     Args:
       a: real array.
-      axis: an axis, or None for all.
-      ddof: taken off the number of values in the variance.
-      nan_policy: "propagate", or "omit" to leave NaN out.
-      keepdims: whether the axis stays, of size one.
+      axis: axis, or None for all axes.
+      ddof: what the variance subtracts from the number of elements to form its divisor.
+      nan_policy: "propagate", or "omit" to ignore NaNs.
+      keepdims: whether to keep the axis, with size one.
 
     Returns: floating array.
 

@@ -1,4 +1,4 @@
-"""Operands of distributions, and probabilities outside of the support."""
+"""Operands of distributions, and values outside the support."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TWO_PI = 2 * math.pi
 
 
 def operands(name: str, *xs: ArrayLike) -> list[Array]:
-    """Operands checked, of one inexact dtype, of one rank (scalars aside)."""
+    """Promotes arguments to a common inexact dtype; raises unless their shapes broadcast."""
     arrays = [as_value(x) for x in promote_args_inexact(name, *xs)]
     shapes = {x.shape for x in arrays if x.shape}
     if len(shapes) > 1:
@@ -27,10 +27,10 @@ def operands(name: str, *xs: ArrayLike) -> list[Array]:
 
 
 def supported(value: Array, outside: Array, alone: float, *parameters: Array) -> Array:
-    """`value`, and `alone` outside of the support, but NaN wherever one of `parameters` is.
+    """Returns `value`, with `alone` outside the support, and NaN wherever a parameter is NaN.
 
-    `outside` has to be False where it compares NaN, so that `value` shows it: a test for what is inside
-    would take NaN for a point outside.
+    `outside` must be False where a comparison involves NaN, so that `value` propagates it: a test
+    for points inside the support would classify NaN as outside.
     """
     result = where(outside, alone, value)
     for x in parameters:

@@ -1,7 +1,7 @@
 """Student's t distribution with df degrees of freedom.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, df, loc, scale = operands("t.logpdf", x, df, loc, scale)
     y = (x - loc) / scale
     half = df / 2.0
@@ -30,7 +30,7 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 
 
 def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, df, loc, scale))
 
 

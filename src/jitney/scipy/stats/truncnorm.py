@@ -1,7 +1,8 @@
-"""The normal distribution truncated to [a, b], in units of `scale` about `loc`.
+"""The normal distribution truncated to [a, b], in units of `scale` relative to `loc`.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype. Differences of probabilities are formed in the tail where they are small.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype. Differences of probabilities are computed in the tail where the probabilities
+are small.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ __dir__ = listing(__name__)
 
 
 def _log_mass(a: Array, b: Array) -> Array:
-    """Logarithm of the normal probability of [a, b], a <= b; -inf where they are equal."""
-    # Right of 0 by the mirrored interval, so that probabilities are those of lower tails.
+    """Computes the logarithm of the normal probability of [a, b], a <= b; -inf where a = b."""
+    # Intervals right of 0 are mirrored, so that probabilities are those of lower tails.
     right = a > 0
     low, high = jnp.where(right, -b, a), jnp.where(right, -a, b)
     log_low, log_high = log_ndtr(low), log_ndtr(high)
     distance = log_high - log_low
     one_side = log_high + log1mexp(jnp.where(distance > 0, distance, 1.0))
     one_side = jnp.where(distance > 0, one_side, -jnp.inf)
-    # Across 0: what the two tails leave
+    # Across 0, the probability is 1 minus both tails.
     upper = log_ndtr(jnp.where(low <= 0, -jnp.maximum(high, 0), -1.0))
     across = lax.log1p(-lax.exp(log_ndtr(jnp.minimum(low, 0))) - lax.exp(upper))
     return jnp.where((low <= 0) & (high > 0), across, one_side)
@@ -43,7 +44,10 @@ def _standard(name: str, *args: ArrayLike) -> list[Array]:
 def logpdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Computes the logarithm of the density at x; -inf outside, NaN if a >= b."""
+    """Computes the logarithm of the probability density function at x.
+
+    It is -inf outside the support, and NaN if a >= b.
+    """
     y, a, b, scale = _standard("truncnorm.logpdf", x, a, b, loc, scale)
     value = norm.logpdf(y) - lax.log(scale) - _log_mass(a, b)
     value = supported(value, (y < a) | (y > b), -jnp.inf, a, b)
@@ -53,32 +57,32 @@ def logpdf(
 def pdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, a, b, loc, scale))
 
 
 def logsf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Computes the logarithm of the probability of values above x."""
+    """Computes the logarithm of the survival function at x."""
     x, a, b, loc, scale = operands("truncnorm.logsf", x, a, b, loc, scale)
     return logcdf(-x, -b, -a, -loc, scale)
 
 
 def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values above x."""
+    """Computes the survival function, 1 - CDF, at x."""
     return lax.exp(logsf(x, a, b, loc, scale))
 
 
 def logcdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Computes the logarithm of the probability of values up to x; NaN if a >= b."""
+    """Computes the logarithm of the cumulative distribution function at x; NaN if a >= b."""
     y, a, b, _ = _standard("truncnorm.logcdf", x, a, b, loc, scale)
     middle = jnp.clip(y, a, b)
     total = _log_mass(a, b)
     below = _log_mass(a, middle) - total
-    # Near the upper end by what is missing to 1.
+    # Near the upper end, compute the complement to 1.
     missing = total - _log_mass(middle, b)
     above = log1mexp(jnp.where(missing > 0, missing, 1.0))
     value = jnp.where((below > -0.1) & (missing > 0), above, below)
@@ -90,7 +94,7 @@ def logcdf(
 def cdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Computes the probability of values up to x."""
+    """Computes the cumulative distribution function at x."""
     return lax.exp(logcdf(x, a, b, loc, scale))
 
 

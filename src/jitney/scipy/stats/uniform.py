@@ -1,7 +1,7 @@
 """The uniform distribution on [loc, loc + scale].
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, loc, scale = operands("uniform.logpdf", x, loc, scale)
     outside = (x > loc + scale) | (x < loc)
     return supported(lax.neg(lax.log(scale)), outside, -jnp.inf, x, loc, scale)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the probability of values up to x."""
+    """Computes the cumulative distribution function at x."""
     x, loc, scale = operands("uniform.cdf", x, loc, scale)
     y = (x - loc) / scale
     return jnp.clip(y, 0, 1)
 
 
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Computes the quantile: the value up to which the probability is q."""
+    """Computes the quantile function, the inverse of the CDF, at q."""
     q, loc, scale = operands("uniform.ppf", q, loc, scale)
     valid = (q >= 0) & (q <= 1)
     return jnp.where(valid, q * scale + loc, jnp.nan)

@@ -1,7 +1,7 @@
-"""Von Mises' distribution on the circle, of density proportional to exp(kappa cos(x)).
+"""The von Mises distribution on the circle, with density proportional to exp(kappa cos(x)).
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, kappa = operands("vonmises.logpdf", x, kappa)
     spread = kappa * (lax.cos(x) - 1) - lax.log(2 * math.pi * lax.bessel_i0e(kappa))
     return jnp.where(kappa > 0, spread, jnp.nan)
 
 
 def pdf(x: ArrayLike, kappa: ArrayLike) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, kappa))
 
 

@@ -1,7 +1,7 @@
 """The wrapped Cauchy distribution on [0, 2 pi], with 0 < c < 1.
 
-Functions take arrays, broadcast against each other; integers become the default float. Results are
-arrays of floating dtype.
+Arguments broadcast against each other; integers are converted to the default float dtype. Results
+have a floating dtype.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
-    """Computes the logarithm of the density at x."""
+    """Computes the logarithm of the probability density function at x."""
     x, c = operands("wrapcauchy.logpdf", x, c)
     outside = (x < 0) | (x > 2 * math.pi)
     # 1 + c^2 - 2 c cos(x), without cancellation near 0
@@ -30,7 +30,7 @@ def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
 
 
 def pdf(x: ArrayLike, c: ArrayLike) -> Array:
-    """Computes the density at x."""
+    """Computes the probability density function at x."""
     return lax.exp(logpdf(x, c))
 
 
