@@ -1,1 +1,1 @@
-"""From jaxprs to machine code; the stages are listed in `pipeline`."""
+"""Compiles jaxprs to machine code; `pipeline` lists the stages."""

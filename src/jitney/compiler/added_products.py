@@ -1,9 +1,9 @@
 """Products accumulated into an operand: a library function, which BLAS computes in place.
 
-    product_added {contract, batch}  total, x, y -> total + the sum of products of x and y
+    product_added {contract, batch}  total, x, y -> total + the contraction of x and y
 
-`total` plus a `dot` is rounded after the whole sum; BLAS adds parts of it to the total, so the two
-differ in the last bits. The compiler makes such calls where it divides a sum itself.
+`total` plus a `dot` is rounded after the complete sum; BLAS adds partial sums to the total, so the
+two differ in the last bits. The compiler makes such calls where it splits a sum itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAME = "product_added"
 
 
 def routine(contract: Axes, batch: Axes) -> library.Routine:
-    """Returns the function for a contraction along axes of both operands, `batch` among them."""
+    """Returns the function that contracts axes of both operands, with batch axes `batch`."""
     return library.routine(NAME, contract=contract, batch=batch)
 
 

@@ -1,14 +1,14 @@
-"""The BLAS in this process: addresses of its functions, and how to keep it to one thread.
+"""Finds the BLAS libraries of this process, and restricts them to one thread.
 
-There may be two: NumPy's wheels bring an OpenBLAS, SciPy's another. Both are found among the libraries
-that are loaded, and asked through the functions of their C interface. Where the extra `mkl` is
-installed, on processors of Intel's, products are MKL's instead: one of 1024 x 1024 floats takes 0.85 of
-OpenBLAS's time on a thread.
+There may be two: NumPy's wheels contain an OpenBLAS, SciPy's another. Both are found among the
+loaded libraries, and used through their C interfaces. Where the extra `mkl` is installed, Intel
+processors use MKL for products instead: a product of 1024 x 1024 float32 matrices takes 0.85 of
+OpenBLAS's time on one thread.
 
-OpenBLAS's threads spin between calls and divide even small work; where other programs want the
-processors they wait for each other, which takes hundreds of times as long as the work. Compiled
-programs divide products among the runtime's threads instead, and factorisations keep to one thread
-unless they are large.
+OpenBLAS's threads spin between calls and share even small work; where other programs need the
+processors, these threads wait for each other, which takes hundreds of times as long as the work.
+Therefore compiled programs divide products among the runtime's threads, and factorizations run on
+one thread unless they are large.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _GET_THREADS = [
     for suffix in ("", "64_")
 ]
 _SET_THREADS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local")
-_NUMPYS, SCIPYS = "numpy.libs", "scipy.libs"  # the folders of wheels
-_USES_SCIPYS = "scipy.linalg._fblas"  # the module that brings SciPy's into the process
+_NUMPYS, SCIPYS = "numpy.libs", "scipy.libs"  # folders in which the wheels install OpenBLAS
+_USES_SCIPYS = "scipy.linalg._fblas"  # the module that loads SciPy's OpenBLAS
 
-# The functions for products of matrices, by dtype.
+# Matrix multiplications, by dtype.
 PRODUCTS = {
     np.dtype(np.float32): "sgemm",
     np.dtype(np.float64): "dgemm",
@@ -53,10 +53,10 @@ def address(function: Any) -> int:
 
 @cache
 def function(name: str) -> int:
-    """Address of a BLAS function with Fortran's calling convention.
+    """Returns the address of a BLAS function with Fortran's calling convention.
 
-    It is NumPy's, whose integers have 64 bits, or MKL's or SciPy's, with 32: callers pass 64 bits, of
-    which the latter read the low half.
+    It is NumPy's, whose integers have 64 bits, or MKL's or SciPy's, whose integers have 32. Callers
+    pass 64-bit integers, of which the latter read the low half.
     """
     intels = of_mkl(name)
     if intels:
@@ -73,21 +73,21 @@ def function(name: str) -> int:
 
 @cache
 def _numpys() -> Any:
-    """NumPy's OpenBLAS, which is in memory anyway, if it can be kept to one thread; else None."""
+    """Returns NumPy's OpenBLAS if it can be restricted to one thread, else None."""
     library = _loaded(_NUMPYS)
     return library if sys.byteorder == "little" and _setter(library) else None
 
 
-# Of MKL's enumerations: integers of 32 bits, no threads of its own.
+# MKL's constants for 32-bit integers, and for no threads of its own.
 _LP64, _SEQUENTIAL = 0, 1
 
 
 @cache
 def mkl() -> Any:
-    """MKL, where it is installed beside the package and faster; else None.
+    """Returns MKL if it is installed beside the package and faster, else None.
 
-    JITNEY_BLAS=openblas keeps it out, JITNEY_BLAS=mkl takes it on other processors, too; the path of a
-    `libmkl_rt` takes that one.
+    `JITNEY_BLAS=openblas` disables it, `JITNEY_BLAS=mkl` enables it on other processors, too, and
+    the path of a `libmkl_rt` selects that library.
     """
     wish = os.environ.get("JITNEY_BLAS", "")
     if wish.lower() == "openblas" or not (wish or _is_intels()):
@@ -102,14 +102,14 @@ def mkl() -> Any:
 
 
 def _installed(folder: str) -> str:
-    """Returns the path of MKL's library in `folder`; "" if there is none."""
+    """Returns the path of MKL's library in `folder`, or "" if there is none."""
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     libraries = [name for name in names if name.startswith("libmkl_rt.so")]
     return os.path.join(folder, libraries[0]) if libraries else ""
 
 
 def _is_intels() -> bool:
-    """Returns whether the processor is one of Intel's."""
+    """Returns whether the processor is made by Intel."""
     try:
         with open("/proc/cpuinfo") as file:
             return "GenuineIntel" in file.read(4096)
@@ -118,17 +118,17 @@ def _is_intels() -> bool:
 
 
 def of_mkl(name: str) -> int:
-    """Address of a function of MKL's, of BLAS or LAPACK; 0 if it is not used."""
+    """Returns the address of MKL's BLAS or LAPACK function `name`, or 0 if MKL is not used."""
     library = mkl()
     return 0 if library is None else address(getattr(library, f"{name}_"))
 
 
 @cache
 def exported(module: str) -> Any:
-    """The functions that an extension module of `scipy.linalg` exports for Cython, by name: capsules.
+    """Returns the functions that an extension module of `scipy.linalg` exports for Cython.
 
-    The module is loaded by itself, when it is first needed: the package around it takes several times
-    as long.
+    They are capsules by name. The extension module is imported when it is first needed, and without
+    its package, which would take several times as long.
     """
     name = f"scipy.linalg.{module}"
     if name not in sys.modules:
@@ -150,7 +150,7 @@ def _load(name: str, path: str) -> Any:
 
 
 def _loaded(folder: str) -> Any:
-    """Returns the OpenBLAS that a wheel brought to `folder`, if it is loaded; None if there is none."""
+    """Returns the OpenBLAS that a wheel installed in `folder` if it is loaded, else None."""
     maps = "/proc/self/maps"
     if not os.path.exists(maps):
         return None
@@ -163,7 +163,10 @@ def _loaded(folder: str) -> Any:
 
 
 def _setter(library: ctypes.CDLL) -> int:
-    """Address of `int set_num_threads(int)`, which returns the number before; 0 if there is none."""
+    """Returns the address of `int set_num_threads(int)` of a library, or 0 if it has none.
+
+    The function returns the previous number of threads.
+    """
     for name in _SET_THREADS:
         setter = getattr(library, name, None)
         if setter is not None:
@@ -172,7 +175,10 @@ def _setter(library: ctypes.CDLL) -> int:
 
 
 def threads(package: str) -> int | None:
-    """How many threads the OpenBLAS of a package has, "numpy" or "scipy"; None if that is not known."""
+    """Returns the number of threads of the OpenBLAS of `package`, "numpy" or "scipy".
+
+    It is None if it is not known.
+    """
     library = _loaded(f"{package}.libs")
     for name in _GET_THREADS if library is not None else ():
         getter = getattr(library, name, None)
@@ -195,11 +201,11 @@ def capsule_address(capsule: object) -> int:
 
 
 class OneThread:
-    """Contexts in which BLAS keeps to one thread, for all callers.
+    """Contexts in which BLAS runs on one thread, for all callers.
 
     Args:
-      enter, leave: native functions that begin and end one; callers are counted.
-      add: makes a library known by the address of its `int set_num_threads(int)`.
+      enter, leave: native functions that begin and end such a context; they count callers.
+      add: registers a library by the address of its `int set_num_threads(int)`.
     """
 
     def __init__(
@@ -208,20 +214,20 @@ class OneThread:
         self._guard, self._add = Between(enter, leave), add
         self._sought: set[str] = set()
         self._added: set[int] = set()
-        self.is_known = False  # whether there is a library that it acts on
+        self.is_known = False  # whether any library is registered
 
     def find_in(self, folder: str) -> None:
         """Registers the library that a wheel installed in `folder`, if it is loaded."""
         if folder not in self._sought:
             setter = _setter(_loaded(folder))
-            if setter and setter not in self._added:  # twice, it would restore one thread
+            if setter and setter not in self._added:  # added twice, it would restore one thread
                 self._added.add(setter)
                 self._add(setter)
                 self.is_known = True
-            self._sought.add(folder)  # last: an interrupt leaves it to be sought again
+            self._sought.add(folder)  # last: after an interrupt the search is repeated
 
     def guard(self) -> Between:
-        """Returns the context; it acts on the libraries that are loaded by now."""
+        """Returns the context, which acts on the libraries loaded so far."""
         if SCIPYS not in self._sought:
             self.find_in(_NUMPYS)
             if _USES_SCIPYS in sys.modules:
@@ -230,7 +236,7 @@ class OneThread:
 
 
 def _nothing(*_: int) -> None:
-    """Stands in where the runtime has no native code."""
+    """Does nothing: the default where the runtime has no native code."""
 
 
 one_thread = OneThread(_nothing, _nothing, _nothing)
@@ -239,19 +245,22 @@ one_thread = OneThread(_nothing, _nothing, _nothing)
 def use_guard(
     enter: Callable[[], None], leave: Callable[[], None], add: Callable[[int], None]
 ) -> None:
-    """Sets what keeps BLAS to one thread; see `OneThread`."""
+    """Sets the native functions that restrict BLAS to one thread; see `OneThread`."""
     global one_thread
     one_thread = OneThread(enter, leave, add)
 
 
 def is_guarded() -> bool:
-    """Returns whether BLAS can be kept to one thread, so that several of ours may call it at once."""
+    """Returns whether BLAS can be kept to one thread, so that several threads may call it."""
     function("sgemm")
     return one_thread.is_known or mkl() is not None
 
 
 def for_work(operations: int) -> AbstractContextManager[None]:
-    """Returns the context for a factorisation: one thread, unless it is so large that several pay."""
-    from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+    """Returns the context for a factorization of that many operations.
+
+    It keeps BLAS to one thread, unless the factorization is so large that several threads pay off.
+    """
+    from jitney.compiler.cost import COSTS  # late: importing jitney does not need it
 
     return one_thread.guard() if operations < COSTS.blas_threads_above else nullcontext()

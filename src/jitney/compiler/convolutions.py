@@ -1,9 +1,10 @@
 """Convolutions by register tiles: library functions that programs call by address.
 
-`runtime/native/convolve.h` has the two, for images and for gradients of windows, and says how they are
-computed. Here are their options, the memory that they need, and the division of their work into parts:
-by sizes alone, so that results do not depend on the number of threads. One and two spatial axes are
-extended to three; other layouts, and all else, are handled by `hlo/convolutions.py`.
+`runtime/native/convolve.h` contains the two, for images and for gradients of windows, and describes
+how they compute. This module determines their options, their workspace, and how their work is
+divided into items: by sizes alone, so that results do not depend on the number of threads. One and
+two spatial axes are extended to three; `hlo/convolutions.py` handles other layouts and everything
+else.
 """
 
 from __future__ import annotations
@@ -22,28 +23,28 @@ from jitney.compiler.reference import convolution
 from jitney.compiler.tensor_type import TensorType
 from jitney.core.record import record
 
-SPACE = 3  # axes
+SPACE = 3  # number of spatial axes
 _TYPES = {
     np.dtype(np.float32): 0, np.dtype(np.float64): 1, np.dtype(np.int32): 2, np.dtype(np.uint32): 2,
     np.dtype(np.int64): 3, np.dtype(np.uint64): 3,
 }  # fmt: skip
 DTYPES = tuple(_TYPES)
 
-# Of `convolve.h`: bytes of a panel's row, and of rows that are passed over again and again.
+# Of `convolve.h`: bytes of a panel's row, and of rows that are read repeatedly.
 _PANEL_ROW, _FILTER_ROWS = 128, 1 << 17
-_LEVEL = 2  # of instructions, the highest
+_LEVEL = 2  # the highest level of instructions
 
 
 @record(frozen=True)
 class Window:
-    """How windows move over the axes of space, outermost first: three of each.
+    """How windows move over the three spatial axes, outermost first.
 
     Attributes:
-      sizes: of the array that they move over.
+      extents: sizes of the array that they move over.
       window: sizes of the window.
       out: sizes of the result.
-      strides, dilation: of windows and of elements within one.
-      low: zeros before the first element; negative ones take elements away.
+      strides, dilation: distances between windows, and between the elements of one.
+      low: zeros before the first element; negative ones remove elements.
     """
 
     extents: tuple[int, ...]
@@ -55,7 +56,7 @@ class Window:
 
     @property
     def high(self) -> tuple[int, ...]:
-        """Zeros after the last element."""
+        """Zeros after the last element; negative ones remove elements."""
         padding: list[int] = []
         for n, k, o, s, d, low in zip(
             self.extents, self.window, self.out, self.strides, self.dilation, self.low, strict=True
@@ -65,21 +66,21 @@ class Window:
 
 
 def _round(n: int) -> int:
-    """`n` bytes as whole lines of the cache."""
+    """Returns `n` bytes rounded up to cache lines."""
     return -(-n // 64) * 64
 
 
 def panel_width(dtype: np.dtype) -> int:
-    """Returns how many features of a group are one panel."""
+    """Returns how many features of a group form one panel."""
     return _PANEL_ROW // dtype.itemsize
 
 
 def forward(x: TensorType, features: int, window: Window, groups: int) -> library.Routine:
-    """Returns the function for [N, space, C], giving [N, space, features].
+    """Returns the function that convolves [N, space, C] to [N, space, features].
 
-    Its second operand are the windows in panels: [panels of a group times groups, depth, width], where
-    depth is the size of a window of the features of a group, width is `panel_width`, and zeros fill the
-    last panel of a group.
+    Its second operand is the windows in panels, [panels of a group times groups, depth, width].
+    Depth is the number of elements of a window times the input features of a group, width is
+    `panel_width`; zeros fill the last panel of a group.
     """
     batch, *_, channels = x.shape
     size, rows = x.dtype.itemsize, batch * window.out[0] * window.out[1]
@@ -93,7 +94,11 @@ def forward(x: TensorType, features: int, window: Window, groups: int) -> librar
 
 
 def filter_gradient(x: TensorType, w: TensorType, window: Window, groups: int) -> library.Routine:
-    """The function for [N, space, C] with [N, space, F], giving [parts, space, C of a group, F]."""
+    """Returns the function that computes the gradient of the windows.
+
+    Its operands are [N, space, C] and [N, space, F]; its result, [parts, space, C of a group, F],
+    has partial sums, which the caller adds up.
+    """
     (batch, *_, channels), features = x.shape, w.shape[-1]
     size = x.dtype.itemsize
     rows = batch * window.window[0] * window.window[1]
@@ -120,7 +125,7 @@ def _routine(
 
 
 class _Params(TypedDict):
-    """Of a call, as `_routine` makes them."""
+    """The parameters of a call, as `_routine` makes them."""
 
     batch: int
     channels: int
@@ -140,13 +145,16 @@ _Along: TypeAlias = Literal["window", "out"]
 
 
 def _items(params: _Params, along: _Along) -> int:
-    """Returns how many items of work there are: rows of the axes `along` are divided."""
+    """Returns the number of work items; the rows of the axes `along` are divided among them."""
     rows = params["batch"] * params[along][0] * params[along][1]
     return -(-rows // params["rows"])
 
 
 def _options(along: _Along, params: _Params) -> list[int]:
-    """The options of `convolve.h`, where a window is what moves, and an image what is contracted."""
+    """Returns the options of `convolve.h`.
+
+    There the window is what moves, and the image is what is contracted.
+    """
     inner = params["window" if along == "out" else "out"]
     return [
         params["batch"], params["channels"], params["features"], params["groups"],
@@ -200,7 +208,7 @@ def _filter(x: np.ndarray, w: np.ndarray, **params: Unpack[_Params]) -> list[np.
 
 
 def _work(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> int:
-    """Products of an item."""
+    """Returns the work of an item: its products, eight of them as one operation."""
     taps = math.prod(params["window"]) * math.prod(params["out"][2:])
     per_group = params["channels"] // params["groups"]
     return max(params["rows"] * taps * per_group * params["features"] // 8, 1)
@@ -212,7 +220,7 @@ def _operations(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> floa
 
 
 def _room(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> int:
-    """Bytes of workspace of an item."""
+    """Returns the bytes of workspace of an item."""
     return params["room"]
 
 
@@ -220,13 +228,13 @@ def _room(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> int:
 
 
 class _Native:
-    """What the runtime has: addresses by kind, type, level of instructions."""
+    """The runtime's machine code: addresses by kind, dtype and level of instructions."""
 
     address: Callable[[int, int, int], int] | None = None
 
 
 def use_native(address: Callable[[int, int, int], int]) -> None:
-    """Sets where the machine code is; see `_convolve.pyi`."""
+    """Sets the function that returns the addresses of machine code; see `_convolve.pyi`."""
     _Native.address = address
 
 

@@ -1,20 +1,21 @@
-"""The cost model: every number by which the compiler chooses among ways of computing, with its unit.
+"""The cost model: all constants by which the compiler chooses between implementations, with units.
 
     COSTS.function("exp")        COSTS.store_above        model(processor)
 
-Units. An *addition* is one of a vector of numbers already in registers; a nanosecond has a few. A
-*point* is one of an iteration domain. An *instruction* is one of LLVM's on values of one register (see
-`scalar/effort.py`): what its own time depends on, 30 to 60 us for each.
+Units. An *addition* is one addition of SIMD vectors that are already in registers; a nanosecond has
+a few. A *point* is one point of an iteration domain. An *instruction* is one LLVM instruction on
+values of one register (see `scalar/effort.py`), the unit of LLVM's own time: 30 to 60 us each.
 
-`COSTS` is the model of `PROCESSOR`, by which all decisions are taken, whichever processor runs the
-program: so kernels, and with them the order of sums and the last bits of results, are the same
-everywhere. Widths of vectors in the code are the target's own. A device with other costs has another
+`COSTS` is the model of `PROCESSOR`. All decisions follow it, whichever processor runs the program,
+so that kernels, and with them the order of sums and the last bits of results, are the same
+everywhere. Vector widths in the code are those of the target. A device with other costs has another
 model.
 
-Where the numbers come from: a measurement in a comment is that of its number. The others were chosen so
-that the cases of `benchmarks` run fast on the machine that `benchmarks/results.md` names, in simple
-numbers; bounds on LLVM's time so that first calls do (`benchmarks/compile_times.py`). Sizes are
-thresholds (`core/thresholds.py`), which a setting lowers for tests.
+Where the values come from: a measurement in a comment belongs to that constant. The others are
+round numbers, chosen so that the cases of `benchmarks` run fast on the machine that
+`benchmarks/results.md` names; bounds on LLVM's time are chosen for the time of first calls
+(`benchmarks/compile_times.py`). Sizes are thresholds (`core/thresholds.py`), which a setting lowers
+for tests.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ class Processor:
     """The properties of a processor that costs depend on.
 
     Attributes:
-      vector_bits: of a vector register that decisions count on.
-      widest_bits: of the widest vectors that an instruction, or two side by side, work on.
-      vector_registers: how many there are.
+      vector_bits: bits of the vector registers that decisions assume.
+      widest_bits: bits of the widest vectors that one instruction, or two side by side, operate on.
+      vector_registers: number of vector registers.
     """
 
     vector_bits: int
@@ -41,111 +42,114 @@ class Processor:
 
 @record(frozen=True)
 class CostModel:
-    """The numbers for one processor. Those that follow from its registers are properties."""
+    """The constants for one processor; those that follow from its registers are properties."""
 
     processor: Processor
 
     # --- vectors: cost of kernels' loops, in additions (`kernels/schedule.py`) ----------------------
 
-    iteration: float = 1.0  # of a loop
-    gathered_lane: float = 0.8  # that is loaded alone
-    scattered_lane: float = 3.5  # that is stored alone
-    # Elements from one lane to the next up to which lanes are picked out of whole vectors; of vectors
-    # without masks.
+    iteration: float = 1.0  # of a kernel's loop
+    gathered_lane: float = 0.8  # a lane that is loaded by itself
+    scattered_lane: float = 3.5  # a lane that is stored by itself
+    # Largest stride between lanes at which strided loads select lanes of contiguous vectors; the
+    # second without masked loads.
     picked_stride: int = 8
     picked_stride_unmasked: int = 4
-    # Blocks that are transposed before lanes are loaded from them (`kernels/turning.py`): elements of a
-    # side, half as many of 64 bits; blocks of one kernel; cost of a vector; sizes, and points, from
-    # which they pay.
+    # Blocks that are transposed before lanes are loaded from them (`kernels/turning.py`): elements
+    # of a side (half as many of 64 bits), blocks of one kernel, cost of a vector, and the sizes and
+    # points from which they pay off.
     turned_side: int = 64
     turned_blocks: int = 4
     turned_vector: float = 4.0
     turned_extent: int = threshold(16, small=4)
     turned_points: int = threshold(1 << 12, small=32)
-    halving: float = 3.0  # a vector, to reduce its lanes
-    gather: int = 4  # an element at a computed place
-    loop_trips: int = 100  # iterations of a loop kernel's loop, where nothing is known
-    # The share of its time that a kernel may keep for loop unrolling to be worth it.
+    halving: float = 3.0  # per vector, to reduce its lanes
+    gather: int = 4  # an element at a computed index
+    loop_trips: int = 100  # assumed iterations of a loop in a loop kernel
+    # Loop unrolling must reduce a kernel's time to this share of it.
     unrolled_share: float = 0.9
-    short_axis: int = 4  # elements up to which kernels may write out what they do along an axis
-    # Points of a reduction above which several neighbours are computed at once.
+    short_axis: int = 4  # elements of an axis up to which kernels may unroll it
+    # Points of a reduction above which several neighboring results are computed at once.
     jam_above: int = threshold(1 << 16, small=16)
-    # Cost of a reduction's body up to which four vectors are worked on at a time, and up to which
-    # eight: a product of two loads, summed.
+    # Cost of a reduction's body up to which it has four vector accumulators, and up to which eight:
+    # the sum of products of two loads.
     light_body: int = 16
     lightest_body: int = 5
     accumulators: int = 4
-    # Elements along the vector axis from which that is so: next to lanes that are kept, and for eight.
+    # Elements along the vector axis from which there are four, if lanes are not reduced, and from
+    # which there are eight.
     accumulators_above: int = threshold(64, small=16)
     more_accumulators_above: int = threshold(128, small=32)
 
     # --- register tiles of contractions (`kernels/tiles.py`, `hlo/contractions.py`) -----------------
 
-    tile_rows: int = 4  # of a tile whose columns are several vectors
-    narrow_tile_rows: int = 8  # of one of few columns
-    tile_sums: int = 16  # vectors of sums, at most: two a cycle, each waiting four for the last
-    # Products from which tiles are worth LLVM's time, for those that BLAS can do: tens of us of it.
+    tile_rows: int = 4  # of a tile with several vectors of columns
+    narrow_tile_rows: int = 8  # of a tile with few columns
+    tile_sums: int = 16  # accumulator vectors, at most: two a cycle, each waiting four for the last
+    # Products from which tiles are worth LLVM's time, tens of us, where BLAS is an alternative.
     tiled_products: int = threshold(1 << 21, small=64)
-    tiled_operand: int = 1 << 17  # bytes of a second operand, at most: a share of the L2 cache
-    # Elements of a row that is contracted by lanes, at least.
+    tiled_operand: int = 1 << 17  # bytes of the second operand, at most: a share of the L2 cache
+    # Elements of a row that is contracted along the lanes, at least.
     tiled_row: int = threshold(256, small=16)
-    tile_columns: int = threshold(16, small=4)  # of the second operand, at least
-    # Of the first operand from which the second is worth being transposed.
+    tile_columns: int = threshold(16, small=4)  # columns of the second operand, at least
+    # Rows of the first operand from which transposing the second pays off.
     turned_rows: int = threshold(64, small=4)
 
-    # --- products of narrow numbers (`hlo/narrow_products.py`, `tile_products.py`) -------------------
+    # --- products of narrow dtypes (`hlo/narrow_products.py`, `tile_products.py`) --------------------
 
-    # From which blocks are worth being laid out.
+    # Products from which packing the operands into blocks pays off.
     narrow_products: int = threshold(1 << 16, small=32)
-    narrow_padding: int = 4  # how many times as many products blocks may have, zeros included
-    narrow_parts: int = 8  # products by BLAS, each of as many indices as are exact, at most
-    # Bytes of columns over which rows pass: a share of the L2 cache.
+    narrow_padding: int = 4  # ratio of the products of padded blocks to those needed, at most
+    narrow_parts: int = 8  # BLAS calls, each over as many indices as keep sums exact, at most
+    # Bytes of the columns that each block of rows is multiplied by: a share of the L2 cache.
     tile_panel: int = threshold(1 << 20, small=1 << 11)
-    tile_product: int = 16  # cycles of one instruction
+    tile_product: int = 16  # cycles of one tile instruction
 
-    # --- memory: computing a value again instead of storing it (`fusion`, `plan`) -------------------
+    # --- memory: recomputing values instead of storing them (`fusion`, `plan`) ----------------------
 
-    store_above: int = 4  # additions: a value that several kernels use is stored if it costs more
-    # The same for a value that code without vectors uses, an element at a time: a store and a load take
-    # as long as two or three scalar operations (a scatter of 1e6 elements: 0.88 ms with three
-    # operations within, 1.18 before).
+    store_above: int = 4  # additions: a value with several using kernels is stored if it costs more
+    # The same for a value used by code without vectors, which works element by element: a store and
+    # a load take as long as two or three scalar operations (a scatter of 1e6 elements: 0.88 ms with
+    # three operations fused, 1.18 ms before).
     vectorize_above: int = 8
-    # The same for values of rows that no cache holds: additions up to which, for how many uses, and
-    # bytes from which, they are computed again (softmax of 4,000,000 numbers: 2.24 ms, and 1.51 so).
+    # The same for rows that exceed the caches: the cost in additions and the number of access paths
+    # up to which, and the bytes from which, values are computed again (softmax of 4,000,000
+    # elements: 2.24 ms stored, 1.51 ms recomputed).
     recomputed_below: int = 40
     recomputed_paths: int = 3
     recomputed_bytes: int = threshold(1 << 22, small=64)
-    max_access_paths: int = 16  # different indices at which one kernel may compute the same node
-    max_parts: int = 3  # of a concatenation within other code: each takes kernels of its own
-    max_roots: int = threshold(12, small=4)  # of one group of fused nodes
-    # Parts that the iteration domain of a kernel is divided into.
+    max_access_paths: int = 16  # distinct indices at which one kernel may compute the same node
+    max_parts: int = 3  # operands of a fused concatenation: each takes kernels of its own
+    max_roots: int = threshold(12, small=4)  # of one fusion
+    # Parts into which the iteration domain of a kernel is split, at most.
     max_domains: int = threshold(12, small=4)
-    max_cost: int = 10_000  # additions: sums over shared operands grow without bound
-    # Bytes of a padded operand from which on its border alone is filled, by a kernel for each side.
+    max_cost: int = 10_000  # additions: sums over shared operands would grow without bound
+    # Bytes of a padded operand from which only its border is filled, by one kernel for each side.
     filled_border: int = threshold(1 << 20, small=64)
-    # Bytes of a carry above which buffers are swapped, not copied.
+    # Bytes of a carry above which buffers are swapped instead of copied.
     swap_above: int = threshold(1024, small=16)
 
     # --- the arena (`plan/memory.py`) ---------------------------------------------------------------
 
-    # Bytes from which holes matter, how many times as much as is alive at once they may make of it, and
-    # how many buffers are placed by their sizes then: that takes time like the square of their number.
+    # Bytes of the arena above which fragmentation matters, the ratio of the arena to the peak of
+    # live bytes that is then acceptable, and the number of buffers that are placed by size, which
+    # takes quadratic time.
     tight_arena: int = threshold(1 << 20, small=256)
     loose_arena: float = 1.03
     placed_by_size: int = threshold(256, small=8)
 
-    # --- reductions in parts (`kernels/split_reduction.py`) -----------------------------------------
+    # --- split reductions (`kernels/split_reduction.py`) --------------------------------------------
 
-    # Points of a reduction above which it is divided.
+    # Points of a reduction above which it is split.
     split_above: int = threshold(1 << 17, small=32)
-    # Of one part: the same whatever the number of threads.
+    # Points of one part: independent of the number of threads.
     split_points: int = threshold(1 << 14, small=16)
-    split_results: int = threshold(512, small=8)  # with more, threads share these
-    # Points of a part for each result: partial results are written and read.
+    split_results: int = threshold(512, small=8)  # with more results, threads share these instead
+    # Points of a part for each result, at least: partial results are written and read.
     split_least: int = threshold(64, small=4)
 
-    # Reductions of columns (`kernels/schedule.py`): rows that all lanes go down together; lanes, bytes
-    # of a row and of the matrix, from which they do; columns that a thread takes at a time, at least.
+    # Column reductions (`kernels/schedule.py`): rows that all lanes reduce together; the lanes,
+    # bytes of a row and bytes of the matrix from which they do; columns per thread, at least.
     reduced_strip: int = threshold(16, small=4)
     column_lanes: int = threshold(256, small=8)
     column_row: int = threshold(1 << 10, small=32)
@@ -154,126 +158,127 @@ class CostModel:
 
     # --- code of kernels (`codegen/kernel_key.py`) --------------------------------------------------
 
-    lane_chunk: int = 64  # lanes go to threads in multiples of it: whole vectors
-    shortest_vector: int = 4  # lanes; a loop for fewer is one of scalars
+    lane_chunk: int = 64  # threads get multiples of it: whole vectors
+    shortest_vector: int = 4  # lanes; loops for fewer are scalar
 
-    # --- launches strip by strip (`plan/row_strips.py`) ---------------------------------------------
+    # --- strip mining of launches (`plan/row_strips.py`) --------------------------------------------
 
-    # Of what launches touch for one strip: half of a second-level cache.
+    # Bytes that the launches of one strip access: half of an L2 cache.
     strip_bytes: int = threshold(1 << 18, small=1 << 10)
-    # Bytes of it that are the strip's own: they are on a thread's stack.
+    # Bytes of the buffers that only the strip uses, at most: they are on a thread's stack.
     strip_stack: int = threshold(1 << 17, small=1 << 9)
-    # Bytes that are found in caches, from which strips pay.
+    # Bytes reused from caches, from which strips pay off.
     strip_above: int = threshold(1 << 21, small=64)
     # Bytes of the largest buffer of a chain's first launch, at least.
     strip_buffer: int = threshold(1 << 19, small=32)
-    strip_rows: int = threshold(16, small=2)  # at least
-    strip_launches: int = 24  # of one strip
-    strip_detours: int = 4  # launches among them that are not part of the strip
-    # Rows that are added up at a time where a strip has them: partial sums are written and read.
+    strip_rows: int = threshold(16, small=2)  # rows of one strip, at least
+    strip_launches: int = 24  # launches of one strip, at most
+    strip_detours: int = 4  # steps among them that are not part of the strip, at most
+    # Rows per partial sum of a strip, at least, since partial sums are written and read; and at
+    # most.
     summed_rows: int = threshold(8, small=2)
     summed_rows_most: int = 64
 
     # --- libraries ----------------------------------------------------------------------------------
 
-    # Products up to which a contraction is a loop of our own: a call costs more than the work.
+    # Products up to which a contraction is a generated loop: a call costs more than the work.
     small_product: int = threshold(8192, small=8)
-    # Additions: work of one call beside that on elements.
+    # Additions: the overhead of one call.
     library_call: int = threshold(5_000, small=50)
-    written_out_rows: int = threshold(6, small=2)  # of a matrix whose factorization is written out
-    written_out_products: int = threshold(150, small=4)  # of a triangular system that is
-    # Of a Fourier transform by native code: its constants are as many.
+    written_out_rows: int = threshold(6, small=2)  # of a matrix whose factorization is unrolled
+    written_out_products: int = threshold(150, small=4)  # of a triangular solve that is unrolled
+    # Points of a native Fourier transform, at most: its constants are as many.
     transform_points: int = threshold(1 << 19, small=512)
-    # Numbers up to which many lines are transformed side by side, in a second-level cache.
+    # Length up to which many lines are transformed side by side: they fit into an L2 cache.
     transform_line: int = threshold(1 << 11, small=32)
-    # Numbers from which threads share a transform, if there are few of them.
+    # Elements from which threads share a transform, and the number of lines below which they do.
     shared_transform: int = threshold(1 << 14, small=64)
     shared_lines: int = threshold(4, small=2)
-    # Numbers up to which few lines are, number by number.
+    # Length up to which few lines are transformed without splitting them into matrices.
     transform_alone: int = threshold(63, small=8)
-    # Numbers up to which infinities among those of a few lines come out as in one call.
+    # Length up to which infinities in split lines come out as in lines that are not split.
     exact_transform: int = threshold(512, small=16)
-    transform_items: int = threshold(64, small=3)  # that lines are divided into, at most
-    # Of memory of all items together.
+    transform_items: int = threshold(64, small=3)  # work items of a transform, at most
+    # Bytes of workspace of all items together.
     transform_bytes: int = threshold(1 << 23, small=1 << 14)
-    # Of a transform in a loop that is done by kernels.
+    # Length up to which kernels compute a transform inside a loop.
     kernel_transform: int = threshold(1 << 12, small=32)
-    # Numbers up to which a transform of, or to, real ones is: all is written out.
+    # Length up to which they compute one of, or to, real elements: it is fully unrolled.
     real_transform: int = threshold(16, small=4)
-    # Lengths, and points of all transforms of one, up to which kernels take four elements at a time
-    # (1024 points: 1.7 us, and 1.8 with eight; 32 ms to compile, and 55).
+    # Length, and points of all transforms of one call, up to which kernels process four elements at
+    # a time (1024 points: 1.7 us instead of 1.8 us with eight; compiled in 32 ms instead of 55 ms).
     short_transform: int = threshold(1 << 10, small=16)
     short_transforms: int = threshold(1 << 16, small=64)
-    # Of a convolution's window, or of its result, that are.
+    # Elements of a convolution's window, or of its result, up to which it is unrolled.
     written_out_places: int = threshold(16, small=2)
-    # Products that are worth an item of work of their own.
+    # Products per work item of a convolution.
     convolution_item: int = threshold(1 << 20, small=64)
-    convolution_items: int = 64  # at most
-    # Of a gradient of windows, whose items add up in memory of their own, for all of them together.
+    convolution_items: int = 64  # work items, at most
+    # Bytes of all partial sums of a filter gradient: each work item has its own.
     convolution_partial_bytes: int = threshold(1 << 22, small=256)
-    convolution_partial_sums: int = 16  # at most
-    # Along an axis that is sorted by comparing all pairs.
+    convolution_partial_sums: int = 16  # partial sums, at most
+    # Elements of an axis that is sorted by comparing all pairs, at most.
     sorted_elements: int = threshold(128, small=4)
-    sorted_pairs: int = threshold(1 << 17, small=32)  # that are compared so
-    sort_steps: int = 32  # operations for an element of a radix sort, about
-    sort_items: int = threshold(64, small=4)  # that short rows are divided into, at most
-    # Elements of a row that is sorted by all threads.
+    sorted_pairs: int = threshold(1 << 17, small=32)  # pairs compared so, at most
+    sort_steps: int = 32  # approximate operations per element of a radix sort
+    sort_items: int = threshold(64, small=4)  # work items of short rows, at most
+    # Elements of a row from which all threads sort it together.
     shared_sort_above: int = threshold(1 << 17, small=16)
-    # Elements above which NumPy sorts an array faster, its call included (`sorting.is_faster`).
+    # Elements above which NumPy sorts an array faster, including its call (`sorting.is_faster`).
     host_sort_above: int = threshold(2048, small=24)
 
     # --- threads ------------------------------------------------------------------------------------
 
-    # Additions of a kernel, or of a batch of calls, from which threads bring more than they cost.
+    # Additions of a kernel, or of a batch of calls, from which threads pay off.
     parallel_above: int = threshold(400_000, small=32)
-    # Operations of a product from which they do: each part packs the whole second operand.
+    # Operations of a matrix product from which they do: each thread packs the second operand.
     parallel_product_above: int = threshold(30_000_000, small=64)
-    # Operations of a factorization from which OpenBLAS's own threads do.
+    # Operations of a factorization from which OpenBLAS's own threads pay off.
     blas_threads_above: int = threshold(300_000_000, small=1000)
-    # Additions of a call from which other Python threads should run meanwhile: some tens of us.
+    # Additions of a call from which it releases the GIL: some tens of us.
     release_lock_above: int = threshold(200_000, small=32)
-    # Additions between two polls for signals, which take 30 ns: of a loop that counts down to them; of
-    # straight code; of an index of the outermost loop that is divided by polls.
+    # Additions between two polls for signals, which take 30 ns: in a loop that counts down to them,
+    # in straight-line code, and per index of an outermost loop that is split for polling.
     poll_loop: int = threshold(1_000_000, small=64)
     poll_steps: int = threshold(20_000_000, small=64)
     poll_index: int = threshold(100_000_000, small=128)
-    poll_iterations: int = threshold(1 << 20, small=4)  # between two polls, however cheap they are
+    poll_iterations: int = threshold(1 << 20, small=4)  # between two polls, however cheap
 
     # --- loops (`hlo/passes`) -----------------------------------------------------------------------
 
     transfer: int = 4  # additions: storing an element and loading it
-    fission_trips: int = threshold(16, small=2)  # from which a loop may be divided
-    fission_gain: float = 32  # additions that each iteration is to save
-    fission_attempts: int = 8  # sets of early carries that are tried
-    # Bytes that the values of all iterations may take: of a divided loop, of products before it.
+    fission_trips: int = threshold(16, small=2)  # trip count from which a loop may be split
+    fission_gain: float = 32  # additions to save in each iteration, at least
+    fission_attempts: int = 8  # sets of early carries to try, at most
+    # Bytes that stacked values of all iterations may take, in split loops and hoisted products.
     stacked_bytes: int = threshold(1 << 26, small=1 << 12)
-    # Of a product in a loop: with more, one product alone is efficient.
+    # Rows of a product in a loop: with more, one product is efficient by itself.
     few_rows: int = threshold(16, small=2)
     large_matrix: int = threshold(2048, small=8)  # elements that each iteration would read again
-    # Elements of a sum that an iteration had better not read and write.
+    # Elements of a sum from which an iteration should not read and write it.
     sunk_sum: int = threshold(4096, small=8)
-    sunk_trips: int = threshold(8, small=2)  # from which it is sunk
-    sunk_ratio: int = threshold(16, small=2)  # how many times smaller what is stacked is to be
+    sunk_trips: int = threshold(8, small=2)  # trip count from which it is sunk
+    sunk_ratio: int = threshold(16, small=2)  # sum's size over that of stacked values, at least
     narrow_row: int = threshold(16, small=4)  # elements of a row that are too few for vectors
-    # Elements of a row up to which iterations of a running extreme wait for each other more than for
-    # the arithmetic.
+    # Elements of a row up to which a running maximum is bound by the latency between iterations,
+    # not by arithmetic.
     waiting_row: int = threshold(32, small=4)
-    # Up to which constants are computed at compile time.
+    # Elements up to which constants are folded.
     folded_elements: int = threshold(64, small=4)
-    bounded_steps: int = 4  # that bounds are followed through: less one, scaled, moved, clipped
+    bounded_steps: int = 4  # through which bounds are followed: minus one, scaled, moved, clipped
 
-    # --- programs over a mesh (`hlo/partition`) -----------------------------------------------------
+    # --- partitioned programs (`hlo/partition`) -----------------------------------------------------
 
-    line_bytes: int = 64  # in which memory is read and written
-    divisions: int = 128  # ways to divide a node that are tried, at most
-    # Bytes that panels of a gathered operand may take: so many, or a share of what a product has.
+    line_bytes: int = 64  # a cache line
+    divisions: int = 128  # partitionings of a node that are tried, at most
+    # Bytes of the panels of a gathered operand, at most: a constant, or a share of the product's
+    # bytes if that is more.
     panel_bytes: int = threshold(1 << 20, small=64)
     panel_share: int = 32
-    # Bytes more than there were, that are gathered before their turn.
+    # Growth of live bytes above which a gather does not start early.
     gathered_early: int = threshold(1 << 20, small=64)
-    # What estimates of time take a device to be (`jitney simulate`), if nothing else is said: a socket
-    # of a cluster. Seconds of a message; bytes a second that are sent; operations a second; bytes of
-    # memory a second.
+    # Default device of time estimates (`jitney simulate`), a socket of a cluster: seconds per
+    # message, bytes per second sent, operations per second, bytes of memory per second.
     link_latency: float = 2e-6
     link_bandwidth: float = 10e9
     device_operations: float = 500e9
@@ -281,67 +286,67 @@ class CostModel:
 
     # --- LLVM's time --------------------------------------------------------------------------------
 
-    # Lines of a module that a thread of its own compiles: some 60 us each, and 2 ms for a module.
+    # Lines of a module that gets its own compiler thread: some 60 us each, and 2 ms per module.
     module_lines: int = threshold(150, small=10)
-    long_module_lines: int = 4000  # that are as long as one should wait for: a quarter of a second
-    step_lines: int = 15  # of the code that takes a step of a plan
+    long_module_lines: int = 4000  # lines per module, at most: a quarter of a second
+    step_lines: int = 15  # lines of LLVM per step of a plan
 
-    # Operations and bytes of a loop's body from which on a profile times its steps: some microseconds.
+    # Operations and bytes of a loop's body from which a profile times its steps: some microseconds.
     clocked_work: int = 20_000
 
-    kernel_statements: int = 160  # of one kernel: LLVM's cost grows faster than a function's length
-    entry_steps: int = threshold(200, small=3)  # of one function of the entry, for the same reason
+    kernel_statements: int = 160  # per kernel: LLVM's time is superlinear in a function's length
+    entry_steps: int = threshold(200, small=3)  # per function of the entry, likewise
     max_carried: int = 96  # scalars per lane of a loop kernel: what registers and L1 hold
-    loop_statements: int = 2500  # of a loop kernel's body, taken apart
-    # Instructions of a loop kernel: about a second of LLVM's time. The largest kernels of float32
-    # numbers that there may be (`loop_statements`) take less.
+    loop_statements: int = 2500  # of a loop kernel's body, with nested regions
+    # Instructions of a loop kernel: about a second of LLVM's time. The largest float32 kernels that
+    # `loop_statements` admits take less.
     max_effort: int = 26_000
-    inline_uses: int = 6  # functions used more often in one kernel are called, not written out
-    outline_above: int = 4  # additions: of those that cost more
-    call_effort: int = 4  # instructions of a call: registers are saved around it
-    # Where numbers are rounded to 16 bits, the constants of that stay in registers, which all calls
-    # take away: the allocator's time grows with the square of the calls.
+    inline_uses: int = 6  # functions with more uses in one kernel are called, not inlined
+    outline_above: int = 4  # additions: of functions that cost more
+    call_effort: int = 4  # instructions per call: registers are saved around it
+    # Where values are rounded to 16 bits, the constants for it stay in registers, which every call
+    # clobbers: the register allocator's time is quadratic in the number of calls.
     calls_per_effort: int = 40
-    access_effort: int = 3  # instructions of a load or a store, with its address
+    access_effort: int = 3  # instructions per load or store, with its address
     digested_bytes: int = (
         1 << 24
-    )  # constants of one program: to read more takes longer than to compile
+    )  # constants of one program: hashing more takes longer than compiling
 
     @property
     def bytes_per_operation(self) -> float:
-        """Bytes that a device sends in the time of a product and its sum."""
+        """Bytes that a device sends in the time of a multiply-add."""
         return 2 * self.link_bandwidth / self.device_operations
 
     @property
     def register_bits(self) -> int:
-        """Of a value that LLVM does not divide."""
+        """Bits of the widest value that LLVM does not split."""
         return self.processor.vector_bits
 
     @property
     def lanes(self) -> int:
-        """float32 numbers that an iteration of a kernel's loop works on, in estimates."""
+        """float32 elements per iteration of a kernel's loop, in estimates."""
         return self.processor.widest_bits // 32
 
     @property
     def fission_lanes(self) -> int:
-        """Elements that vectors compute in the time of one, in estimates of loops' bodies."""
+        """Speedup of vector code over scalar code, in estimates of loop bodies."""
         return self.processor.vector_bits // 32
 
     @property
     def jammed_sums(self) -> int:
-        """Sums that may be computed at once: more need more registers than there are."""
+        """Number of sums that may be computed at once: one per vector register."""
         return self.processor.vector_registers
 
     def function(self, fn: str) -> int:
-        """Additions that the scalar function `fn` takes, as its row says."""
+        """Returns the cost in additions of the scalar function `fn`, as its table row states."""
         return lookup(fn).cost
 
 
 def model(processor: Processor) -> CostModel:
-    """Returns what work costs on `processor`."""
+    """Returns the cost model of `processor`."""
     return CostModel(processor)
 
 
-# x86-64 with the registers of AVX2; loops are estimated by the width of AVX-512.
+# x86-64 with the registers of AVX2; loops are estimated with the width of AVX-512.
 PROCESSOR = Processor(vector_bits=256, widest_bits=512, vector_registers=16)
 COSTS = model(PROCESSOR)

@@ -1,4 +1,4 @@
-"""Axis roles of gathers, scatters, convolutions: shared by the tensor IR and the implementations."""
+"""Axis roles of gathers, scatters and convolutions, for tensor IR and implementations."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ IndexMode: TypeAlias = Literal["clip", "fill", "promise_in_bounds"]
 class GatherDims:
     """Axis roles of a gather, named as in StableHLO; the index vector is the last axis of indices.
 
-    Result axes `offset_dims` run over the slice (its axes without `collapsed_slice_dims` and
-    `operand_batching_dims`), the others over `indices` without its last axis. Entry k of an index
-    vector moves operand axis `start_index_map[k]`. Batching axes pair off operand and indices.
+    The result axes `offset_dims` run over the slice (its axes except `collapsed_slice_dims` and
+    `operand_batching_dims`), the others over `indices` without its last axis. Element k of an index
+    vector is the start along operand axis `start_index_map[k]`. Batching axes of operand and
+    indices are paired.
     """
 
     offset_dims: Axes
@@ -42,15 +43,16 @@ class ConvolutionDims:
     """Axis roles of a convolution, and how its window moves.
 
     Attributes:
-      x_axes: of the operand: batch, feature, then those of space.
-      w_axes: of the window: feature of the result, feature of the operand, then those of space.
-      out_axes: of the result: batch, feature, space.
-      strides: how far windows are from each other along each axis of space.
-      low, high: elements of padding, zeros; negative ones take elements away.
-      x_dilation: 1 more than the number of zeros put between elements of the operand, before padding.
-      w_dilation: how far elements of the window are from each other.
-      groups: into which features are divided: each is convolved with windows of its own.
-      batch_groups: into which the batch is divided, likewise; the result has their features.
+      x_axes: axes of the operand: batch, feature, then spatial ones.
+      w_axes: axes of the window: output feature, input feature, then spatial ones.
+      out_axes: axes of the result: batch, feature, then spatial ones.
+      strides: distance between windows along each spatial axis.
+      low, high: padding with zeros; negative ones remove elements.
+      x_dilation: 1 plus the number of zeros inserted between elements of the operand, before
+        padding.
+      w_dilation: distance between elements of the window.
+      groups: number of groups of features; each is convolved with windows of its own.
+      batch_groups: number of groups of the batch, likewise; the result has their features.
     """
 
     x_axes: Axes
@@ -66,11 +68,11 @@ class ConvolutionDims:
 
     @property
     def rank(self) -> int:
-        """The number of axes of space."""
+        """The number of spatial axes."""
         return len(self.strides)
 
     def result_shape(self, x: Axes, w: Axes) -> Axes:
-        """Shape of the result for operands of shapes `x` and `w`."""
+        """Returns the shape of the result for operands of shapes `x` and `w`."""
         out = [0] * len(self.out_axes)
         out[self.out_axes[0]] = x[self.x_axes[0]] // self.batch_groups
         out[self.out_axes[1]] = w[self.w_axes[0]]
@@ -82,5 +84,5 @@ class ConvolutionDims:
 
 
 def dilated(n: int, dilation: int) -> int:
-    """Size of an axis of `n` elements of which each is `dilation` after the one before."""
+    """Returns the size of an axis of `n` elements that are `dilation` apart."""
     return 0 if n == 0 else (n - 1) * dilation + 1

@@ -1,20 +1,20 @@
 """Fourier transforms by native code: three library functions, which programs call by address.
 
-`runtime/native/fourier.h` has them, for any length, and says how they compute. Here are their
-options and constants, and the choice among them:
+`runtime/native/fourier.h` contains them, for any length, and describes how they compute. This
+module determines their options and constants, and chooses between them:
 
-    many lines, not too long        `fourier.lines`: as many at a time as a vector has lanes
-    few lines, or long ones         n = n1 n2, elements as a matrix: its columns, times roots of unity,
-                                    then its rows (Bailey 1990); of real numbers half of the rows
-      of the last axis              `fourier.matrices`: line by line
-      of others, or a few lines     `fourier.lines`, twice: threads share columns and rows
-      that are very long
-    a large prime factor            a convolution with a chirp (Bluestein 1970), by `fourier.lines`; of
-                                    few or long lines by `fourier.chirps`, line by line, as matrices
+    many lines, not too long        `fourier.lines`: one line per vector lane
+    few lines, or long ones         n = n1 n2, lines as matrices: columns, times roots of unity,
+                                    then rows (Bailey 1990); of real elements half of the rows
+      along the last axis           `fourier.matrices`: line by line
+      along others, or a few        `fourier.lines`, twice: threads share columns and rows
+      very long lines
+    a large prime factor            a convolution with a chirp (Bluestein 1970), by `fourier.lines`;
+                                    few or long lines by `fourier.chirps`, each as matrices
 
 Infinities and overflows come out as pocketfft's do where lines are not matrices, and up to
-`COSTS.exact_transform` where they are. All is decided by sizes alone, so results do not depend on the
-number of threads.
+`COSTS.exact_transform` where they are. All choices depend on sizes alone, so results do not depend
+on the number of threads.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from jitney.core.record import fields, record, replace
 if TYPE_CHECKING:
     from jitney.compiler.scalar_functions.declaration import ComplexArray
 
-_LEVEL = 2  # of instructions, the highest
+_LEVEL = 2  # the highest level of instructions
 _TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
 
 
@@ -53,8 +53,8 @@ class FourierCall:
     """A call of one of the functions.
 
     Attributes:
-      routine: what is called.
-      constants: the operands after those that are transformed.
+      routine: the function, with its parameters.
+      constants: the operands that follow the transformed ones.
     """
 
     routine: library.Routine
@@ -68,14 +68,15 @@ def calls(
     """Returns the calls, one or two, for a transform along axis `dim`.
 
     Args:
-      kind: of complex numbers, of real or to real ones.
-      shape: of the array.
-      dim: the axis.
-      n: its size; on the real side, if there is one.
-      dtype: of parts.
-      inverse: whether the kernel is exp(+2 pi i j k / n); it is for transforms to real numbers.
-      divisor: of the results.
-      planes: whether there is an array for each part, of what is transformed and of results.
+      kind: `OF_COMPLEX`, `OF_REAL` or `TO_REAL`.
+      shape: shape of the array.
+      dim: the transformed axis.
+      n: its size; on the real side for transforms of or to real elements.
+      dtype: dtype of the real and imaginary parts.
+      inverse: whether the kernel is exp(+2 pi i j k / n); it is for transforms to real elements.
+      divisor: the divisor of the results.
+      planes: whether real and imaginary parts are separate arrays, of the operand and of the
+        result.
     """
     before, after = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
     lines = before * after
@@ -94,9 +95,9 @@ def calls(
 
 
 def _as_matrices(job: Job, first: int, before: int, after: int) -> tuple[Job, Job]:
-    """The jobs for lines of n = `first` times as many numbers: for their columns and their rows.
+    """Returns the jobs for the columns and the rows of lines of n = `first` times n2 elements.
 
-    For transforms to real numbers it is rows and columns.
+    For transforms to real elements rows come first.
     """
     second, rows = job.n // first, first // 2 + 1
     lines = before * after
@@ -152,12 +153,12 @@ def _chirps(line: Job, dtype: np.dtype) -> FourierCall:
 
 
 def _between(first: Job) -> int:
-    """Returns how many numbers there are of each part between two jobs: whole lines of the cache."""
+    """Returns the elements of each part between two jobs, rounded up to cache lines."""
     return -(-first.numbers_to // TILE) * TILE
 
 
 def _room(first: Job, second: Job, dtype: np.dtype) -> int:
-    """Bytes of memory of an item."""
+    """Returns the bytes of workspace of an item."""
     return 2 * _between(first) * dtype.itemsize + max(first.room, second.room)
 
 
@@ -166,11 +167,11 @@ def has_native() -> bool:
     return _Native.address is not None
 
 
-# --- what is said of the library functions ---------------------------------------------------------
+# --- declarations of the library functions ---------------------------------------------------------
 
 
 def _part(x: TensorType) -> np.dtype:
-    """Returns the dtype of parts."""
+    """Returns the dtype of the real and imaginary parts."""
     return _part_dtype(x.dtype)
 
 
@@ -179,7 +180,7 @@ def _part_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def _types(job: Job, lines: int, x: TensorType) -> list[TensorType]:
-    """Types of the results of a job that is done `lines` times."""
+    """Returns the result types of a job that is repeated `lines` times."""
     part, shape = _part(x), (lines * job.numbers_to,)
     if job.kind == TO_REAL:
         return [TensorType(shape, part)]
@@ -189,7 +190,7 @@ def _types(job: Job, lines: int, x: TensorType) -> list[TensorType]:
 
 
 class _OfLines:
-    """`fourier.lines`: the fields of a job, and how many tiles an item has."""
+    """`fourier.lines`; parameters: the fields of a job, and the number of tiles per item."""
 
     @staticmethod
     def job(params: dict[str, Any]) -> Job:
@@ -238,7 +239,7 @@ def _room_of(*types: TensorType, **params: Any) -> int:
 
 
 class _OfMatrices:
-    """`fourier.matrices`: two jobs for each line, how many lines there are and an item has, memory."""
+    """`fourier.matrices`; parameters: two jobs per line, lines, lines per item, workspace."""
 
     @staticmethod
     def types(x: TensorType, *others: TensorType, **params: Any) -> list[TensorType]:
@@ -276,7 +277,7 @@ class _OfMatrices:
 
 
 class _OfChirps:
-    """`fourier.chirps`: the job, two for its convolution, how many lines an item has, memory."""
+    """`fourier.chirps`; parameters: the job, two for its convolution, lines per item, workspace."""
 
     @staticmethod
     def types(x: TensorType, *others: TensorType, **params: Any) -> list[TensorType]:
@@ -307,7 +308,7 @@ class _OfChirps:
         return _done(Job(*params["line"]), arrays)
 
 
-# --- by SciPy's transforms of rows ----------------------------------------------------------------
+# --- reference implementation, by SciPy -----------------------------------------------------------
 
 
 def _done(job: Job, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -321,7 +322,7 @@ def _done(job: Job, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     else:
         m = n // 2 + 1 if job.kind == TO_REAL else n
         rows = x.reshape(-1, m, job.after_from).transpose(0, 2, 1).reshape(-1, m)
-    z: ComplexArray  # or real numbers, of which no imaginary part is asked for
+    z: ComplexArray  # or real, where no imaginary part is read
     if job.kind == OF_REAL:
         z = pocketfft.rfft(rows)
     elif job.kind == TO_REAL:
@@ -341,7 +342,7 @@ def _done(job: Job, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def _places(job: Job) -> np.ndarray:
-    """Returns the places of a matrix's elements in its spectrum, [rows, elements]."""
+    """Returns the indices in its spectrum of a matrix's elements, [rows, elements]."""
     return np.arange(job.rows)[:, None] + job.columns * np.arange(job.n)
 
 
@@ -363,17 +364,17 @@ def _to_half(z: ComplexArray, job: Job) -> ComplexArray:
     return half.ravel()
 
 
-# --- by native code -------------------------------------------------------------------------------
+# --- native functions -----------------------------------------------------------------------------
 
 
 class _Native:
-    """What the runtime has: addresses by kind, type, level of instructions."""
+    """The runtime's machine code: addresses by kind, dtype and level of instructions."""
 
     address: Callable[[int, int, int], int] | None = None
 
 
 def use_native(address: Callable[[int, int, int], int]) -> None:
-    """Sets where the machine code is; see `_fourier.pyi`."""
+    """Sets the function that returns the addresses of machine code; see `_fourier.pyi`."""
     _Native.address = address
 
 

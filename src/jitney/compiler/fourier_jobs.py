@@ -1,7 +1,7 @@
 """Lengths of Fourier transforms, and the options of native code for transforms of many lines.
 
-The order of factors, and which lengths with a large prime factor are convolutions with a chirp, are
-pocketfft's.
+The order of factors, and the choice of lengths that are convolved with a chirp since they have a
+large prime factor, are pocketfft's.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from jitney.compiler.reference.fourier import unit_roots
 from jitney.compiler.scalar_functions.declaration import ComplexArray
 from jitney.core.record import fields, record
 
-# Of `fourier.h`: kinds, bytes of a tile's row and of its widest vector, places for factors of one
-# length, and the largest factor that has a pass.
+# Of `fourier.h`: kinds, bytes of a tile's row and of its widest vector, slots for the factors of a
+# length, and the largest factor that a pass supports.
 OF_COMPLEX, OF_REAL, TO_REAL = 0, 1, 2
 TILE, _RADICES, _LARGEST_FACTOR = 64, 40, 272
 
@@ -26,7 +26,7 @@ TILE, _RADICES, _LARGEST_FACTOR = 64, 40, 272
 
 
 def factors(n: int, of_complex: bool = True) -> list[int]:
-    """The factors of a transform of `n` numbers, in their order: 8 of complex ones, 4, 2, odd ones."""
+    """Returns the ordered factors of length `n`: 8 (only for complex elements), 4, 2, odd ones."""
     radices: list[int] = []
     for radix in (8, 4) if of_complex else (4,):
         while n % radix == 0:
@@ -47,7 +47,10 @@ def factors(n: int, of_complex: bool = True) -> list[int]:
 
 @cache
 def chirped_length(n: int, of_complex: bool) -> int:
-    """The length of the convolution with a chirp that transforms `n` numbers; 0 if passes do."""
+    """Returns the length of the convolution with a chirp that transforms `n` elements.
+
+    It is 0 if passes over the factors of `n` compute the transform.
+    """
     largest = max(factors(n), default=1)
     if n < 50 or (largest * largest <= n and largest <= _LARGEST_FACTOR):
         return 0
@@ -59,30 +62,33 @@ def chirped_length(n: int, of_complex: bool) -> int:
 
 
 def _cost_of_passes(n: int) -> float:
-    """Returns what passes take, by pocketfft's measure: 2 for each factor 2."""
+    """Returns the cost of all passes by pocketfft's estimate: 2 for each factor 2."""
     costs = {4: 4.0, 8: 6.0}
     return n * sum([costs.get(p, p if p <= 5 else 1.1 * p) for p in factors(n)])
 
 
 def columns_of(n: int, of_complex: bool, few: bool) -> int:
-    """n1 of a transform of `n` numbers as a matrix; 0 if it is better not to be one.
+    """Returns n1 of a transform of length `n` as a matrix, or 0 if it should not be one.
 
     Args:
       n: the length.
-      of_complex: whether of complex numbers.
-      few: whether there are fewer lines than a vector has lanes for.
+      of_complex: whether the elements are complex.
+      few: whether there are fewer lines than fill the lanes of vectors.
     """
     if n <= (COSTS.transform_alone if few else COSTS.transform_line):
         return 0
     if n > COSTS.exact_transform:
         return split(n)
-    # The first factor alone: then all is done as if there were no matrix, number by number.
+    # Only the first factor: then each element is computed exactly as without a matrix.
     first = factors(n)[0]
     return first if of_complex and first >= 4 and n // first >= 8 else 0
 
 
 def split(n: int) -> int:
-    """The product of the first factors of `n` that is nearest to its root; 0 if there is none."""
+    """Returns the product of the first factors of `n` that is nearest to its square root.
+
+    It is 0 if no such product is possible.
+    """
     best, radices = 0, factors(n)
     for count in range(1, len(radices)):
         first = math.prod(radices[:count])
@@ -97,7 +103,10 @@ def split(n: int) -> int:
 
 @record(frozen=True)
 class Job:
-    """Transforms of lines, in the order of `jt_fourier`, which says what each number is."""
+    """Transforms of lines.
+
+    The fields are in the order of the options of `jt_fourier`, which documents each of them.
+    """
 
     kind: int
     lines: int
@@ -115,7 +124,7 @@ class Job:
 
     @property
     def chirped(self) -> int:
-        """The length of a convolution with a chirp, or 0."""
+        """The length of the convolution with a chirp, or 0."""
         return chirped_length(self.n, self.kind == OF_COMPLEX)
 
     @property
@@ -130,47 +139,47 @@ class Job:
 
     @property
     def is_split_to(self) -> bool:
-        """Whether there are two results, one for each part."""
+        """Whether real and imaginary parts are separate results."""
         return self.planes_to > 0 and self.kind != TO_REAL
 
     @property
     def half(self) -> int:
-        """How many numbers are kept of the spectrum of a matrix."""
+        """The number of elements kept of the spectrum of a matrix."""
         return self.columns * self.n // 2 + 1
 
     @property
     def numbers_from(self) -> int:
-        """How many are transformed: of complex ones, or of each part, where there are two."""
+        """Number of transformed elements: complex ones, or of each part if these are separate."""
         if self.of_half:
             return self.lines // self.rows * self.half
         return self.lines * (self.n // 2 + 1 if self.kind == TO_REAL else self.n)
 
     @property
     def numbers_to(self) -> int:
-        """How many are the result: of complex ones, or of each part, where there are two."""
+        """Number of result elements: complex ones, or of each part if these are separate."""
         if self.to_half:
             return self.lines // self.rows * self.half
         return self.lines * (self.n // 2 + 1 if self.kind == OF_REAL else self.n)
 
     @property
     def room(self) -> int:
-        """Bytes of memory of a tile: arrays of complex vectors, two, or three for a chirp."""
+        """Bytes of workspace of a tile: two arrays of complex vectors, three for a chirp."""
         return (3 if self.chirped else 2) * ((self.chirped or self.n) + 2) * 2 * TILE
 
     @property
     def operations(self) -> float:
-        """Floating-point operations: 5 n log2(n) for a line of complex numbers, half for real ones."""
+        """Floating-point operations: 5 n log2(n) per complex line, half as many per real one."""
         each = 5.0 if self.kind == OF_COMPLEX else 2.5
         return each * self.lines * self.n * math.log2(max(self.n, 1))
 
     @property
     def line_work(self) -> int:
-        """Additions for a line, in vectors."""
+        """The cost of a line in vector additions."""
         n = self.chirped or self.n
         return n * n.bit_length() * (2 if self.chirped else 1) // 2
 
     def options(self, tiles: int = 0) -> list[int]:
-        """Returns the numbers for `jt_fourier`; an item has `tiles` tiles."""
+        """Returns the options of `jt_fourier` for `tiles` tiles per item."""
         radices = factors(self.chirped or self.n, self.kind == OF_COMPLEX or self.chirped > 0)
         return [
             *values(self), self.chirped, tiles, self.room, len(radices), *radices,
@@ -178,7 +187,7 @@ class Job:
         ]  # fmt: skip
 
     def constants(self, dtype: np.dtype) -> list[np.ndarray]:
-        """Returns the operands after those that are transformed."""
+        """Returns the operands that follow the transformed ones."""
         n, chirped = self.n, self.chirped
         tables = [_pairs(unit_roots(chirped or n, np.arange(chirped or n)), dtype)]
         if chirped:
@@ -195,7 +204,7 @@ class Job:
         return tables
 
     def factors(self) -> ComplexArray:
-        """exp(-2 pi i j k / (n1 n2)), of which elements of lines are multiples: [elements, lines]."""
+        """Returns the twiddle factors exp(-2 pi i j k / (n1 n2)) of lines: [elements, lines]."""
         elements = self.n // 2 + 1 if self.kind == OF_REAL else self.n
         powers = np.arange(elements)[:, None] * np.arange(self.width)
         return unit_roots(self.n * (self.columns or self.width), powers)
@@ -207,5 +216,5 @@ def values(job: Job) -> tuple[int, ...]:
 
 
 def _pairs(values: ComplexArray, dtype: np.dtype) -> np.ndarray:
-    """Complex numbers as parts side by side."""
+    """Returns complex elements as pairs of real and imaginary parts, along a new last axis."""
     return np.stack([values.real, values.imag], -1).astype(dtype)

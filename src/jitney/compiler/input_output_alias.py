@@ -1,7 +1,8 @@
-"""What a compiled program knows of the memory that its outputs may share with donated inputs.
+"""Which outputs of a compiled program may use the memory of which donated inputs.
 
-The relation has inputs times outputs, hundreds of each in a step of training: the steps that read and
-write them say the same in a number for each. `plan/aliasing.py` finds them.
+The relation has inputs times outputs entries, hundreds of each in a training step. The steps that
+read inputs last and write outputs first represent it by one number for each of them.
+`plan/aliasing.py` computes them.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from typing import NamedTuple
 
 
 class InputOutputAlias(NamedTuple):
-    """Says in the memory of which inputs an output may lie.
+    """The pairs of donated inputs and outputs that may share memory.
 
     Attributes:
       last_reads: the step of the program that reads each input last; -1 if none does.
       first_writes: the step that writes each output first.
-      pairs: inputs and outputs of one step that may share memory all the same: it reads of the input
-        only the element that it is about to write, or only copies one to the other.
+      pairs: further inputs and outputs that may share memory although one step accesses both: it
+        reads only the element of the input that it is about to write, or copies one to the other.
     """
 
     last_reads: tuple[int, ...]
@@ -24,5 +25,8 @@ class InputOutputAlias(NamedTuple):
     pairs: frozenset[tuple[int, int]]
 
     def allows(self, i: int, j: int) -> bool:
-        """Returns whether output `j` may lie in the memory of input `i`, if they have one type."""
+        """Returns whether output `j` may use the memory of input `i`.
+
+        The caller checks that their types are equal.
+        """
         return self.last_reads[i] < self.first_writes[j] or (i, j) in self.pairs

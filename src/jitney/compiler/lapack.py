@@ -1,9 +1,9 @@
-"""Factorisations and triangular systems by native code: library functions, called by address.
+"""Factorizations and triangular systems by native code: library functions, called by address.
 
-`runtime/native/factorize.h` has a function for each, which computes a range of a batch of matrices, by
-LAPACK or by code of our own over BLAS's products.
-Their reference implementations are those of `reference/linalg.py`. LAPACK is SciPy's, by the addresses
-that it exports for Cython: its threads help with large matrices.
+`runtime/native/factorize.h` has a function for each, which computes a range of a batch of matrices,
+with LAPACK or with jitney's code over BLAS's products. Their reference implementations are those of
+`reference/linalg.py`. LAPACK is SciPy's, by the addresses that it exports for Cython; its threads
+are used for large matrices.
 """
 
 from __future__ import annotations
@@ -22,24 +22,27 @@ from jitney.compiler.tensor_type import TensorType
 Array: TypeAlias = np.ndarray
 Results: TypeAlias = Sequence[TensorType]
 
-DTYPES = tuple(np.dtype(c) for c in "fdFD")  # in the order of those of `factorize.h`
+DTYPES = tuple(np.dtype(c) for c in "fdFD")  # in the order of `factorize.h`
 REAL = DTYPES[:2]
-_LANES = 16  # of the longest vectors; matrices that are computed in them at once
+_LANES = 16  # of the longest vectors, and the number of matrices computed in them at once
 _PREFIXES = "sdcz"
-# In the order of `factorize.h`; of complex numbers, LAPACK calls some of them otherwise.
+# In the order of `factorize.h`; some have other names for complex matrices.
 _ROUTINES = ("potrf", "getrf", "geqrf", "orgqr", "syevd", "gesdd", "trsm", "gemm", "syrk",
              "ormqr", "gehrd", "sytrd", "gees", "geev")  # fmt: skip
-_PRODUCTS = ("trsm", "gemm", "syrk")  # those of BLAS, which may be MKL's
+_PRODUCTS = ("trsm", "gemm", "syrk")  # of BLAS, possibly MKL's
 _OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd", "ormqr": "unmqr", "sytrd": "hetrd"}
 
-# LAPACK counts elements, and the room that it works in, in 32 bits.
+# LAPACK counts elements, and the size of its workspace, in 32 bits.
 MAX_ELEMENTS = 2**28
 
 _INT32 = np.dtype(np.int32)
 
 
 def is_native(dtype: np.dtype, *shapes: tuple[int, ...]) -> bool:
-    """Whether matrices of `dtype` are computed by native code: wider ones hold narrow ones, too."""
+    """Returns whether native code computes matrices of `dtype` and these shapes.
+
+    It has no code for narrower dtypes, whose values fit into those of `DTYPES`.
+    """
     sizes = [math.prod(shape[-2:]) for shape in shapes]
     return dtype in DTYPES and max(sizes) <= MAX_ELEMENTS and _native.call is not None
 
@@ -47,7 +50,7 @@ def is_native(dtype: np.dtype, *shapes: tuple[int, ...]) -> bool:
 # --- the functions --------------------------------------------------------------------------------
 
 NAMES: list[str] = []  # in the order of `factorize.h`
-OPTIONS: dict[str, tuple[str, ...]] = {}  # of each, the names of its parameters in order
+OPTIONS: dict[str, tuple[str, ...]] = {}  # names of the parameters of each
 
 
 def _declare(
@@ -65,16 +68,16 @@ def _declare(
     """Declares the next function of `factorize.h`.
 
     Args:
-      name: without its prefix.
-      options: the names of its parameters, in the order of its options: sizes of a matrix
-        first.
-      result_types, reference: as of library functions.
-      weight: operations by those of as many products, with what it costs to call LAPACK.
-      operations: floating-point operations of a real matrix, of its parameters.
-      rank: how many of the parameters are lengths of axes; 0 if products are of the first two alone.
-      divides: the dtypes of which threads divide a matrix.
-      lanes: the rows of the largest real matrices that are computed in the lanes of vectors.
-      first: axes of the first operand of one of a batch.
+      name: its name without prefix.
+      options: names of its parameters in the order of its options: sizes of a matrix first.
+      result_types, reference: as in `LibraryFunction`.
+      weight: cost per product of the sizes, in operations, including LAPACK's overhead.
+      operations: floating-point operations for a real matrix, as a function of the parameters.
+      rank: how many of the parameters are axis sizes; 0 if work grows with the product of the first
+        two alone.
+      divides: dtypes for which threads share one matrix.
+      lanes: rows of the largest real matrices that are computed in the lanes of vectors.
+      first: rank of the first operand without its batch axes.
     """
     NAMES.append(name)
     OPTIONS[name] = tuple(options.split())
@@ -88,7 +91,7 @@ def _declare(
         return [int(params[option]) for option in OPTIONS[name]]
 
     def work(*types: TensorType, **params: int) -> int:
-        from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+        from jitney.compiler.cost import COSTS  # late: importing jitney does not need it
 
         lengths = [params[size] for size in sizes] * (3 - rank if rank else 1)
         operations = int(weight * math.prod(lengths) * (min(lengths) if rank else 1))
@@ -103,7 +106,7 @@ def _declare(
 
     def counted(*types: TensorType, **params: int) -> float:
         batch = math.prod(types[0].shape[: types[0].rank - first])
-        # A complex product with a sum has four real ones.
+        # A complex multiply-add is four real ones.
         return batch * operations(**params) * (1 if types[0].dtype in REAL else 4)
 
     library.declare(
@@ -112,22 +115,22 @@ def _declare(
 
 
 def routine(name: str, *options: int) -> Routine:
-    """Returns the function called `name`, with its parameters in order."""
+    """Returns the function `name` with the values of its parameters in order."""
     params = zip(OPTIONS[name], map(int, options), strict=True)
     return library.routine(f"lapack.{name}", **dict(params))
 
 
 def fill_lanes(shape: Sequence[int]) -> bool:
-    """Returns whether small matrices, a batch of `shape`, go through the lanes of vectors.
+    """Returns whether a batch of small matrices of `shape` is computed in the lanes of vectors.
 
-    One alone would fill one lane. It goes to LAPACK, so that its eigenvectors and singular vectors have
-    LAPACK's signs: samplers that draw through them draw the numbers that JAX draws.
+    A single matrix would fill one lane. LAPACK computes it instead, so that its eigenvectors and
+    singular vectors have LAPACK's signs, and samplers that use them draw the same values as JAX.
     """
     return math.prod(shape[:-2]) != 1
 
 
 def _matrices(x: TensorType, *shape: int) -> TensorType:
-    """Matrices, or vectors, of `shape` instead of those of `x`."""
+    """Returns the type of `x` with `shape` in place of its matrix axes."""
     return TensorType((*x.shape[:-2], *shape), x.dtype)
 
 
@@ -384,12 +387,13 @@ _declare(
 
 
 class _Native:
-    """What the runtime has.
+    """The functions of the runtime.
 
     Attributes:
-      addresses: of the functions by name and dtype's number.
-      enter: enters the address of a routine: (dtype's number, routine's number, address).
-      call: runs a function on arrays: (its address, arrays, batch, grain, alone).
+      addresses: returns the address of a function, by the indices of its name and dtype.
+      enter: registers a LAPACK routine: (index of dtype, index of routine, address).
+      call: runs a function on arrays: (its address, arrays, batch, grain, whether BLAS keeps to one
+        thread).
     """
 
     addresses: Callable[[int, int], int] | None = None
@@ -411,7 +415,7 @@ def use_native(
 
 
 def _link() -> None:
-    """Enters the addresses of LAPACK's routines: SciPy's extension module is loaded for them."""
+    """Registers the addresses of LAPACK's routines, and loads SciPy's extension modules for it."""
     if not _native.is_linked:
         assert _native.enter is not None
         exported = {**blas.exported("cython_blas"), **blas.exported("cython_lapack")}
@@ -425,17 +429,17 @@ def _link() -> None:
 
 
 def function(name: str, dtype: np.dtype) -> int:
-    """Address of the native function `name` for matrices of `dtype`."""
+    """Returns the address of the native function `name` for matrices of `dtype`."""
     assert _native.addresses is not None
     _link()
     return _native.addresses(NAMES.index(name), DTYPES.index(dtype))
 
 
 def run(routine: Routine, operands: Sequence[Array]) -> list[Array]:
-    """Results of a native function on operands of one dtype that native code has.
+    """Returns the results of a native function on operands of one supported dtype.
 
     Args:
-      routine: what to call.
+      routine: the function to call.
       operands: arrays with equal batch axes.
     """
     assert _native.call is not None

@@ -1,17 +1,18 @@
-"""Functions of libraries, which programs call by name: LAPACK's, SciPy's, reference implementations.
+"""Functions of libraries, which programs call by name: LAPACK, SciPy, reference implementations.
 
     declare(LibraryFunction("eig", result_types, reference))      beside its primitive
     b.library_call("eig", params, [x])                            when a program is lowered
     find("eig")                                                   when it is compiled, or loaded
 
-Programs hold names and parameters, never functions. So they can be printed, read back, compared, and
-kept on disk; names are resolved when a program is compiled or loaded. There is one declaration for each
-function, and the registry is open: a new library is a module with declarations.
+Programs contain names and parameters, never functions, so that they can be printed, parsed,
+compared and kept on disk; names are resolved when a program is compiled or loaded. Each function
+has one declaration, and the registry is open: a new library is a module with declarations.
 
-Names may have a prefix, `lapack.`. A whole prefix can be declared at once (`declare_prefix`), for
-functions of which each call says what it computes: so are nodes of the tensor IR that have no kernels
-(`hlo/node_calls.py`). Functions that have effects, and write to the arrays of their results, are
-*procedures*: collectives between processes (`runtime/participants.py`).
+Names may have a prefix, `lapack.`. A prefix can be declared for all names that begin with it
+(`declare_prefix`), for functions whose calls state what they compute; nodes of the tensor IR
+without kernels are called so (`hlo/node_calls.py`). Functions that have effects, and write to the
+arrays of their results, are *procedures*: collectives between processes
+(`runtime/participants.py`).
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ Types: TypeAlias = Sequence[TensorType]
 Results: TypeAlias = Sequence[Array]
 Implementation: TypeAlias = Callable[..., Results]
 Effect: TypeAlias = Callable[..., None]
-# What parameters can be: has a text that says all of it, and can be compared.
+# Types of parameters: values that have an exact text, and can be compared.
 Param: TypeAlias = bool | int | float | complex | str | tuple["Param", ...] | None
 Params: TypeAlias = tuple[tuple[str, Param], ...]
 
 
 def params_text(params: Params) -> str:
-    """`{m=3, name='x'}`: values as Python writes them."""
+    """Returns parameters as text, `{m=3, name='x'}`, with values as Python writes them."""
     return "{" + ", ".join([f"{name}={value!r}" for name, value in params]) + "}"
 
 
 @record(frozen=True)
 class Routine:
-    """What is called, whatever the operands: the name of a function, and its parameters in order."""
+    """A function to call, independent of operands: its name, and its parameters in order."""
 
     name: str
     params: Params = ()
@@ -59,11 +60,12 @@ def routine(name: str, **params: Param) -> Routine:
 
 @record(frozen=True, eq=False)
 class Call:
-    """One call of a program: what is called, on which types, for results of which types.
+    """One call in a program: the function, and the types of operands and results.
 
     Attributes:
       made_here: the reference implementation, if the call was made in this process from something
-        that computes the results. It is what the name stands for, and is not kept.
+        that computes the results. The name stands for the same function; this one is not
+        serialized.
     """
 
     routine: Routine
@@ -80,23 +82,23 @@ class Call:
 class NativeCode:
     """Machine code of a library function, which computes a range of a batch.
 
-        int32 f(ptr call, ptr slots, int64 begin, int64 end)   1 if all went well
+        int32 f(ptr call, ptr slots, int64 begin, int64 end)   1 if it succeeded
 
-    `slots` has the addresses of the options, of the operands, of the results, and of the workspace if
-    the function has one. Threads divide a batch, so it may run for several ranges at once.
+    `slots` has the addresses of the options, of the operands, of the results, and of the workspace
+    if the function has one. Threads divide a batch, so it may run for several ranges at once.
 
     Attributes:
-      address: of the function, by the dtype of the first operand.
-      computes: whether it can, operands of these types (*types, **params).
-      options: its options, int64s, from the parameters.
-      rank: how many axes of the first operand one item has; those before are the batch.
-      items: how many items there are (*types, **params), if they are not the batch.
-      workspace: bytes for each item (*types, **params): those of item i begin `i` times as many bytes
-        after the workspace's address. None if it needs no such memory.
-      uses_blas: whether it calls BLAS, which then keeps to one thread unless an item is much work.
-      divides: dtypes of the first operand of which it divides one item among the runtime's threads
-        itself: BLAS keeps to one thread, however much work that is.
-      together: how many items it computes at once, or a multiple: a thread's share is one, too.
+      address: returns the address of the function for a dtype of the first operand.
+      computes: whether it supports operands of these types (*types, **params).
+      options: returns its options, int64s, from the parameters.
+      rank: rank of an item of the first operand; the axes before are the batch.
+      items: number of items (*types, **params), if it is not the batch size.
+      workspace: bytes for each item (*types, **params); item i uses those that begin at `i` times
+        this number. None if it needs no workspace.
+      uses_blas: whether it calls BLAS, which then runs on one thread unless an item is much work.
+      divides: dtypes of the first operand for which it divides one item among the runtime's threads
+        itself; BLAS then keeps to one thread, however much work that is.
+      together: number of items that it computes at once; a thread's share is a multiple of it.
     """
 
     address: Callable[[np.dtype], int]
@@ -114,25 +116,26 @@ def _unknown_work(*types: TensorType, **params: Param) -> int:
     return _MUCH
 
 
-# Assumed operations of a call of unknown work: enough for other Python threads to run meanwhile.
+# Assumed operations of a call of unknown work: enough that it releases the GIL.
 _MUCH = 1 << 30
 
 
 @record(frozen=True, eq=False)
 class LibraryFunction:
-    """The declaration of one function of a library.
+    """The declaration of one library function.
 
     Attributes:
-      name: by which programs call it; unique.
+      name: the unique name by which programs call it.
       result_types: types of the results (*types, **params).
-      reference: the results by NumPy and SciPy (*arrays, **params). It is called from the running
-        program where there is no machine code.
-      native: machine code, if there is some.
-      work: operations for one item of a batch, about (*types, **params): threads divide a batch by it.
-      operations: floating-point operations of a call, by the algorithm that textbooks give for it
-        (*types, **params); None if they are about those of `work`.
-      updates: whether its one result is its first operand with something changed, in whose memory it
-        can be computed.
+      reference: computes the results by NumPy and SciPy (*arrays, **params). The running program
+        calls it where there is no machine code.
+      native: machine code, if there is any.
+      work: approximate operations for one item of a batch (*types, **params), by which threads
+        divide a batch.
+      operations: floating-point operations of a call, by the textbook algorithm (*types, **params);
+        None if they are about `work`.
+      updates: whether its only result is its first operand with some elements changed, and can be
+        computed in the memory of that operand.
     """
 
     name: str
@@ -149,26 +152,26 @@ _prefixes: dict[str, Callable[[Call], Implementation]] = {}
 
 
 def declare(function: LibraryFunction) -> LibraryFunction:
-    """Enters a function; returns it.
+    """Registers a function, and returns it.
 
     Raises:
-      ValueError: if there is one of that name.
+      ValueError: if the name is already registered.
     """
     return _functions.declare(function.name, function)
 
 
 def declare_prefix(prefix: str, implementation: Callable[[Call], Implementation]) -> None:
-    """Enters all functions whose names begin with `prefix` and a dot.
+    """Registers all functions whose names begin with `prefix` and a dot.
 
     Args:
-      prefix: of the names.
-      implementation: of a call, the function that computes its results from arrays.
+      prefix: prefix of the names.
+      implementation: returns for a call the function that computes its results from arrays.
     """
     _prefixes[prefix] = implementation
 
 
 def names() -> list[str]:
-    """Returns the names of all functions that were declared alone."""
+    """Returns the names of all functions that were declared individually."""
     return list(_functions)
 
 
@@ -181,7 +184,7 @@ def find(name: str) -> LibraryFunction:
     """Returns the function `name`.
 
     Raises:
-      ValueError: if there is none.
+      ValueError: if it is not declared.
     """
     function = _functions.get(name)
     if function is None:
@@ -190,7 +193,7 @@ def find(name: str) -> LibraryFunction:
 
 
 def is_update(name: str) -> bool:
-    """Returns whether the function `name` changes its first operand."""
+    """Returns whether the function `name` updates its first operand."""
     function = _functions.get(name)
     return function is not None and function.updates
 
@@ -199,7 +202,7 @@ def implementation(call: Call) -> Implementation:
     """Returns the reference implementation of a call, as a function of arrays.
 
     Raises:
-      ValueError: if there is no such function.
+      ValueError: if the function is not declared.
     """
     if call.made_here is not None:
         return call.made_here
@@ -211,7 +214,7 @@ def implementation(call: Call) -> Implementation:
 
 
 def result_types(routine: Routine, types: Types) -> tuple[TensorType, ...]:
-    """Types of the results of a function on operands of `types`."""
+    """Returns the result types of a function for operands of `types`."""
     return tuple(find(routine.name).result_types(*types, **dict(routine.params)))
 
 
@@ -220,13 +223,13 @@ def result_types(routine: Routine, types: Types) -> tuple[TensorType, ...]:
 
 @record(frozen=True)
 class Procedure:
-    """A function with effects that programs know by name, of operands and results, which it writes to.
+    """A function with effects, known by name, which writes its results to arrays it is passed.
 
-    It is called like the function that the name stands for here. Host calls of procedures alone, unlike
-    those of users' functions, can be kept on disk.
+    Calling it calls the function that the name stands for in this process. Host calls of
+    procedures, unlike those of users' functions, can be kept on disk.
 
     Attributes:
-      routines: what it does, one after another, each with all of the arrays.
+      routines: the steps, each of which is called with all of the arrays.
     """
 
     routines: tuple[Routine, ...]
@@ -235,10 +238,10 @@ class Procedure:
         self.function()(*arrays)
 
     def function(self) -> Effect:
-        """Returns what the names stand for.
+        """Returns the function that the names stand for.
 
         Raises:
-          ValueError: if there is no such procedure here.
+          ValueError: if a procedure is not declared in this process.
         """
         effects = [_effect(routine) for routine in self.routines]
         if len(effects) == 1:
@@ -253,7 +256,7 @@ class Procedure:
 
 @record(frozen=True, eq=False)
 class ProcedureCall:
-    """One call of a program: what is called, on operands and results of which types."""
+    """One call in a program: the procedure, and the types of operands and results."""
 
     procedure: Procedure
     args: tuple[TensorType, ...]
@@ -264,12 +267,12 @@ _procedures: dict[str, Callable[[Routine], Effect]] = {}
 
 
 def declare_procedures(prefix: str, effect: Callable[[Routine], Effect]) -> None:
-    """Enters all procedures whose names begin with `prefix` and a dot.
+    """Registers all procedures whose names begin with `prefix` and a dot.
 
     Args:
-      prefix: of the names.
-      effect: of a routine, the function that it stands for in this process; raises ValueError if
-        there is none.
+      prefix: prefix of the names.
+      effect: returns for a routine the function that it stands for in this process; raises
+        ValueError if there is none.
     """
     _procedures[prefix] = effect
 
@@ -286,16 +289,16 @@ def _effect(routine: Routine) -> Effect:
 
 @record(frozen=True, eq=False)
 class NativeCall:
-    """How machine code is called for one call of a program.
+    """How one call of a program calls machine code.
 
     Attributes:
-      symbol: by which programs call it.
-      options: its options, int64s.
+      symbol: the symbol that programs call.
+      options: the options, int64s.
       batch: number of items.
-      grain: how many of them are enough for a thread.
-      keeps_to_one_thread: whether BLAS does.
-      workspace: bytes of memory beside operands and results.
-      work: operations of all items, about.
+      grain: number of items that are enough for a thread.
+      keeps_to_one_thread: whether BLAS is restricted to one thread.
+      workspace: bytes of memory besides operands and results.
+      work: approximate operations of all items.
       operations: floating-point operations of all items.
     """
 
@@ -310,7 +313,7 @@ class NativeCall:
 
 
 def native_call(call: Call) -> NativeCall | None:
-    """Returns how machine code is called for `call`; None if there is none."""
+    """Returns how machine code is called for `call`, or None if there is none."""
     function = _functions.get(call.name)
     native = None if function is None else function.native
     params = dict(call.routine.params)
@@ -321,7 +324,7 @@ def native_call(call: Call) -> NativeCall | None:
         batch = native.items(*call.args, **params)
     else:
         batch = math.prod(first.shape[: first.rank - native.rank])
-    from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+    from jitney.compiler.cost import COSTS  # late: importing jitney does not need it
 
     work, counted = function.work(*call.args, **params), function.operations
     alone = batch > 1 or work < COSTS.blas_threads_above or first.dtype in native.divides
@@ -339,7 +342,7 @@ def native_call(call: Call) -> NativeCall | None:
 
 
 def address(symbol: str) -> int:
-    """Address of the machine code that programs call as `symbol`.
+    """Returns the address of the machine code that programs call as `symbol`.
 
     Raises:
       ValueError: if there is none.
@@ -352,7 +355,7 @@ def address(symbol: str) -> int:
 
 
 def is_plain(value: object) -> bool:
-    """Returns whether `value` can be a parameter."""
+    """Returns whether `value` is a valid parameter; see `Param`."""
     if _is_tuple(value):
         return all(map(is_plain, value))
     return value is None or type(value) in (bool, int, float, complex, str)

@@ -1,7 +1,7 @@
-"""From jaxprs to the tensor IR, by the `lower` rule of each primitive.
+"""Lowering of jaxprs to the tensor IR, by the `lower` rule of each primitive.
 
-This is the one place where the compiler meets jaxprs: it walks a program's equations and hands the
-operands' nodes to the primitive's rule. It knows no primitive by name.
+Only here does the compiler meet jaxprs: it walks a program's equations and passes the operands'
+nodes to the primitive's rule. It knows no primitive by name.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from jitney.core.shape_dtype import ShapeDtypeStruct
 from jitney.core.sharding.named import constraint
 
 if TYPE_CHECKING:
-    # Loaded when the first program is lowered: the primitives import this module, and importing
-    # jitney must stay fast.
+    # Loaded when the first program is lowered: primitives import this module, and importing jitney
+    # must stay fast.
     from jitney.compiler.hlo.build import Builder
     from jitney.compiler.hlo.ir import Module, Node, Region, TensorType
     from jitney.core.typing import Value
 
 LOWER = declare_slot("lower", required=True)  # (builder, *nodes, **params) -> node, or list
-# For operations that ask for the operands' types: (builder, avals, *nodes, **params).
+# For rules that need the operands' types: (builder, avals, *nodes, **params).
 LOWER_WITH_AVALS = declare_slot("lower_with_avals", instead_of="lower")
 
 
 def scalar_type(dtype: np.dtype) -> TensorType:
-    """Returns the type of a scalar."""
+    """Returns the type of a scalar of `dtype`."""
     from jitney.compiler.hlo.ir import TensorType
 
     return TensorType((), dtype)
 
 
 def scalar_region(closed: ClosedJaxpr, dtypes: Sequence[np.dtype]) -> Region:
-    """Returns a program of scalars, without mutable references, as a region of the tensor IR."""
+    """Returns a jaxpr on scalars, without mutable references, as a region of the tensor IR."""
     from jitney.compiler.hlo.build import Builder
 
     closed = _transformed(closed)
@@ -60,14 +60,17 @@ def scalar_region(closed: ClosedJaxpr, dtypes: Sequence[np.dtype]) -> Region:
 
 
 def elementwise_function(region: Region) -> Callable[..., Any]:
-    """Returns a region of scalars as a function of arrays."""
+    """Returns a region on scalars as an elementwise function of arrays."""
     from jitney.compiler.hlo import interpret
 
     return interpret.elementwise_function(region)
 
 
 def tensor_type(aval: AbstractValue) -> TensorType:
-    """How values of type `aval` are stored: extended dtypes by their carrier, tokens by nothing."""
+    """Returns the tensor type that stores values of type `aval`.
+
+    Extended dtypes are stored as their carriers; a token is an array without elements.
+    """
     from jitney.compiler.hlo.ir import TensorType
 
     if aval is abstract_token:
@@ -77,7 +80,7 @@ def tensor_type(aval: AbstractValue) -> TensorType:
     return TensorType(aval.shape, dtypes.physical_dtype(aval.dtype))
 
 
-# Programs are lowered as these return them, one after the other.
+# Programs are passed through all of these, in order, before they are lowered.
 ProgramTransform = Callable[[ClosedJaxpr], ClosedJaxpr]
 transforms: Features[ProgramTransform] = Features()
 
@@ -91,18 +94,18 @@ def _transformed(closed: ClosedJaxpr) -> ClosedJaxpr:
 def lower(
     closed: ClosedJaxpr, name: str = "main", builder: Callable[[], Builder] | None = None
 ) -> Module:
-    """Returns the whole program `closed` as a module of the tensor IR.
+    """Returns the jaxpr `closed` as a module of the tensor IR.
 
-    Before that, mutable references are discharged (`transforms.discharge`), and keys of several words
-    become arrays of words (`transforms.key_words`), which lie in memory alike.
+    Before that, mutable references are discharged (`transforms.discharge`), and keys of several
+    words become arrays of words (`transforms.key_words`), which have the same memory layout.
 
     Args:
       closed: the program.
-      name: of the module.
-      builder: makes what builds it; by default a `Builder`.
+      name: name of the module.
+      builder: returns the builder of the module; by default a `Builder`.
 
     Raises:
-      NotImplementedError: naming a primitive of the user's that has no lowering rule.
+      NotImplementedError: if a user-defined primitive has no lowering rule; the message names it.
     """
     from jitney.compiler.hlo.build import Builder
 
@@ -117,19 +120,19 @@ def lower(
         return module
 
 
-# LLVM's levels by the names that they have as options.
+# LLVM's levels, by the values of the config option.
 _LEVELS = {"O0": 0, "O1": 1, "O2": 2, "O3": 3, "UNKNOWN": 2}
 
 
 def optimization_level() -> int:
-    """Returns the level at which programs lowered now are compiled, 0 to 3."""
+    """Returns the optimization level, 0 to 3, that the config selects for lowered programs."""
     if config.disable_most_optimizations.value:
         return 0
     return _LEVELS[config.optimization_level.value]
 
 
 def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[Node]:
-    """Returns the results of `closed` on `operands`, built in `b`."""
+    """Builds `closed` in `b` on `operands`, and returns its results."""
     env: dict[Var, Node] = {}
     for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True):
         if isinstance(value, ShapeDtypeStruct):
@@ -178,14 +181,18 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
 
 
 def _placed(b: Builder, eqn: JaxprEqn, out: Any) -> Any:
-    """Returns the results `out` of an equation, lying where their types say."""
+    """Returns the results `out` of an equation, constrained to the shardings of their types."""
     if eqn.primitive.multiple_results:
         return [_at_home(b, var.aval, node) for var, node in zip(eqn.outvars, out, strict=True)]
     return _at_home(b, eqn.outvars[0].aval, out)
 
 
 def _stretched(b: Builder, eqn: JaxprEqn, nodes: list[Node]) -> list[Node]:
-    """Operands of a function of elements, lying as its result does where types say another thing."""
+    """Returns the operands of an elementwise function, aligned with its result.
+
+    Where types have shardings, scalars are broadcast, and operands whose sharding differs from that
+    of the result are constrained to it.
+    """
     aval = eqn.outvars[0].aval
     if explicit.sharding_of(aval) is None:
         return nodes
@@ -214,11 +221,17 @@ def _without_types(
     *nodes: Node,
     **params: object,
 ) -> Any:
-    """Returns a rule that is given the operands' types, called as one that is not."""
+    """Calls a rule that takes the operands' types.
+
+    With `rule` and `avals` bound, it has the signature of a rule that does not take them.
+    """
     return rule(b, avals, *nodes, **params)
 
 
 def host_value(x: Value) -> np.ndarray:
-    """Returns a constant's data, as the program stores it: later writes to the array have no effect."""
+    """Returns a constant's data as the program stores it.
+
+    Later writes to the array do not affect it.
+    """
     data = np.asarray(getattr(x, "_value", x), order="C")
     return np.array(data) if data is x and data.flags.writeable else data

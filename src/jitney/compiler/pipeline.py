@@ -1,7 +1,8 @@
-"""The compiler's stages, in order, each with the IR it takes and gives, and what holds after it.
+"""The compiler's stages in order, each with its input and output IR.
 
-`PIPELINE` is the list. Compiling runs through it; `as_text` prints what there is after a stage, by the
-stage's name. `docs/architecture.md` shows the list, and a test compares both.
+`PIPELINE` is the list. Compilation runs through it, and verifies the IR after each stage if checks
+are on; `as_text` prints the IR after the stage of a given name. `docs/architecture.md` shows the
+list, and a test compares both.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ class Stage:
     """One step on the way from the tensor IR to machine code.
 
     Attributes:
-      name: by which it is known in texts and documents.
-      takes: the IR of its input; that of the stage before.
+      name: its name in texts and documents.
+      takes: the IR of its input, which is the output of the stage before.
       gives: the IR of its output.
-      what: it does, in a line.
+      what: what it does, in a line.
       run: input -> output.
-      is_needed: whether it changes an input at all; if not it is left out.
+      is_needed: whether it would change an input at all; if not, it is skipped.
       simplifies: whether its output is simplified again.
     """
 
@@ -86,26 +87,26 @@ PIPELINE = (
 
 
 def _module_text(module: ir.Module) -> str:
-    from jitney.compiler.hlo.text import print_module  # programs are compiled without it
+    from jitney.compiler.hlo.text import print_module  # compiling does not need it
 
     return print_module(module)
 
 
-# What holds of an IR after each stage that gives it, checked if checks are on; and its text.
+# Verifiers of the IRs, run after each stage that produces them if checks are on; and printers.
 CHECKS: dict[str, Callable[[Any], None]] = {TENSOR_IR: verify, PLAN: verify_plan}
 TEXTS: dict[str, Callable[[Any], str]] = {TENSOR_IR: _module_text, PLAN: print_plan}
-# Texts on the way from a plan to machine code.
+# Texts between a plan and machine code.
 CODE_TEXTS: dict[str, Callable[[plans.Plan], str]] = {
     "llvm": program.llvm_text,
     "asm": program.asm_text,
 }
-# Other names of points in the list: input of the first stage, output of the stages named.
+# Other names of points in the list: the first stage's input, and the named stages' outputs.
 ALIASES = {"stablehlo": "hlo", "mlir": "hlo", "optimized": "loops", "kernels": "plan"}
 STAGES = ("hlo", *[stage.name for stage in PIPELINE[:-1]], *CODE_TEXTS)
 
 
 def run(value: Any, *, first: str = PIPELINE[0].name, last: str) -> Any:
-    """Run the stages from `first` to `last`, by name, on `value`."""
+    """Runs the stages from `first` to `last`, given by name, on `value`, and returns the result."""
     names = [stage.name for stage in PIPELINE]
     if first == PIPELINE[0].name:
         _check(TENSOR_IR, value)
@@ -127,7 +128,7 @@ def _apply(stage: Stage, value: Any) -> Any:
 
 
 def _check(kind: str, value: object) -> None:
-    """Verifies the result of a stage, if that is asked for."""
+    """Verifies the result of a stage if checks are on."""
     if kind in CHECKS and (config.enable_checks.value or os.environ.get("JITNEY_CHECK") == "1"):
         CHECKS[kind](value)
 
@@ -143,7 +144,7 @@ def plan(module: ir.Module) -> plans.Plan:
 
 
 def compile_module(module: ir.Module) -> CompiledProgram:
-    """Machine code for `module`, as lowered."""
+    """Compiles `module`, as lowered, to machine code."""
     start = time.perf_counter()
     optimized = optimize(module)
     passes = time.perf_counter()
@@ -159,7 +160,7 @@ def compile_module(module: ir.Module) -> CompiledProgram:
 
 
 def as_text(module: ir.Module, stage: str) -> str:
-    """`module` as text after one of `STAGES`, or at "hlo", as lowered.
+    """Returns `module` as text after one of `STAGES`, or at "hlo", as lowered.
 
     Raises:
       ValueError: if there is no such stage.
@@ -182,8 +183,11 @@ def partition(
     extents: Mapping[Any, int],
     out_specs: Sequence[Spec | None] | None = None,
 ) -> Partitioned:
-    """The program that each device of a mesh runs, simplified; see `hlo.partition.simplified`."""
-    from jitney.compiler.hlo.partition import simplified  # of use for several devices alone
+    """Returns the simplified program that each device of a mesh runs.
+
+    See `hlo.partition.simplified`.
+    """
+    from jitney.compiler.hlo.partition import simplified  # only several devices need it
 
     divided = simplified.partition(module, in_specs, extents, out_specs)
     _check(TENSOR_IR, divided.module)
@@ -191,14 +195,14 @@ def partition(
 
 
 def cost_analysis(module: ir.Module) -> dict[str, float]:
-    """Estimates of one call: "flops", and "bytes accessed" by kernels and library calls."""
+    """Estimates the cost of a call: "flops", and "bytes accessed" by kernels and library calls."""
     from jitney.compiler.plan.analysis import plan_cost
 
     return plan_cost(run(module, last="plan"))
 
 
 def interpret(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Results of the program by the interpreter of the tensor IR: the reference for compiled code."""
+    """Returns the results of the interpreter of the tensor IR, the reference for compiled code."""
     from jitney.compiler.hlo import interpret as reference
 
     return reference.run(module, inputs)

@@ -1,8 +1,9 @@
-"""Sorts and the largest elements by native code: library functions that programs call by address.
+"""Sorting and top-k by native code: library functions that programs call by address.
 
-`runtime/native/sort.h` has the two, and says how they sort. They need the sorted axis last. Here
-are their options, the memory that they need, and the division of their work into parts. Their reference
-implementations are those of `reference/order.py`; results are the same, bit for bit.
+`runtime/native/sort.h` contains the two, and describes how they sort. The sorted axis must be the
+last. This module determines their options, their workspace, and how their work is divided into
+items. Their reference implementations are those of `reference/order.py`, which have the same
+results, bit for bit.
 """
 
 from __future__ import annotations
@@ -30,15 +31,18 @@ _NUMBERS = {np.dtype(dtype): k for k, dtype in enumerate(_DTYPES)} | {np.dtype(b
 
 # Of `sort.h`.
 _OPERANDS = 64
-_PART, _PARTS = 1 << 15, 64  # elements that a thread moves in one go; of a row, at most
-_PLACES = 8 << 8  # bytes, of a part or a digit
+_PART, _PARTS = 1 << 15, 64  # elements that a thread moves at once; parts of a row, at most
+_PLACES = 8 << 8  # bytes of the counts of a part or a digit
 _DIGITS = 8
 _BLOCK = 64
-_POSITIONS = 1 << 31  # of the longest row
+_POSITIONS = 1 << 31  # elements of the longest row
 
 
 def is_native(types: Sequence[TensorType], dim: int) -> bool:
-    """Returns whether native code can sort arrays of these types along `dim`, and finds the largest."""
+    """Returns whether native code supports arrays of these types along `dim`.
+
+    It is the same for sorting and for the largest elements.
+    """
     shape = types[0].shape
     return (
         _Native.address is not None
@@ -53,10 +57,10 @@ def is_native(types: Sequence[TensorType], dim: int) -> bool:
 def is_faster(types: Sequence[TensorType]) -> bool:
     """Returns whether native code sorts arrays of these types faster than NumPy.
 
-    NumPy's sort of one array of real numbers of 32 or 64 bits is a quicksort by vectors, which takes
-    half as long on processors that have AVX-512; but it has to be called by Python.
+    NumPy sorts one array of 32-bit or 64-bit real elements by a vectorized quicksort, which takes
+    half as long on processors with AVX-512; but it has to be called through Python.
     """
-    from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+    from jitney.compiler.cost import COSTS  # late: importing jitney does not need it
 
     (first, *others) = types
     if others or first.dtype.kind == "c" or first.dtype.itemsize < 4:
@@ -68,12 +72,12 @@ def is_faster(types: Sequence[TensorType]) -> bool:
 
 
 def _lines(count: int) -> int:
-    """`count` bytes as whole lines of the cache."""
+    """Returns `count` bytes rounded up to cache lines."""
     return -(-count // 64) * 64
 
 
 def _width(types: Sequence[TensorType], keys: int) -> int:
-    """Bytes of a word with what goes along."""
+    """Returns the bytes of a sorted word: a key and what moves with it."""
     key, sizes = types[0].dtype, [t.dtype.itemsize for t in types]
     if keys == 1 and key.kind != "c":
         if len(types) == 1:
@@ -85,14 +89,14 @@ def _width(types: Sequence[TensorType], keys: int) -> int:
 
 
 def _room(n: int, width: int) -> int:
-    """Bytes of memory that a row of n elements needs."""
+    """Returns the bytes of workspace for a row of n elements."""
     parts = min(max(n // _PART, _DIGITS), _PARTS)
     return parts * _PLACES + 2 * _lines(n * width) + _lines(4 * n)
 
 
 def _items(rows: int, n: int) -> int:
-    """How many items of work rows are: long ones come one by one, and are divided themselves."""
-    from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+    """Returns the number of work items of rows; all threads share each row if rows are long."""
+    from jitney.compiler.cost import COSTS  # late: importing jitney does not need it
 
     return 1 if n >= COSTS.shared_sort_above else min(rows, COSTS.sort_items)
 
@@ -115,7 +119,10 @@ def sort_routine(types: Sequence[TensorType], num_keys: int) -> library.Routine:
 
 
 def top_k_routine(x: TensorType, k: int) -> library.Routine:
-    """Returns the function that gives the k largest along the last axis, and their indices; k > 0."""
+    """Returns the function for the k largest elements along the last axis and their indices.
+
+    `k` is positive.
+    """
     width = 16 if x.dtype.itemsize == 8 else 8
     kept = min(4 * k + 2 * _BLOCK, x.shape[-1]) + _BLOCK
     return _routine("top_k", [x], 1, k, kept, width)
@@ -154,7 +161,7 @@ def _item_count(*types: TensorType, items: int, **params: Param) -> int:
 
 
 def _item_work(*types: TensorType, rows: int, n: int, items: int, **params: Param) -> int:
-    from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+    from jitney.compiler.cost import COSTS  # late: importing jitney does not need it
 
     return COSTS.sort_steps * len(types) * n * (-(-rows // items))
 
@@ -167,11 +174,12 @@ def _item_room(*types: TensorType, room: int, **params: Param) -> int:
 
 
 class _Native:
-    """What the runtime has.
+    """The functions of the runtime.
 
     Attributes:
-      address: of the functions by number.
-      call: runs a function on arrays: (its address, arrays, batch, grain, whether BLAS is alone).
+      address: returns the address of a function by its index.
+      call: runs a function on arrays: (its address, arrays, batch, grain, whether BLAS keeps to one
+        thread).
     """
 
     address: Callable[[int], int] | None = None
@@ -184,7 +192,7 @@ def use_native(address: Callable[[int], int], call: Callable[..., None]) -> None
 
 
 def run(routine: library.Routine, operands: Sequence[Array]) -> list[Array]:
-    """Results of a native function on operands whose last axis is sorted."""
+    """Returns the results of a native function that sorts operands along their last axis."""
     assert _Native.call is not None
     held = [np.ascontiguousarray(x) for x in operands]
     types = tuple([TensorType(x.shape, x.dtype) for x in held])

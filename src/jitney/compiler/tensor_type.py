@@ -1,4 +1,4 @@
-"""Types of tensors, as all IRs of the compiler have them."""
+"""Tensor types, which all IRs of the compiler share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Shape: TypeAlias = tuple[int, ...]
 
 @record(frozen=True)
 class TensorType:
-    """Shape (elements per axis) and dtype of one tensor."""
+    """Shape and dtype of a tensor."""
 
     shape: Shape
     dtype: np.dtype
@@ -25,7 +25,7 @@ class TensorType:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """The number of elements."""
         n = 1
         for extent in self.shape:
             n *= extent
@@ -43,7 +43,7 @@ def parse_dtype(name: str) -> np.dtype:
     """Returns the dtype called `name`.
 
     Raises:
-      TypeError: if there is none.
+      TypeError: if there is no such dtype.
     """
     return np.dtype(getattr(ml_dtypes, name, name))
 
@@ -53,7 +53,7 @@ def parse_type(text: str) -> TensorType:
 
     Raises:
       TypeError: if there is no such dtype.
-      ValueError: if `text` is not that of a type.
+      ValueError: if `text` is not a type.
     """
     name, bracket, extents = text.partition("[")
     if not bracket or not extents.endswith("]"):

@@ -1,15 +1,16 @@
-"""Products of matrices of narrow numbers by tile registers: library functions called by address.
+"""Matrix products of narrow dtypes by tile registers: library functions called by address.
 
-`runtime/native/multiply.h` has the three, and says how blocks lie. Here are their options, and the
-division of their work into parts: by sizes alone, so that results do not depend on the number of
-threads. Where the processor has no such registers, `is_native` is false, and nothing calls them.
+`runtime/native/multiply.h` contains the three, and describes the layout of blocks. This module
+determines their options, and how their work is divided into items: by sizes alone, so that results
+do not depend on the number of threads. Where the processor has no tile registers, `is_native` is
+false, and they are never called.
 
     tiles.rows {...}     [batch, m, k] -> [batch, m / 16, k * size / 64, 16, 64 / size]
     tiles.columns {...}  [batch, k, n] -> [batch, n / 16, k * size / 64, 16, 64 / size]
     tiles.product {...}  both          -> [batch, m, n] of int32, or float32 for bfloat16
 
-Sums of integers are exact modulo 2**32. Those of bfloat16 are of float32 and rounded after each pair of
-products; subnormal operands count as zeros, and so do subnormal sums.
+Sums of integers are exact modulo 2**32. Those of bfloat16 are float32, rounded after each pair of
+products; subnormal operands and subnormal sums are flushed to zero.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ _KINDS = {
 
 
 def is_native(x: np.dtype, y: np.dtype) -> bool:
-    """Returns whether this processor multiplies these numbers by tile registers."""
+    """Returns whether this processor multiplies these dtypes by tile registers."""
     if (x, y) not in _KINDS:
         return False
     return _Native.address is not None and _Native.address(0) != 0
 
 
 def sum_dtype(x: np.dtype) -> np.dtype:
-    """Returns the dtype of sums of products of `x`'s."""
+    """Returns the dtype of sums of products of operands of dtype `x`."""
     return np.dtype(np.float32 if x == _BFLOAT16 else np.int32)
 
 
@@ -58,7 +59,13 @@ class _Params(TypedDict):
 
 
 def routine(name: str, x: np.dtype, y: np.dtype, m: int, n: int, k: int) -> library.Routine:
-    """The function `name` ("rows", "columns", "product") for products of an [m, k] with a [k, n]."""
+    """Returns the function `name` for products of an [m, k] with a [k, n] matrix.
+
+    Args:
+      name: "rows", "columns" or "product".
+      x, y: dtypes of the operands.
+      m, n, k: sizes of the product.
+    """
     held = COSTS.tile_panel // (_BLOCK * _ceil(k * x.itemsize, _ROW) * _ROW)
     columns = max(held // 2 * 2, 2)
     return library.routine(
@@ -71,7 +78,7 @@ def _ceil(n: int, size: int) -> int:
 
 
 def _depth(params: _Params) -> int:
-    """Blocks along what is contracted."""
+    """Returns the number of blocks along the contracted axis."""
     return _ceil(params["k"] * params["size"], _ROW)
 
 
@@ -128,13 +135,13 @@ def _product(x: np.ndarray, y: np.ndarray, **params: Unpack[_Params]) -> list[np
 
 
 class _Native:
-    """What the runtime has: addresses by number, 0 without tile registers."""
+    """The runtime's machine code: addresses by index, which are 0 without tile registers."""
 
     address: Callable[[int], int] | None = None
 
 
 def use_native(address: Callable[[int], int]) -> None:
-    """Sets where the machine code is; see `_multiply.pyi`."""
+    """Sets the function that returns the addresses of machine code; see `_multiply.pyi`."""
     _Native.address = address
 
 
@@ -160,12 +167,12 @@ def _product_items(x: TensorType, y: TensorType, **params: Unpack[_Params]) -> i
 
 
 def _packed_bytes(x: TensorType, **params: Unpack[_Params]) -> int:
-    """Work of laying out an item: a step for a few bytes."""
+    """Returns the work of packing an item: one operation for eight bytes."""
     return max(_BLOCK * _ROW * _depth(params) // 8, 1)
 
 
 def _products(x: TensorType, y: TensorType, **params: Unpack[_Params]) -> int:
-    """Work of an item of products: that of a tile's registers, in steps."""
+    """Returns the work of an item of products: cycles of the tile instructions."""
     blocks = 2 * min(params["columns"], y.shape[1]) * _depth(params)
     return max(blocks * COSTS.tile_product, 1)
 

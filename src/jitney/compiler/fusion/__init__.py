@@ -1,1 +1,1 @@
-"""Which operations are computed together."""
+"""Fusion: decides which operations share a kernel."""

@@ -1,15 +1,15 @@
-"""Loop fusion: which nodes get buffers of their own, and which are computed within one kernel.
+"""Loop fusion: decides which nodes get buffers, and which are computed within one kernel.
 
 A node is *materialized* if something needs it in memory: it is a result, an operand of a library
-call, or fusing it would cost more than it saves, since it would be computed again for each use.
-Materialized nodes are the roots of groups; all other nodes are inlined into the groups that use them.
+call, or fusing it would cost more than it saves, since each use would compute it again.
+Materialized nodes are the roots of groups; all other nodes are inlined into the groups that use
+them.
 
     group ::= Loop(roots of one shape) | Reductions(reductions of one shape and axes) | Single(node)
 
-The best fusion is hard to find (Darte, "On the complexity of loop fusion", 1999), so this is greedy,
-by estimates of cost. It goes over the nodes twice: consumers first, to choose what is materialized;
-operands first, to put roots that do not depend on each other into one group. Both are linear in the
-size of the program.
+Optimal fusion is NP-hard (Darte, "On the complexity of loop fusion", 1999), so this is greedy, by
+estimates of cost. It visits the nodes twice: consumers first, to choose what is materialized;
+operands first, to put independent roots into one group. Both are linear in the size of the program.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FusionGroup:
     Attributes:
       kind: "loop", "reduce", "single".
       roots: the nodes that get buffers.
-      size: how many statements its kernel has, about.
+      size: approximate number of statements of its kernel.
     """
 
     kind: str
@@ -48,9 +48,9 @@ class Grouping:
     """The result of fusion.
 
     Attributes:
-      groups: in an order in which they can run.
+      groups: the groups, in a valid order of execution.
       materialized: the nodes that are in memory.
-      reasons: for each of these why it is.
+      reasons: why each of these is.
     """
 
     groups: list[FusionGroup]
@@ -59,7 +59,7 @@ class Grouping:
 
 
 Reason: TypeAlias = tuple[str, object]
-"""Why a node is materialized: a text, and the node or number that completes it."""
+"""Why a node is materialized: a text, and the node or number that it mentions."""
 
 RESULT = "it is a result"
 EFFECT = "an operation with an effect needs it"
@@ -76,7 +76,7 @@ REUSED = "{} would compute it again for each element that repeats it"
 
 
 def reason_text(reason: Reason) -> str:
-    """Returns a reason in words."""
+    """Returns a reason as text."""
     text, what = reason
     return text.format(ir.word(what) if isinstance(what, ir.Node) else what)
 
@@ -91,14 +91,14 @@ class _Marks:
 
     Attributes:
       materialized: nodes that need memory.
-      owner: for nodes that do not, the id of the root that is computed from them, or _MANY.
-      size: how many statements the group of a root has, about.
-      copies: how many statements of a group compute a node for each path that leads to it.
-      written_out: axes along which a group may write out its work, and compute once what is the same.
-      access_paths: for each node, names of the paths through views by which its group reaches it:
-        as many statements compute it, each at an index of its own.
-      reductions: numbers of the roots that are reductions.
-      long_rows: nodes that reductions of rows longer than a cache are computed from.
+      owner: for other nodes, the id of the root that is computed from them, or _MANY.
+      size: approximate number of statements of the group of a root.
+      copies: number of statements of a group that compute a node for each path that leads to it.
+      written_out: axes that a group may unroll, and compute once what is equal along them.
+      access_paths: for each node, ids of the paths through views by which its group reads it; each
+        is a statement, at its own index.
+      reductions: ids of the roots that are reductions.
+      long_rows: nodes that feed reductions of rows longer than a cache.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class _Marks:
         self.long_rows: set[ir.Node] = set()
 
     def store(self, nodes: Iterable[ir.Node], reason: str, what: object = None) -> None:
-        """Materializes nodes for a reason."""
+        """Materializes nodes, and records the reason."""
         for node in nodes:
             self.materialized.add(node)
             self.reasons.setdefault(node, (reason, what))
@@ -121,7 +121,7 @@ class _Marks:
     def inline(
         self, node: ir.Node, owner: int, access_paths: frozenset[int], user: ir.Node
     ) -> None:
-        """Notes that the group of root number `owner` computes `node`, for `user`."""
+        """Records that the group of root `owner` computes `node`, for `user`."""
         copies = 1 if user in self.materialized else self.copies[user]
         if isinstance(user, ir.Reduce) and user not in self.materialized:
             copies *= _count(user)
@@ -139,7 +139,10 @@ class _Marks:
         )
 
     def axes_of_operand(self, node: ir.Node, x: ir.Node) -> frozenset[int]:
-        """Axes of `x`, which the group of `node` computes for it, that may be written out."""
+        """Returns the axes of operand `x` of `node` that may be unrolled.
+
+        The group of `node` computes `x`.
+        """
         if isinstance(node, ir.Reduce):
             kept = [j for j in range(len(x.shape)) if j not in node.dims]
             if node in self.materialized:
@@ -165,7 +168,7 @@ class _Marks:
                 return frozenset()
 
     def paths_to_operand(self, node: ir.Node, x: ir.Node) -> frozenset[int]:
-        """By which paths operand `x` of `node` is reached through it."""
+        """Returns the access paths from the group to operand `x` of `node`."""
         access_paths = (
             frozenset((node.id,)) if node in self.materialized else self.access_paths[node]
         )
@@ -182,15 +185,15 @@ def group(
     is_scatter: Callable[[ir.Scatter], bool],
     stored: Sequence[ir.Node] = (),
 ) -> Grouping:
-    """Units for the nodes that `results` depend on.
+    """Groups the nodes that `results` depend on.
 
     Args:
       results: what the program returns.
-      ordered: nodes with effects, to be kept.
-      is_native: whether an elementwise node or view can be computed in a kernel.
-      is_reduction: whether a node is a reduction (or contraction) computed by a kernel.
-      is_scatter: whether a scatter is computed by a kernel.
-      stored: more nodes that are to have buffers.
+      ordered: nodes with effects, which are kept.
+      is_native: whether a kernel can compute an elementwise node or view.
+      is_reduction: whether a kernel computes a node that is a reduction (or contraction).
+      is_scatter: whether a kernel computes a scatter.
+      stored: further nodes that need buffers.
     """
     nodes = traversal.topological_order([*results, *ordered])
     marks = _Marks()
@@ -206,14 +209,17 @@ def group(
 
 
 def _own_cost(node: ir.Node) -> int:
-    """Cost of `node` from its operands, in additions for each element."""
+    """Returns the cost of `node`, given its operands, in additions per element."""
     if isinstance(node, ir.Apply):
         return COSTS.function(node.fn)
     return COSTS.gather if isinstance(node, ir.Gather) else 0
 
 
 def _costs(nodes: Sequence[ir.Node], stored: set[ir.Node]) -> dict[ir.Node, int]:
-    """Cost of computing each node from buffers, `stored` ones among them: as a tree, and capped."""
+    """Returns the cost of computing each node from buffers, including those of `stored` nodes.
+
+    Nodes with several uses count for each (as a tree), up to a cap.
+    """
     costs: dict[ir.Node, int] = {}
     for node in nodes:
         if node in stored:
@@ -249,7 +255,7 @@ def _mark(
             repeated = not _must_be_stored(node, node.x, costs, marks)
         if repeated and node in marks.long_rows and access_paths <= COSTS.recomputed_paths:
             repeated = not _costs_less_than_memory(node, costs, marks.materialized)
-        # Parts of a reduction would be reductions of their own, and add up in another order.
+        # Reductions of parts would be separate, and add in another order.
         divides = piecewise and (owner == _MANY or owner in marks.reductions)
         statements = access_paths * marks.copies[node]
         if not inlined:
@@ -283,9 +289,9 @@ def _mark(
 
 
 def _has_long_rows(node: ir.Reduce) -> bool:
-    """Returns whether `node` reduces more at a time than a strip of rows holds, and all of it is large.
+    """Returns whether `node` reduces large data, in rows longer than a strip.
 
-    Rows that a strip holds (`plan/row_strips.py`) are in a cache when they are needed again.
+    Rows that fit into a strip (`plan/row_strips.py`) are in a cache when they are needed again.
     """
     assert isinstance(node.x.type, ir.TensorType)
     size = node.x.type.nbytes
@@ -296,9 +302,9 @@ def _has_long_rows(node: ir.Reduce) -> bool:
 
 
 def _costs_less_than_memory(node: ir.Node, costs: dict[ir.Node, int], stored: set[ir.Node]) -> bool:
-    """Returns whether to compute `node` again is less than to write it to memory and read it.
+    """Returns whether recomputing `node` costs less than writing it to memory and reading it.
 
-    What it is computed from has to be read instead, so that must be no larger.
+    Its inputs have to be read instead, so they must not be larger.
     """
     if costs[node] > COSTS.recomputed_below:
         return False
@@ -320,7 +326,10 @@ def _costs_less_than_memory(node: ir.Node, costs: dict[ir.Node, int], stored: se
 
 
 def _is_free(node: ir.Node) -> bool:
-    """Whether `node` is the same number everywhere: never worth a buffer, however many use it."""
+    """Returns whether all elements of `node` are one constant.
+
+    Such a node is never worth a buffer, however many uses it has.
+    """
     return (
         isinstance(node, ir.Broadcast)
         and isinstance(node.x, ir.Constant)
@@ -329,46 +338,46 @@ def _is_free(node: ir.Node) -> bool:
 
 
 def _is_piecewise(node: ir.Node) -> bool:
-    """Returns whether kernels for parts of an iteration domain can compute `node` within other code."""
+    """Returns whether kernels for parts of an iteration domain can inline `node`."""
     if isinstance(node, ir.Concatenate):
         return len(node.parts) <= COSTS.max_parts
     return isinstance(node, ir.Pad) and not any(node.interior)
 
 
 def is_short(node: ir.Node) -> bool:
-    """Returns whether `node` is a reduction that is written out where it is used."""
+    """Returns whether `node` is a reduction that is unrolled where it is used."""
     return isinstance(node, ir.Reduce) and 1 <= _count(node) <= COSTS.short_axis
 
 
 def _count(node: ir.Reduce) -> int:
-    """Elements that are reduced to one."""
+    """Returns the number of elements that are reduced to one."""
     return math.prod([node.x.shape[d] for d in node.dims])
 
 
 def _joins_axes(node: ir.Node) -> bool:
-    """Returns whether `node` is a reshape that only a buffer can be read through."""
+    """Returns whether `node` is a reshape that can only be read from a buffer."""
     return isinstance(node, ir.Reshape) and not is_affine_reshape(node)
 
 
 def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks: _Marks) -> bool:
-    """Returns whether computing operand `x` inside of `node` is impossible or repeats costly work."""
+    """Returns whether inlining operand `x` into `node` is impossible or repeats costly work."""
     if isinstance(node, ir.DynamicUpdateSlice):
         return x is node.x
-    if isinstance(node, ir.Dft):  # each element once, but by as many statements as it has places
+    if isinstance(node, ir.Dft):  # each element once, but in a statement for each offset
         return x.dtype.kind == "c" or _is_piecewise(x) or costs[x] > COSTS.store_above
     if isinstance(node, ir.Scatter):
-        # Scatters go element by element: what costs more than memory is done by vectors before.
+        # Scatters run element by element: what costs more than memory is vectorized before.
         if x is node.x or x.dtype.kind == "c":
             return True
-        numbers = x.shape[-1] if x is node.indices else 1  # for an update
+        numbers = x.shape[-1] if x is node.indices else 1  # indices per update
         repeats = x.tensor_type.size < numbers * node.updates.tensor_type.size
         return repeats or costs[x] > numbers * COSTS.vectorize_above
     if x.dtype.kind == "c":
-        return True  # parts of complex numbers are read from memory
+        return True  # real and imaginary parts are read from memory
     if isinstance(node, ir.DynamicSlice | ir.Gather) and _is_piecewise(x):
         return not _joins_starts(node, x)
     if isinstance(node, ir.Dot) and has_tiles(node):
-        return not isinstance(x, ir.Parameter | ir.Constant)  # vectors side by side, and at once
+        return not isinstance(x, ir.Parameter | ir.Constant)  # tiles need contiguous vectors
     repeats = isinstance(node, ir.Broadcast | ir.Dot | ir.Gather)
     if repeats and costs[x] > COSTS.store_above:
         size = x.tensor_type.size
@@ -377,9 +386,10 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
 
 
 def _keeps_index(node: ir.Node, x: ir.Node) -> bool:
-    """Returns whether `node` reads operand `x` at the same index at which it is computed.
+    """Returns whether `node` reads operand `x` at the index at which it is computed itself.
 
-    So do axes of size 1 that come or go, and a gather of single elements for where these are.
+    This includes nodes that add or remove axes of size 1, and the indices of a gather of single
+    elements.
     """
     if isinstance(node, ir.Reshape | ir.Broadcast):
         return [n for n in node.shape if n != 1] == [n for n in x.shape if n != 1]
@@ -389,7 +399,10 @@ def _keeps_index(node: ir.Node, x: ir.Node) -> bool:
 
 
 def _joins_starts(node: ir.Node, x: ir.Node) -> bool:
-    """Whether `x` joins what the gather `node` is told for single axes: nothing is in two parts."""
+    """Returns whether `x` concatenates the start indices of the gather `node` for single axes.
+
+    Then no read crosses parts.
+    """
     return (
         isinstance(node, ir.Gather)
         and x is node.indices
@@ -400,7 +413,7 @@ def _joins_starts(node: ir.Node, x: ir.Node) -> bool:
 
 
 def _copies_written_out(node: ir.Node, marks: _Marks) -> int:
-    """How many elements of the broadcast `node` are copies that one point of a kernel writes."""
+    """Returns how many equal elements of the broadcast `node` a point of a kernel stores."""
     count = 1
     if isinstance(node, ir.Broadcast) and node not in marks.materialized:
         for axis in marks.written_out[node]:
@@ -427,9 +440,9 @@ def _units(
     is_reduction: Callable[[ir.Node], bool],
 ) -> list[FusionGroup]:
     # The level of a root is the length of the longest chain of groups below it; each of the ordered
-    # nodes counts as being below the next. A root that needs another only at the same element, through
-    # elementwise nodes, can be in one group with it: `near` is the highest level of such roots below a
-    # node, `below` that of all others.
+    # nodes counts as being below the next. A root that reads another only at the same element,
+    # through elementwise nodes, can share a group with it: `near` is the highest level of such
+    # roots below a node, `below` that of all others.
     below: dict[ir.Node, int] = {}
     near: dict[ir.Node, int] = {}
     last_ordered = 0
@@ -484,10 +497,10 @@ def _drop_inner_roots(
     groups: Sequence[FusionGroup],
     kept: set[ir.Node],
 ) -> None:
-    """Takes the memory of roots that nothing but their own group reads, at the same element."""
+    """Removes the memory of roots that only their own group reads, at the same element."""
     materialized = marks.materialized
     group_of = {root: group for group in groups for root in group.roots}
-    readers: dict[ir.Node, FusionGroup | None] = {}  # None: several, or what needs memory
+    readers: dict[ir.Node, FusionGroup | None] = {}  # None: several, or something that needs memory
     for node in reversed(nodes):
         reader = group_of.get(node) if node in materialized else readers.get(node)
         for x in traversal.operands(node):
@@ -506,7 +519,7 @@ def _drop_inner_roots(
 
 
 def reduction_signature(node: ir.Node) -> object:
-    """Equal for reductions that can share a loop nest."""
+    """Returns a value that is equal for reductions that can share a loop nest."""
     if isinstance(node, ir.Reduce):
         return (node.x.shape, node.dims, node.in_order)
     return node

@@ -1,11 +1,11 @@
-"""The builder: makes nodes of the tensor IR, infers their types, interns them.
+"""The builder: creates nodes of the tensor IR, infers their types, and interns them.
 
-Within one builder two nodes that compute the same thing are one object, so common subexpressions
-never arise. Methods check what the verifier would reject (its constraint identifiers are in the
-messages): a lowering rule that is wrong fails where it is called.
+Within one builder, two nodes that compute the same are one object, so common subexpressions never
+arise. Methods check what the verifier would reject, with its constraint identifiers in the
+messages, so that a wrong lowering rule fails where it is called.
 
-A few rewrites that hold everywhere and cost a comparison are done on the spot: reshapes to the same
-shape, conversions to the same dtype, and the like. All others are passes.
+A few rewrites that always hold and cost a comparison are done at once: reshapes to the same shape,
+conversions to the same dtype, and the like. All others are passes.
 """
 
 from __future__ import annotations
@@ -31,19 +31,22 @@ _SMALL_CONSTANT = threshold(256, small=16)  # bytes up to which constants are in
 
 
 class Builder:
-    """Makes the nodes of one region."""
+    """Builds the nodes of one region."""
 
     def __init__(self) -> None:
         self._interned: dict[Any, Node] = {}
         self._n = 0
         self.ordered: list[Node] = []  # see Region
-        self.origin: ir.Origin | None = None  # of the nodes that are made
+        self.origin: ir.Origin | None = None  # of the nodes that are built
         self.converted_masks: dict[Node, Node] = {}  # see `primitives.elementwise.masks`
 
     # --- interning --------------------------------------------------------------------------------
 
     def _make(self, kind: type[Any], type_: Any, *fields: Any) -> Any:
-        """Returns the node, made once; a constant if it has no elements: nothing is computed for it."""
+        """Returns the interned node of these fields.
+
+        A node without elements becomes a constant, so that nothing is computed for it.
+        """
         if type(type_) is TensorType and 0 in type_.shape and kind is not ir.Parameter:
             return self.constant(np.empty(type_.shape, type_.dtype))
         key = (kind, type_, fields)
@@ -55,7 +58,10 @@ class Builder:
         return node
 
     def _new(self, kind: type[Any], type_: Any, *fields: Any) -> Any:
-        """A node that is equal to no other (regions and functions have no content to compare)."""
+        """Returns a node that is not interned.
+
+        It equals no other, since regions and functions are not compared.
+        """
         node = kind(type_, self._n, *fields)
         node.origin = self.origin
         self._n += 1
@@ -64,11 +70,14 @@ class Builder:
     # --- leaves -----------------------------------------------------------------------------------
 
     def parameter(self, index: int, type_: TensorType) -> ir.Parameter:
-        """Input number `index` of the region."""
+        """Returns input number `index` of the region."""
         return self._make(ir.Parameter, type_, index)
 
     def constant(self, value: Value) -> Node:
-        """Returns a value known now; a scalar spread over a shape becomes a broadcast of the scalar."""
+        """Returns a constant node.
+
+        An array that repeats a scalar, with strides of 0, becomes a broadcast of the scalar.
+        """
         array = np.asarray(value)
         type_ = TensorType(array.shape, array.dtype)
         if array.ndim and array.size > 1 and not any(array.strides):
@@ -89,14 +98,14 @@ class Builder:
         return node
 
     def full(self, shape: Sequence[int], value: Value, dtype: DTypeLike) -> Node:
-        """`value` (a Python or NumPy scalar) everywhere."""
+        """Returns a tensor of which each element is `value`, a Python or NumPy scalar."""
         dtype = np.dtype(dtype)
         scalar = np.asarray(value)
         scalar = scalar.astype(dtype) if scalar.dtype != dtype else scalar
         return self.broadcast(self.constant(scalar), tuple(shape), ())
 
     def iota(self, dtype: DTypeLike, shape: Sequence[int], dim: int) -> Node:
-        """Indices along `dim`."""
+        """Returns the indices along `dim`."""
         type_ = TensorType(tuple(shape), np.dtype(dtype))
         assert 0 <= dim < type_.rank, f"iota.C1: axis {dim} of {type_}"
         if type_.dtype.kind == "c":
@@ -107,7 +116,7 @@ class Builder:
     # --- elementwise ------------------------------------------------------------------------------
 
     def apply(self, fn: str, *args: Node) -> Node:
-        """Returns the scalar function `fn` on operands of one shape."""
+        """Applies the scalar function `fn` to operands of one shape."""
         types = [a.tensor_type for a in args]
         shape = types[0].shape
         for type_ in types:
@@ -118,13 +127,17 @@ class Builder:
         return self._make(ir.Apply, TensorType(shape, dtype), fn, args)
 
     def apply_again(self, fn: str, args: Sequence[Node], dtype: np.dtype) -> Node:
-        """Returns what `Apply` nodes are: `fn` of `args`, with the result's dtype where it says so."""
+        """Applies `fn` to `args` as an existing `Apply` node does.
+
+        `dtype` is the dtype of its result, for functions where it does not follow from the
+        operands.
+        """
         if fn == "convert":
             return self.convert(args[0], dtype)
         return self.bitcast(args[0], dtype) if fn == "bitcast" else self.apply(fn, *args)
 
     def convert(self, x: Node, dtype: DTypeLike) -> Node:
-        """`x` as `dtype`, by value."""
+        """Converts the values of `x` to `dtype`."""
         dtype = np.dtype(dtype)
         if x.dtype == dtype:
             return x
@@ -143,7 +156,7 @@ class Builder:
         return self._make(ir.Apply, TensorType(x.shape, dtype), "convert", (x,))
 
     def bitcast(self, x: Node, dtype: DTypeLike) -> Node:
-        """Returns the bytes of `x` as `dtype`."""
+        """Reinterprets the bytes of `x` as `dtype`."""
         dtype = np.dtype(dtype)
         old, new = x.dtype.itemsize, dtype.itemsize
         if x.dtype == dtype:
@@ -156,7 +169,7 @@ class Builder:
         return self._make(ir.Bitcast, TensorType(x.shape[:-1], dtype), x)
 
     def reduce_precision(self, x: Node, exponent_bits: int, mantissa_bits: int) -> Node:
-        """`x` rounded to a narrower float format (see `reference.reduce_precision`)."""
+        """Rounds `x` to a narrower float format (see `reference.reduce_precision`)."""
         info = dtypes.finfo(x.dtype)
         bits = x.dtype.itemsize * 8
         kind = np.dtype(f"uint{bits}")
@@ -188,7 +201,7 @@ class Builder:
     # --- views ------------------------------------------------------------------------------------
 
     def broadcast(self, x: Node, shape: Sequence[int], dims: Sequence[int]) -> Node:
-        """Axis k of `x` becomes axis dims[k] of `shape`; sizes of 1 repeat."""
+        """Broadcasts `x` to `shape`: its axis k becomes axis dims[k]; axes of size 1 repeat."""
         shape, dims = tuple(shape), tuple(dims)
         if x.shape == shape:
             return x
@@ -201,7 +214,7 @@ class Builder:
         return self._make(ir.Broadcast, TensorType(shape, x.dtype), x, dims)
 
     def reshape(self, x: Node, shape: Sequence[int]) -> Node:
-        """Returns the elements in row-major order in another shape."""
+        """Returns the elements of `x` in row-major order in another shape."""
         shape = tuple(shape)
         if x.shape == shape:
             return x
@@ -212,7 +225,7 @@ class Builder:
         return self._make(ir.Reshape, type_, x)
 
     def transpose(self, x: Node, perm: Sequence[int]) -> Node:
-        """Axis k of the result is axis perm[k]."""
+        """Permutes axes: axis k of the result is axis perm[k] of `x`."""
         perm = tuple(perm)
         assert sorted(perm) == list(range(len(x.shape))), f"transpose.C1: {perm} of {x.type}"
         if perm == tuple(range(len(perm))):
@@ -225,7 +238,7 @@ class Builder:
     def slice(
         self, x: Node, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]
     ) -> Node:
-        """Elements starts, starts + strides, ... below limits."""
+        """Returns the elements starts, starts + strides, ... below limits."""
         starts, limits, strides = tuple(starts), tuple(limits), tuple(strides)
         shape = tuple(
             max(-(-(hi - lo) // step), 0)
@@ -240,14 +253,14 @@ class Builder:
         return self._make(ir.Slice, TensorType(shape, x.dtype), x, starts, limits, strides)
 
     def reverse(self, x: Node, dims: Sequence[int]) -> Node:
-        """Order of elements reversed along `dims`."""
+        """Reverses the order of elements along `dims`."""
         dims = tuple(sorted(d for d in dims if x.shape[d] != 1))
         return x if not dims else self._make(ir.Reverse, x.type, x, dims)
 
     def pad(
         self, x: Node, value: Node, low: Sequence[int], high: Sequence[int], interior: Sequence[int]
     ) -> Node:
-        """`value` around and between the elements of `x`."""
+        """Puts `value` around and between the elements of `x`."""
         low, high, interior = tuple(low), tuple(high), tuple(interior)
         if not any(low) and not any(high) and not any(interior):
             return x
@@ -261,7 +274,7 @@ class Builder:
         return self._make(ir.Pad, TensorType(shape, x.dtype), x, value, low, high, interior)
 
     def concatenate(self, parts: Sequence[Node], dim: int) -> Node:
-        """`parts` one after another along `dim`."""
+        """Concatenates `parts` along `dim`."""
         kept = tuple(p for p in parts if p.shape[dim]) or (parts[0],)
         if len(kept) == 1:
             return kept[0]
@@ -273,14 +286,14 @@ class Builder:
     # --- indexed ----------------------------------------------------------------------------------
 
     def dynamic_slice(self, x: Node, starts: Sequence[Node], sizes: Sequence[int]) -> Node:
-        """Block of shape `sizes` at `starts`, clamped into bounds."""
+        """Returns the block of shape `sizes` at `starts`, which are clamped into bounds."""
         sizes = tuple(sizes)
         if sizes == x.shape:
             return x
         return self._make(ir.DynamicSlice, TensorType(sizes, x.dtype), x, tuple(starts), sizes)
 
     def dynamic_update_slice(self, x: Node, update: Node, starts: Sequence[Node]) -> Node:
-        """`x` with `update` written at `starts`, clamped into bounds."""
+        """Returns `x` with `update` written at `starts`, which are clamped into bounds."""
         if update.shape == x.shape:
             return update
         if not update.tensor_type.size:
@@ -288,13 +301,13 @@ class Builder:
         return self._make(ir.DynamicUpdateSlice, x.type, x, update, tuple(starts))
 
     def row(self, x: Node, i: Node, axis: int = 0) -> Node:
-        """`x` at `i` along `axis`, which is removed; `i` is clamped into bounds."""
+        """Returns `x` at index `i` of `axis`, which is removed; `i` is clamped into bounds."""
         sizes = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
         part = self.dynamic_slice(x, self._starts(x, i, axis), sizes)
         return self.reshape(part, (*x.shape[:axis], *x.shape[axis + 1 :]))
 
     def with_row(self, x: Node, i: Node, row: Node, axis: int = 0) -> Node:
-        """`x` with `row` at `i` along `axis`, clamped into bounds."""
+        """Returns `x` with `row` at index `i` of `axis`; `i` is clamped into bounds."""
         starts = self._starts(x, i, axis)
         update = self.reshape(row, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
         return self.dynamic_update_slice(x, update, starts)
@@ -312,7 +325,7 @@ class Builder:
         mode: ir.IndexMode,
         fill: Value | None = None,
     ) -> Node:
-        """Slices of `x` at the start vectors along the last axis of `indices`."""
+        """Gathers slices of `x` at the start vectors along the last axis of `indices`."""
         slice_sizes = tuple(slice_sizes)
         dropped = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
         window = iter([n for k, n in enumerate(slice_sizes) if k not in dropped])
@@ -334,13 +347,13 @@ class Builder:
         mode: ir.IndexMode,
         unique: bool = False,
     ) -> Node:
-        """`x` with windows of `updates` combined in."""
+        """Returns `x` with the windows of `updates` combined into it."""
         return self._new(ir.Scatter, x.type, x, indices, updates, dims, combine, mode, unique)
 
     # --- reductions -------------------------------------------------------------------------------
 
     def reduce(self, x: Node, fn: ir.Monoid, dims: Sequence[int], in_order: bool = False) -> Node:
-        """Reduction over `dims` by a monoid."""
+        """Reduces `x` over `dims` by a monoid."""
         dims = tuple(sorted(dims))
         if not dims:
             return x
@@ -348,21 +361,21 @@ class Builder:
         return self._make(ir.Reduce, TensorType(shape, x.dtype), x, fn, dims, in_order)
 
     def arg_reduce(self, x: Node, kind: str, dim: int, dtype: DTypeLike) -> Node:
-        """Index of the first extreme element along `dim`."""
+        """Returns the index of the first extreme element along `dim`."""
         shape = x.shape[:dim] + x.shape[dim + 1 :]
         return self._make(ir.ArgReduce, TensorType(shape, np.dtype(dtype)), x, kind, dim)
 
     def reduce_region(
         self, xs: Sequence[Node], inits: Sequence[Node], dims: Sequence[int], body: Region
     ) -> list[Node]:
-        """Reduction of several tensors by a region."""
+        """Reduces several tensors together by a region."""
         dims = tuple(sorted(dims))
         shape = tuple(n for k, n in enumerate(xs[0].shape) if k not in dims)
         types = tuple(TensorType(shape, x.dtype) for x in xs)
         return self._split(self._new(ir.ReduceRegion, types, tuple(xs), tuple(inits), dims, body))
 
     def cumulative(self, x: Node, fn: str, dim: int, reverse: bool) -> Node:
-        """Running reduction along `dim`."""
+        """Returns the running reduction of `x` along `dim`."""
         return self._make(ir.Cumulative, x.type, x, fn, dim, reverse)
 
     # --- contraction and order --------------------------------------------------------------------
@@ -375,7 +388,11 @@ class Builder:
         batch: tuple[Sequence[int], Sequence[int]],
         dtype: DTypeLike | None = None,
     ) -> Node:
-        """Sum of products; `dtype` is that of operands (converted if need be) and result."""
+        """Contracts `x` with `y`.
+
+        `dtype` is the dtype of the result, to which operands are converted; by default it is
+        theirs.
+        """
         dtype = np.dtype(x.dtype if dtype is None else dtype)
         x, y = self.convert(x, dtype), self.convert(y, dtype)
         cx, cy = tuple(contract[0]), tuple(contract[1])
@@ -397,7 +414,10 @@ class Builder:
         of_real: bool = False,
         to_real: int = 0,
     ) -> list[Node]:
-        """Parts of the discrete Fourier transform along `dim`; see `ir.Dft`."""
+        """Returns the discrete Fourier transform along `dim`, as real and imaginary parts.
+
+        See `ir.Dft`.
+        """
         if 0 in re.shape or re.shape[dim] == 1:
             return [re] if to_real else [re, self.full(re.shape, 0, re.dtype) if of_real else im]
         extent = to_real or (re.shape[dim] // 2 + 1 if of_real else re.shape[dim])
@@ -407,17 +427,17 @@ class Builder:
         return self._split(self._make(ir.Dft, types, *fields))
 
     def convolution(self, x: Node, w: Node, dims: ir.ConvolutionDims) -> Node:
-        """Sums of products of windows of `x` with `w`."""
+        """Convolves `x` with the windows `w`; see `ir.Convolution`."""
         type_ = TensorType(dims.result_shape(x.shape, w.shape), x.dtype)
         return self._make(ir.Convolution, type_, x, w, dims)
 
     def sort(self, xs: Sequence[Node], dim: int, num_keys: int, stable: bool) -> list[Node]:
-        """Operands sorted together along `dim`."""
+        """Sorts operands together along `dim`."""
         types = tuple(x.type for x in xs)
         return self._split(self._make(ir.Sort, types, tuple(xs), dim, num_keys, stable))
 
     def top_k(self, x: Node, k: int, dim: int) -> list[Node]:
-        """Returns the k largest along `dim`, and their indices."""
+        """Returns the k largest elements along `dim`, and their indices."""
         shape = (*x.shape[:dim], k, *x.shape[dim + 1 :])
         types = (TensorType(shape, x.dtype), TensorType(shape, _INT32))
         return self._split(self._make(ir.TopK, types, x, k, dim))
@@ -433,13 +453,13 @@ class Builder:
         return Region(tuple(parameters), tuple(results), tuple(inner.ordered))
 
     def cond(self, index: Node, cases: Sequence[Region], args: Sequence[Node]) -> list[Node]:
-        """One of `cases`, chosen by `index`, on `args`."""
+        """Returns the results of the region of `cases` that `index` selects, on `args`."""
         types = tuple(r.type for r in cases[0].results)
         node = self._new(ir.Cond, types, index, tuple(cases), tuple(args))
         return self._effects(node, cases)
 
     def while_(self, cond: Region, body: Region, init: Sequence[Node]) -> list[Node]:
-        """`body` repeated while `cond` holds."""
+        """Repeats `body` on the carries `init` while `cond` holds; returns the final carries."""
         types = tuple(x.type for x in init)
         node = self._new(ir.While, types, cond, body, tuple(init))
         return self._effects(node, (cond, body))
@@ -447,7 +467,7 @@ class Builder:
     def for_(
         self, count: int, init: Sequence[Node], step: Callable[..., Sequence[Node]]
     ) -> list[Node]:
-        """Returns what `init` is after carry = step(builder, i, *carry) for each int32 i < count."""
+        """Returns `init` after carry = step(builder, i, *carry) for each int32 i < count."""
 
         def test(inner: Builder, i: Node, *_: Node) -> list[Node]:
             return [inner.apply("lt", i, inner.constant(np.int32(count)))]
@@ -475,7 +495,7 @@ class Builder:
         in_place: bool = False,
         finish: Callable[..., None] | None = None,
     ) -> list[Node]:
-        """Results of a Python function."""
+        """Calls a Python function, and returns its results; see `ir.HostCall`."""
         node = self._new(
             ir.HostCall, tuple(types), name, fn, tuple(args), ordered, in_place, finish
         )
@@ -484,7 +504,7 @@ class Builder:
         return self._split(node)
 
     def library_call(self, name: str, params: library.Params, args: Sequence[Node]) -> list[Node]:
-        """Results of the library function `name`."""
+        """Calls the library function `name`, and returns its results."""
         routine = library.Routine(name, params)
         types = library.result_types(routine, [a.tensor_type for a in args])
         return self._split(self._make(ir.LibraryCall, types, name, params, tuple(args)))
@@ -497,18 +517,18 @@ class Builder:
         args: Sequence[Node],
         groups: ir.Groups | None = None,
     ) -> Node:
-        """Returns what the participants of a group along axes of a mesh compute together."""
+        """Returns this participant's result of a collective along mesh axes."""
         type_ = collectives.result_type(kind, axes, groups, params, args)
         return self._make(ir.Collective, type_, kind, axes, groups, params, tuple(args))
 
     def optimization_barrier(self, args: Sequence[Node]) -> list[Node]:
-        """`args` behind a barrier."""
+        """Returns `args` behind a barrier."""
         return self._split(
             self._make(ir.OptimizationBarrier, tuple(a.type for a in args), tuple(args))
         )
 
     def sharding_constraint(self, x: Node, sharding: ir.TensorSharding) -> Node:
-        """`x`, lying on a mesh as `sharding` says."""
+        """Returns `x`, constrained to `sharding`."""
         if isinstance(x, ir.ShardingConstraint) and x.sharding == sharding:
             return x
         return self._make(ir.ShardingConstraint, x.type, x, sharding)
@@ -518,11 +538,11 @@ class Builder:
         return [self._make(ir.Project, t, node, i) for i, t in enumerate(node.type)]
 
     def project(self, node: Node, index: int) -> Node:
-        """Result `index` of a node with several."""
+        """Returns result number `index` of a node with several results."""
         assert isinstance(node.type, tuple)
         return self._make(ir.Project, node.type[index], node, index)
 
-    # --- whole programs ---------------------------------------------------------------------------
+    # --- programs ---------------------------------------------------------------------------------
 
     def module(
         self, name: str, parameters: Sequence[ir.Parameter], results: Sequence[Node]

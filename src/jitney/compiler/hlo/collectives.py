@@ -1,4 +1,4 @@
-"""Types of collective operations, and what they are for a group of one participant."""
+"""Types of collectives, and their results for a group of one participant."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MONOIDS = get_args(ir.Monoid)
 
 
 def group_size(axes: ir.MeshAxes, groups: ir.Groups | None) -> int:
-    """Returns the number of participants in a group."""
+    """Returns the number of participants of a group."""
     return math.prod([n for _, n in axes]) if groups is None else len(groups[0])
 
 
@@ -31,7 +31,7 @@ def result_type(
     """Returns the type of each participant's result.
 
     Raises:
-      AssertionError: naming the constraint that is violated.
+      AssertionError: if a constraint is violated; the message names it.
     """
     options: dict[str, Any] = dict(params)
     assert (

@@ -1,7 +1,8 @@
-"""Sizes and layouts of contractions, and which of them are better computed by loops than by BLAS.
+"""Sizes and layouts of contractions, and which of them loops compute faster than BLAS.
 
-Loops are best with little work, without reuse of operands, and where operands lie so that sums stay in
-registers: `is_by_columns`, `is_by_rows`. `turned` gives the layout that an operand needs for that.
+Loops are faster with little work, without reuse of operands, and with layouts that keep sums in
+registers: `is_by_columns`, `is_by_rows`. `turned` returns the layout that an operand needs for
+that.
 """
 
 from __future__ import annotations
@@ -32,33 +33,46 @@ def extents(node: ir.Dot) -> tuple[int, int, int, int]:
 
 
 def is_small_dot(node: ir.Dot) -> bool:
-    """Whether loops are better than a call: little work, no reuse of operands, or sums in registers."""
+    """Returns whether loops are faster than a call.
+
+    They are with little work, without reuse of operands, and if they keep sums in registers.
+    """
     _, m, n, k = extents(node)
     if m * n * k <= COSTS.small_product or m == 1 or n == 1:
         return True
-    # A matrix of a few rows and columns, applied to many vectors: memory counts, not arithmetic.
+    # A small matrix, applied to many vectors, is bound by memory, not by arithmetic.
     return max(min(m, n), k) <= COSTS.short_axis or has_tiles(node)
 
 
 def has_tiles(node: ir.Dot) -> bool:
-    """Returns whether loops keep sums in registers that share loads, and BLAS is not faster."""
+    """Returns whether loops compute register tiles, and BLAS is not faster.
+
+    A tile keeps sums in registers, which share the loads of operands.
+    """
     return is_by_columns(node) or is_by_rows(node)
 
 
 def is_by_columns(node: ir.Dot) -> bool:
-    """Whether lanes can be columns of y, which caches hold: each index contracted has a row of them."""
+    """Returns whether lanes can be columns of y.
+
+    Then y fits into caches, and has a contiguous row of columns for each contracted index.
+    """
     return _fits_columns(node) and _last(node, 0) in node.contract[0] and _has_columns(node)
 
 
 def is_by_rows(node: ir.Dot) -> bool:
-    """Whether lanes can be what is contracted, of rows of x and the few of y: x is read once."""
+    """Returns whether lanes can be contracted indices.
+
+    Then y has few columns, and x is read once.
+    """
     return _fits_rows(node) and all(_last(node, k) in node.contract[k] for k in (0, 1))
 
 
 def turned(node: ir.Dot) -> tuple[int, ...] | None:
-    """Returns the order of y's axes in which `has_tiles` holds; None if it does, or in no order.
+    """Returns the order of y's axes in which `has_tiles` holds.
 
-    It is worth a pass over y only where many rows of x use it.
+    It is None if `has_tiles` holds already, or in no order. Transposing y pays off only where many
+    rows of x use it.
     """
     if has_tiles(node) or _last(node, 0) not in node.contract[0]:
         return None
@@ -78,7 +92,7 @@ def _last(node: ir.Dot, side: int) -> int:
 
 
 def _has_columns(node: ir.Dot) -> bool:
-    """Returns whether neighbours in y are columns, enough for vectors."""
+    """Returns whether contiguous elements of y are columns, enough of them for vectors."""
     last = _last(node, 1)
     is_free = last not in node.contract[1] and last not in node.batch[1]
     return is_free and node.y.shape[last] >= COSTS.tile_columns
@@ -102,7 +116,10 @@ def _fits_rows(node: ir.Dot) -> bool:
 
 
 def operand_order(rank: int, batch: Sequence[int], contract: Sequence[int]) -> str | None:
-    """Says "plain" if axes are batch, free, contracted; "swapped" if batch, contracted, free."""
+    """Returns the order of an operand's axes.
+
+    It is "plain" for batch, free, contracted; "swapped" for batch, contracted, free; else None.
+    """
     free = [j for j in range(rank) if j not in batch and j not in contract]
     axes = list(range(rank))
     if [*batch, *free, *contract] == axes:
@@ -113,7 +130,7 @@ def operand_order(rank: int, batch: Sequence[int], contract: Sequence[int]) -> s
 
 
 def is_scattered(node: ir.Dot) -> bool:
-    """Returns whether it is one for BLAS, but BLAS does not support the layout of an operand."""
+    """Returns whether a contraction is one for BLAS except for the layout of an operand."""
     if node.dtype not in blas.PRODUCTS or 0 in node.x.shape or is_small_dot(node):
         return False
     ranks = len(node.x.shape), len(node.y.shape)
@@ -124,7 +141,7 @@ def is_scattered(node: ir.Dot) -> bool:
 def contract_orders(
     contract: tuple[Sequence[int], Sequence[int]],
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Returns the contracted axes as given, in the order of those of either operand."""
+    """Returns the contracted axes as given, and in the order of those of either operand."""
     pairs = list(zip(*contract, strict=True))
     orders = [pairs, sorted(pairs), sorted(pairs, key=lambda pair: pair[1])]
     return [(tuple([p[0] for p in each]), tuple([p[1] for p in each])) for each in orders]

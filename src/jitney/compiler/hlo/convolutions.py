@@ -1,14 +1,14 @@
-"""Lowering of convolutions to calls of native code or to simpler nodes.
+"""Lowers convolutions to calls of native code or to simpler nodes.
 
     window of one element          a contraction
-    operand with zeros between     a convolution for each remainder of the place, interleaved
+    dilated operand                a convolution for each index modulo the dilation, interleaved
     one feature in, one out        a sum of shifted products
-    one feature out                its neighbours as features, of shifted windows, if no NaN comes out
+    one feature out                neighboring results as features, of shifted windows, unless NaN
     few results of large windows   the gradient of a window: `convolution.filter`
     else                           `convolution.forward`
 
-Native code takes features last, as vectors hold neighbouring ones. Other layouts are transposed:
-the transpose is fused into the kernel that computes the operand.
+Native code requires features last, since vectors hold neighboring ones. Other layouts are
+transposed: the transpose is fused into the kernel that computes the operand.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from jitney.core.record import replace
 
 
 def is_written(node: ir.Convolution) -> bool:
-    """Returns whether there is something better than the reference implementation."""
+    """Returns whether `convolution` supports `node`."""
     dims = node.dims
     window = [node.w.shape[k] for k in dims.w_axes[2:]]
     fits = dims.rank <= SPACE or math.prod(window[: dims.rank - SPACE]) <= COSTS.written_out_places
@@ -39,7 +39,7 @@ def is_written(node: ir.Convolution) -> bool:
 
 
 def convolution(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
-    """Returns a convolution of real numbers, in terms of other nodes; see `is_written`."""
+    """Returns a convolution of real elements, built of other nodes; see `is_written`."""
     shape = dims.result_shape(x.shape, w.shape)
     if 0 in shape or 0 in w.shape:
         return b.full(shape, 0, x.dtype)
@@ -72,15 +72,15 @@ def _moving(x: ir.Node, w: ir.Node, out: Sequence[int], dims: ConvolutionDims) -
 
 
 def _laid_out(b: Builder, x: ir.Node, axes: Sequence[int]) -> ir.Node:
-    """`x` with axis k as axis `axes[k]`."""
+    """Returns `x` transposed: its axis k becomes axis `axes[k]`."""
     return b.transpose(x, [axes.index(k) for k in range(len(axes))])
 
 
-# --- simpler ones ---------------------------------------------------------------------------------
+# --- simpler convolutions -------------------------------------------------------------------------
 
 
 def _is_pointwise(w: ir.Node, dims: ConvolutionDims) -> bool:
-    """Returns whether a result is a product of the features at one place."""
+    """Returns whether each result is a contraction of the features at one position."""
     single = all(w.shape[k] == 1 for k in dims.w_axes[2:])
     is_plain = not any((*dims.low, *dims.high)) and all(d == 1 for d in dims.x_dilation)
     return single and is_plain and dims.groups == dims.batch_groups == 1
@@ -95,7 +95,7 @@ def _contraction(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> i
     features = sorted(dims.w_axes[:2])
     w = b.reshape(w, [w.shape[k] for k in features])
     result = b.dot(x, w, ((dims.x_axes[1],), (features.index(dims.w_axes[1]),)), ((), ()))
-    # Axes now: those of x but features, in its order, then features.
+    # The axes: those of x except features, in its order, then features.
     left = [k for k in range(len(x.shape)) if k != dims.x_axes[1]]
     places = dict(
         zip((dims.x_axes[0], *space), (dims.out_axes[0], *dims.out_axes[2:]), strict=True)
@@ -104,10 +104,10 @@ def _contraction(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> i
 
 
 def _remainders(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
-    """Returns a convolution of an operand with zeros between its elements, along the first such axis.
+    """Returns a convolution of an operand that is dilated, along the first axis where it is.
 
-    The places p, p + d, p + 2 d ... of the result see the same elements of the window, every d-th, and
-    neighbouring elements of the operand.
+    The results p, p + d, p + 2 d ... read every d-th element of the window, the same for all of
+    them, and neighboring elements of the operand.
     """
     j = next(k for k, d in enumerate(dims.x_dilation) if d > 1)
     step, axis, w_axis, out_axis = (
@@ -142,14 +142,14 @@ def _remainders(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir
 
 
 def _with(values: Sequence[int], at: int, value: int) -> tuple[int, ...]:
-    """`values` with another one at `at`."""
+    """Returns `values` with `value` at index `at`."""
     return (*values[:at], value, *values[at + 1 :])
 
 
 def _sliced(
     b: Builder, x: ir.Node, axis: int, start: int, step: int = 1, count: int | None = None
 ) -> ir.Node:
-    """Elements start, start + step ... of `axis`, all or `count` of them."""
+    """Returns elements start, start + step ... of `axis`, all or `count` of them."""
     starts, limits, steps = [0] * len(x.shape), list(x.shape), [1] * len(x.shape)
     starts[axis], steps[axis] = start, step
     if count is not None:
@@ -161,7 +161,7 @@ def _sliced(
 
 
 def _images(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
-    """[N, space, C] with [space, C of a group, F]: [N, space, F]."""
+    """Convolves [N, space, C] with [space, C of a group, F] to [N, space, F]."""
     is_each = w.shape[-2] == 1 and w.shape[-1] == groups
     if is_each and math.prod(window.window) <= COSTS.written_out_places:
         return _shifted_products(b, x, w, window)
@@ -174,7 +174,7 @@ def _images(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> 
 
 
 def _of_library(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
-    """Returns the same by `convolution.forward`."""
+    """Returns the same as `_images`, by `convolution.forward`."""
     if len(window.out) > SPACE:
         return _outermost(b, x, w, window, groups)
     shape = (x.shape[0], *window.out, w.shape[-1])
@@ -185,7 +185,10 @@ def _of_library(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int)
 
 
 def _panels(b: Builder, w: ir.Node, groups: int) -> ir.Node:
-    """[space, C of a group, F] in panels of neighbouring features, as native code reads them."""
+    """Returns [space, C of a group, F] packed into panels of neighboring features.
+
+    This is the layout that native code reads.
+    """
     depth, per_group = math.prod(w.shape[:-1]), w.shape[-1] // groups
     width = convolutions.panel_width(w.dtype)
     count = -(-per_group // width)
@@ -196,7 +199,7 @@ def _panels(b: Builder, w: ir.Node, groups: int) -> ir.Node:
 
 
 def _padded(b: Builder, x: ir.Node, window: Window) -> ir.Node:
-    """`x` [N, space, C] with its padding."""
+    """Returns `x` [N, space, C] with its padding."""
     low, high = (0, *window.low, 0), (0, *window.high, 0)
     if not any((*low, *high)):
         return x
@@ -204,7 +207,10 @@ def _padded(b: Builder, x: ir.Node, window: Window) -> ir.Node:
 
 
 def _window_of(b: Builder, x: ir.Node, place: Sequence[int], window: Window) -> ir.Node:
-    """Of a padded `x`, what the element `place` of the window sees: [N, space of the result, C]."""
+    """Returns the elements of a padded `x` that are multiplied with one element of the window.
+
+    The shape is [N, space of the result, C]; `place` is the index of that element in the window.
+    """
     starts = [k * d for k, d in zip(place, window.dilation, strict=True)]
     spans = zip(starts, window.out, window.strides, strict=True)
     limits = [start + dilated(n, step) for start, n, step in spans]
@@ -212,7 +218,7 @@ def _window_of(b: Builder, x: ir.Node, place: Sequence[int], window: Window) -> 
 
 
 def _shifted_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
-    """Each feature by itself: a sum over the elements of the window."""
+    """Convolves each feature by itself (depthwise), as a sum over elements of the window."""
     x = _padded(b, x, window)
     terms: list[ir.Node] = []
     for place in itertools.product(*map(range, window.window)):
@@ -226,7 +232,7 @@ def _shifted_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.
 
 
 def _products_of_groups(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
-    """Windows of one element: a product of matrices for each group."""
+    """Convolves with a window of one element: a matrix product for each group."""
     rank = len(window.out)
     x = _window_of(b, x, (0,) * rank, window)
     x = b.reshape(x, (*x.shape[:-1], groups, x.shape[-1] // groups))
@@ -237,10 +243,10 @@ def _products_of_groups(b: Builder, x: ir.Node, w: ir.Node, window: Window, grou
 
 
 def _unless_nan(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
-    """One feature of the result, by shifted windows if nothing of it is NaN.
+    """Returns one feature of the result, by shifted windows unless these yield a NaN.
 
-    The zeros around a shifted window make NaN of the infinities and NaN that they are multiplied with,
-    at places whose own window does not see these.
+    The zeros around a shifted window turn infinities and NaN of the operand into NaN, also in
+    results whose own window does not contain them.
     """
     shifted = _shifted_windows(b, x, w, window)
     if not dtypes.issubdtype(shifted.dtype, np.floating):
@@ -260,10 +266,11 @@ def _unless_nan(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
 
 
 def _shifted_windows(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
-    """One feature of the result: neighbouring places of it as features, of as many shifted windows."""
+    """Returns one feature of the result, with neighboring results as features."""
     shifts = convolutions.panel_width(w.dtype) // 2
     length, count = window.window[-1], -(-window.out[-1] // shifts)
-    # Rows of `longer` in a sequence of windows and zeros of length `longer` + 1 begin one further each.
+    # In a sequence of windows and zeros with period `longer` + 1, each row of length `longer`
+    # starts one element later than the row before.
     longer = length + shifts - 1
     lead = (*window.window[:-1], w.shape[-2])
     rank = len(lead)
@@ -285,7 +292,10 @@ def _shifted_windows(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.N
 
 
 def _outermost(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
-    """The sum over the first axis of the window, whose places in the result become the batch."""
+    """Returns the convolution as a sum over the first spatial axis of the window.
+
+    In each term the first spatial axis of the result is part of the batch.
+    """
     n, *_ = x.shape
     edge = [0] * len(x.shape)
     x = b.pad(
@@ -327,7 +337,10 @@ def _three(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> tuple[ir.Node,
 
 
 def _filter(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
-    """Returns a convolution with a large window and few places: features are contracted with it."""
+    """Returns a convolution with a large window and few results, as a gradient of windows.
+
+    Its features take the place of the batch, which is contracted.
+    """
     shape = dims.result_shape(x.shape, w.shape)
     # Axes: feature, space, batch; feature, space, feature of the result.
     image = b.transpose(x, (dims.x_axes[1], *dims.x_axes[2:], dims.x_axes[0]))
@@ -357,7 +370,10 @@ def _filter(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Nod
 
 
 def _sums_of_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
-    """Each feature by itself: for each place of the result the sum of the products there."""
+    """Returns the gradient of windows for each feature by itself (depthwise).
+
+    Each of its elements is the sum of products of the shifted image and the cotangent.
+    """
     x = _padded(b, x, window)
     turned = replace(
         window, window=window.out, out=window.window, strides=window.dilation,
@@ -375,7 +391,7 @@ def _sums_of_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.
 def real_and_imaginary(
     b: Builder, x: tuple[ir.Node, ir.Node], w: tuple[ir.Node, ir.Node], dims: ConvolutionDims
 ) -> tuple[ir.Node, ir.Node]:
-    """Returns the parts of a convolution of complex numbers."""
+    """Returns the real and imaginary parts of a complex convolution."""
     (a, c), (u, v) = x, w
     rr, ii, ri, im = (b.convolution(*pair, dims) for pair in ((a, u), (c, v), (a, v), (c, u)))
     return b.apply("sub", rr, ii), b.apply("add", ri, im)
@@ -385,7 +401,7 @@ _INT32, _FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
 
 
 def carrier(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype in which products are summed: that of narrow ones is wider."""
+    """Returns the dtype in which products of elements of `dtype` are summed."""
     if dtype.itemsize < 4 and dtypes.issubdtype(dtype, np.integer):
         return _INT32
     if dtype.itemsize < 4 and dtypes.issubdtype(dtype, np.floating):

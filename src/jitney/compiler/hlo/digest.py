@@ -1,4 +1,4 @@
-"""Digests of programs: equal for programs with equal text."""
+"""Digests of programs, which are equal for programs with equal text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 try:
-    # What `hashlib` has by the same name; it loads OpenSSL before, which takes two milliseconds.
+    # The function that `hashlib` offers by the same name, without the two milliseconds in which
+    # that loads OpenSSL.
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
@@ -22,9 +23,10 @@ class _NoDigestError(Exception):
 
 
 def digest(module: ir.Module) -> str | None:
-    """Returns the digest of `module`, whatever its name.
+    """Returns the digest of `module`, which does not depend on its name.
 
-    None if it calls users' Python functions, which may do anything, or if its constants are large.
+    It is None if the program calls users' Python functions, which may do anything, or if its
+    constants exceed `COSTS.digested_bytes`.
     """
     writer = _Writer()
     writer.hash.update(f"O{module.optimization_level}\n".encode())
@@ -36,12 +38,12 @@ def digest(module: ir.Module) -> str | None:
 
 
 def _is_named(node: ir.HostCall) -> bool:
-    """Returns whether a call is of procedures alone, whose names tell what they do."""
+    """Returns whether a call is of procedures alone, whose names define their effect."""
     return all(isinstance(fn, Procedure) for fn in (node.fn, node.finish) if fn is not None)
 
 
 class _Writer:
-    """Feeds all of a program to a hash."""
+    """Hashes a program."""
 
     def __init__(self) -> None:
         self.hash = blake2b(digest_size=20)

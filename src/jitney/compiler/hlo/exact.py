@@ -1,7 +1,8 @@
-"""Programs whose compiled results equal those of the reference implementation bit for bit.
+"""Which programs have compiled results equal to the reference implementation bit for bit.
 
-Those of functions that are rounded correctly, or not at all, and of reductions whose order does not
-matter, or is given. Polynomials, sums of floats and complex arithmetic agree up to rounding only.
+These are programs of functions that are rounded correctly, or not at all, and of reductions whose
+order does not matter, or is fixed. Polynomials, sums of floats and complex arithmetic agree up to
+rounding only.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _SAME_CODE = (ir.LibraryCall,)  # evaluated by the very functions that programs 
 
 
 def is_exact(region: ir.Region) -> bool:
-    """Returns whether all that `region` computes, loops and branches apart, is exact."""
+    """Returns whether all nodes of `region` are exact; loops and branches count as inexact."""
     return not region.ordered and all(map(_is_exact, traversal.topological_order(region.results)))
 
 
@@ -31,7 +32,7 @@ def _is_exact(node: ir.Node) -> bool:
             return lookup(node.fn).is_exact
         case ir.Reduce():
             return node.dtype.kind != "f" or node.fn in ("max", "min")
-        case ir.Cumulative():  # in order
+        case ir.Cumulative():  # in a fixed order
             return node.fn != "logaddexp"
         case ir.Scatter():
             combine = node.combine

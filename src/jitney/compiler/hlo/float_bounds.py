@@ -1,7 +1,7 @@
-"""Range analysis of floats: bounds of the elements of a node that its operations imply.
+"""Range analysis of floats: bounds on the elements of a node that its operations imply.
 
-Uniform random numbers are made of random bits under a known exponent, then scaled and clipped. The
-bounds show which of these steps are the identity.
+Uniform random numbers are random bits under a fixed exponent, then scaled and clipped. The bounds
+show which of these steps are the identity.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ _FLOATS = {np.dtype(np.uint32): np.dtype(np.float32), np.dtype(np.uint64): np.dt
 
 
 class Bounds(NamedTuple):
-    """The least and the largest number there may be, both finite; NaN and -0 may not be."""
+    """The least and the largest possible element, both finite; it excludes NaN and -0."""
 
     low: np.floating
     high: np.floating
 
 
 def bounds(node: ir.Node, steps: int = COSTS.bounded_steps) -> Bounds | None:
-    """Bounds of all elements of `node`, as far as `steps` operations show them."""
+    """Returns bounds on all elements of `node`, as far as `steps` operations imply them.
+
+    It is None if they imply none.
+    """
     while isinstance(node, ir.Broadcast | ir.Reshape):
         node = node.x
     if isinstance(node, ir.Constant):
@@ -49,7 +52,10 @@ def _of_constant(node: ir.Constant) -> Bounds | None:
 
 
 def _of_bits(words: ir.Node, dtype: np.dtype) -> Bounds | None:
-    """Of `words` read as floats, if some bits are set and those above them are not."""
+    """Returns bounds on `words` read as floats.
+
+    It is None unless some bits are set and those above them are not.
+    """
     if _FLOATS.get(words.dtype) != dtype or not isinstance(words, ir.Apply) or words.fn != "or":
         return None
     for free, fixed in (words.args, words.args[::-1]):
@@ -60,7 +66,7 @@ def _of_bits(words: ir.Node, dtype: np.dtype) -> Bounds | None:
         width = 8 * words.dtype.itemsize
         if distance is None or not 0 < int(distance) < width:
             continue
-        # Words without a sign bit are in the order of their floats; `_checked` refuses others.
+        # Words without a sign bit have the order of their floats; `_checked` rejects others.
         most = int(base) | ((1 << (width - int(distance))) - 1)
         ends = np.array([int(base), most], words.dtype).view(dtype)
         return _checked(ends[0], ends[1])
@@ -68,8 +74,8 @@ def _of_bits(words: ir.Node, dtype: np.dtype) -> Bounds | None:
 
 
 def _combined(fn: str, x: Bounds, y: Bounds) -> Bounds | None:
-    # Rounding keeps order, so the ends are what the function itself makes of ends. Equal numbers cancel
-    # to 0, and a sum of 0 and 0 is 0; products of numbers of different signs may underflow to -0.
+    # Rounding is monotonic, so the bounds of the result are the function's values at the bounds.
+    # Equal floats cancel to 0, and 0 + 0 is 0; products of different signs may underflow to -0.
     with float_errors.ignored():
         if fn == "add":
             return _checked(x.low + y.low, x.high + y.high)

@@ -1,4 +1,4 @@
-"""Fourier transforms of several axes and of real numbers, as transforms along one axis each."""
+"""Fourier transforms of several axes, and of real elements, as transforms along one axis each."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from jitney.compiler.hlo.build import Builder
 
 
 def fft(b: Builder, x: ir.Node, kind: str, lengths: Sequence[int]) -> ir.Node:
-    """The transform of the last axes of `x`, as `reference.fourier.fft`; nothing in it is empty."""
+    """Returns the transform of the last axes of `x`, as `reference.fourier.fft`.
+
+    No axis may be empty.
+    """
     first = len(x.shape) - len(lengths)
     axes = list(range(first, len(x.shape)))
-    if isinstance(x, ir.Transpose):  # any axis can be transformed where it is
+    if isinstance(x, ir.Transpose):  # any axis can be transformed in place
         x, perm = x.x, x.perm
         axes = [perm[axis] for axis in axes]
         return b.transpose(_along(b, x, kind, axes, lengths[-1]), perm)
@@ -20,7 +23,7 @@ def fft(b: Builder, x: ir.Node, kind: str, lengths: Sequence[int]) -> ir.Node:
 
 
 def _along(b: Builder, x: ir.Node, kind: str, axes: list[int], length: int) -> ir.Node:
-    """Returns the transform along `axes`; `length` is that of the last one, on the real side."""
+    """Returns the transform along `axes`; `length` is the size of the last, on the real side."""
     if kind == "RFFT":
         re, im = b.dft(x, x, axes.pop(), of_real=True)
     else:

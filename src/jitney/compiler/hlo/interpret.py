@@ -1,7 +1,7 @@
-"""What programs of the tensor IR mean: an interpreter on NumPy arrays.
+"""The semantics of the tensor IR: an interpreter on NumPy arrays.
 
-It is the reference that passes and generated code are tested against, and what folds constants. Every
-node is computed by the functions of `compiler.reference`, which the eager rules call as well.
+Passes and generated code are tested against it, and constants are folded by it. Each node is
+computed by the functions of `compiler.reference`, which eager rules call as well.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _rules: dict[type, Rule] = {}
 
 
 def run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Results of the program on `inputs`."""
+    """Returns the results of the program on `inputs`."""
     with float_errors.ignored():
         return run_region(module.region, inputs)
 
 
 def run_region(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Results of `region` on `inputs`."""
+    """Returns the results of `region` on `inputs`."""
     env: Env = dict(zip(region.parameters, inputs, strict=True))
     for node in topological_order(roots(region)):
         if node not in env:
@@ -48,7 +48,10 @@ def run_region(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.ndarr
 
 
 def evaluate(node: ir.Node, env: Env) -> Any:
-    """The value of `node`, whose operands are in `env`: an array, or a list for several results."""
+    """Returns the value of `node`, whose operands are in `env`.
+
+    It is an array, or a list of arrays for a node with several results.
+    """
     value = _rules[type(node)](node, env)
     if isinstance(node.type, tuple):
         return value
@@ -60,7 +63,11 @@ def evaluate(node: ir.Node, env: Env) -> Any:
 
 
 def rule(kind: type) -> Callable[[Rule], Rule]:
-    """Enters how nodes of `kind` are evaluated: (node, values of operands) -> ndarray, or tuple."""
+    """Registers how nodes of `kind` are evaluated.
+
+    The rule is (node, values by node, those of the operands among them) -> array, or several
+    results.
+    """
 
     def enter(rule: Rule) -> Rule:
         _rules[kind] = rule
@@ -163,9 +170,9 @@ def _interpret_scatter(node: ir.Scatter, env: Env) -> Any:
 
 
 def elementwise_function(region: ir.Region) -> Callable[..., np.ndarray]:
-    """Returns a region of scalars, of one result, as a function of vectors of one length.
+    """Returns a region on scalars, with one result, as a function of vectors of one length.
 
-    A region of elementwise nodes alone is computed for all elements at once.
+    If all its nodes are elementwise, it is computed for all elements at once.
     """
     nodes = topological_order(region.results)
     if all(isinstance(node, ir.Parameter | ir.Constant | ir.Apply) for node in nodes):
@@ -218,7 +225,7 @@ def _interpret_reduce_region(node: ir.ReduceRegion, env: Env) -> Any:
 
 
 def _run_scalars(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Results of a region of scalar functions alone, for all elements of `inputs` at once."""
+    """Returns the results of a region of scalar functions, for all elements of `inputs` at once."""
     env: Env = dict(zip(region.parameters, inputs, strict=True))
     for node in topological_order(region.results):
         if node not in env:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 Axes: TypeAlias = tuple[int, ...]
 MeshAxes: TypeAlias = tuple[tuple[str, int], ...]  # names and sizes
-Groups: TypeAlias = tuple[tuple[int, ...], ...]  # numbers of participants
+Groups: TypeAlias = tuple[tuple[int, ...], ...]  # indices of participants
 CollectiveKind: TypeAlias = Literal[
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute", "broadcast", "axis_index"
 ]
@@ -63,7 +63,7 @@ class HasOrigin:
     """An object that records its origin beside its fields; the origin does not affect the meaning.
 
     Attributes:
-      origin: which equation it was lowered from; passes hand it on to what they put in its place.
+      origin: the equation it was lowered from; passes copy it to the nodes that replace it.
     """
 
     __slots__ = ("origin",)
@@ -77,11 +77,11 @@ class Node(HasOrigin):
     Attributes:
       type: the result's type; a tuple of types for nodes with several results.
       id: position in order of construction within its builder: operands have smaller ids.
-      is_fusible: whether each element of the result is computed on its own, from few elements of the
-        operands, so that kernels can compute it where it is used.
+      is_fusible: whether each element of the result is computed independently, from few elements of
+        the operands, so that kernels can compute it where it is used.
 
-    A subclass declares its fields and no more: `fields_of` tells operands, regions and attributes apart
-    by their annotations. `docs/adding_a_node.md` adds one.
+    A subclass declares its fields and nothing else: `fields_of` distinguishes operands, regions and
+    attributes by their annotations. `docs/adding_a_node.md` adds a node as an example.
     """
 
     is_fusible = False
@@ -91,7 +91,7 @@ class Node(HasOrigin):
 
     @property
     def tensor_type(self) -> TensorType:
-        """The result's type, of a node with one result."""
+        """The type of the result, for a node with one result."""
         assert isinstance(self.type, TensorType)
         return self.type
 
@@ -197,7 +197,7 @@ class Slice(Node):
 
 @record(eq=False)
 class Reverse(Node):
-    """Order of elements reversed along each axis of `dims`."""
+    """`x` with the order of elements reversed along each axis of `dims`."""
 
     is_fusible = True
 
@@ -207,9 +207,9 @@ class Reverse(Node):
 
 @record(eq=False)
 class Pad(Node):
-    """`x` with `value` (a scalar node) put around and between its elements.
+    """`x` with `value` (a scalar node) around and between its elements.
 
-    Per axis: `interior` values between neighbours, then `low` before and `high` after; negative
+    Per axis: `interior` copies between neighbors, then `low` before and `high` after; negative
     `low` and `high` remove elements.
     """
 
@@ -222,7 +222,7 @@ class Pad(Node):
 
 @record(eq=False)
 class Concatenate(Node):
-    """`parts` one after another along axis `dim`."""
+    """The concatenation of `parts` along axis `dim`."""
 
     parts: tuple[Node, ...]
     dim: int
@@ -230,7 +230,7 @@ class Concatenate(Node):
 
 @record(eq=False)
 class Bitcast(Node):
-    """The same bytes read as a dtype of another width.
+    """The same bytes, read as a dtype of another width.
 
     Narrowing appends an axis of size old/new; widening removes the last axis of size new/old.
     (Equal widths are `Apply("bitcast")`.)
@@ -244,7 +244,7 @@ class Bitcast(Node):
 
 @record(eq=False)
 class DynamicSlice(Node):
-    """Block of shape `sizes` at `starts` (one integer scalar node per axis), clamped into bounds."""
+    """Block of shape `sizes` at `starts` (an integer scalar node per axis), clamped into bounds."""
 
     is_fusible = True
 
@@ -266,8 +266,8 @@ class DynamicUpdateSlice(Node):
 class Gather(Node):
     """Slices of `x` of shape `slice_sizes` at the start vectors in `indices`.
 
-    mode "clip": starts are clamped; "fill": a slice not wholly inside gives `fill` (a scalar
-    constant of x's dtype) ; "promise_in_bounds": starts are inside, else the result is unspecified
+    mode "clip": starts are clamped; "fill": a slice not entirely inside yields `fill` (a scalar
+    constant of x's dtype); "promise_in_bounds": starts are inside, else the result is unspecified
     (but memory is never read out of bounds).
     """
 
@@ -287,8 +287,8 @@ class Scatter(Node):
 
     `combine` is None to overwrite, the name of a binary scalar function (add, mul, min, max), or a
     region of two scalars (old, update) -> new. mode "clip" clamps starts; "fill" drops windows not
-    wholly inside; "promise_in_bounds" as "fill" in effect. `unique` promises that no two windows
-    overlap.
+    entirely inside; "promise_in_bounds" has the effect of "fill". `unique` promises that no two
+    windows overlap.
     """
 
     x: Node
@@ -307,8 +307,8 @@ class Scatter(Node):
 class Reduce(Node):
     """Reduction of `x` over the axes `dims` (removed) by the monoid `fn`, from its neutral element.
 
-    Sums of float16 and bfloat16 are accumulated in float32. NaN wins in max and min. The order of
-    elements does not matter unless the reduction is `in_order`: then it is that of their indices.
+    Sums of float16 and bfloat16 are accumulated in float32. max and min propagate NaN. The order of
+    elements is unspecified unless the reduction is `in_order`: then it is that of their indices.
     """
 
     x: Node
@@ -319,7 +319,7 @@ class Reduce(Node):
 
 @record(eq=False)
 class ArgReduce(Node):
-    """Index along `dim` (removed) of the first largest or smallest element; NaN counts as such.
+    """Index along `dim` (removed) of the first largest or smallest element, or of the first NaN.
 
     The index dtype is the node's.
     """
@@ -360,10 +360,10 @@ class Cumulative(Node):
 
 @record(eq=False)
 class Dot(Node):
-    """Sum of products over paired axes: result axes are batch, free axes of x, free axes of y.
+    """Contraction over paired axes: result axes are batch, free axes of x, free axes of y.
 
-    x and y have the same dtype; the result's dtype is the one of accumulation and storage, except
-    that float16 and bfloat16 results are accumulated in float32.
+    x and y have the same dtype; the result's dtype is that of accumulation and storage, except that
+    float16 and bfloat16 results are accumulated in float32.
     """
 
     x: Node
@@ -376,8 +376,8 @@ class Dot(Node):
 class Convolution(Node):
     """Sums of products of windows of x with w; x, w and the result have the same dtype.
 
-    out[n, o, f] = sum over k, c of x[n, o * stride + k * dilation - low, c] * w[k, c, f], where o and k
-    stand for indices along all axes of space; outside of x there are zeros. float16 and bfloat16 are
+    out[n, o, f] = sum over k, c of x[n, o * stride + k * dilation - low, c] * w[k, c, f], where o
+    and k are indices along all spatial axes; x is padded with zeros. float16 and bfloat16 are
     summed in float32.
     """
 
@@ -402,7 +402,10 @@ class Sort(Node):
 
 @record(eq=False)
 class TopK(Node):
-    """The k largest along axis `dim`, descending, and their int32 indices; of equals, lower ones."""
+    """The k largest elements along axis `dim`, descending, and their int32 indices.
+
+    Of equal elements, those with lower indices come first.
+    """
 
     x: Node
     k: int
@@ -413,10 +416,10 @@ class TopK(Node):
 class Dft(Node):
     """Real and imaginary part of the discrete Fourier transform of re + i im along axis `dim`.
 
-    Its kernel is exp(-2 pi i j k / n), with +2 where it is `inverse`; `normalized` divides by n. Where
-    it is `of_real`, `im` is not read, and results are the first n // 2 + 1 elements. If `to_real` is
-    not 0, the one result is that many real numbers, whose transform begins with the operands: it is
-    divided by how many they are.
+    The kernel is exp(-2 pi i j k / n), or exp(+2 pi i j k / n) if `inverse`; `normalized` divides
+    by n. If `of_real`, `im` is not read, and the results are the first n // 2 + 1 elements. If
+    `to_real` is not 0, the only result is that many real elements, of which the operands are the
+    first half of the transform: the inverse transform, divided by `to_real`.
     """
 
     re: Node
@@ -435,9 +438,9 @@ class Dft(Node):
 class Region:
     """A function of tensors: `results` computed from `parameters` and nothing else.
 
-    Nodes of a region belong to the region's own builder. `ordered` are those that must run, one
-    after the other, whether results depend on them or not: ordered host calls, and conditionals and
-    loops with such calls in their regions.
+    Nodes of a region belong to the region's own builder. `ordered` are those that must run, in this
+    order, whether results depend on them or not: ordered host calls, and conditionals and loops
+    with such calls in their regions.
     """
 
     parameters: tuple[Parameter, ...]
@@ -456,7 +459,7 @@ class Cond(Node):
 
 @record(eq=False)
 class While(Node):
-    """Repeats carry = body(*carry) while cond(*carry) holds; starts from `init`."""
+    """Repeats carry = body(*carry) while cond(*carry) holds, starting from `init`."""
 
     cond: Region
     body: Region
@@ -465,7 +468,7 @@ class While(Node):
 
 @record(eq=False)
 class LibraryCall(Node):
-    """Results of the library function `name`, as `compiler/library.py` knows it, on `args`."""
+    """Results of the library function `name` (`compiler/library.py`) on `args`."""
 
     name: str
     params: Params
@@ -481,8 +484,8 @@ class Collective(Node):
         all_reduce(fn)                      x_0 fn x_1 fn ... fn x_(n-1)
         all_gather(dim)                     x_0, x_1 ... one after another along axis `dim`
         reduce_scatter(fn, dim)             the k-th of n parts of the all_reduce along `dim`
-        all_to_all(split_dim, concat_dim)   the k-th of n parts along `split_dim` of each operand, one
-                                            after another along `concat_dim`
+        all_to_all(split_dim, concat_dim)   the k-th of n parts along `split_dim` of each operand,
+                                            one after another along `concat_dim`
         permute(pairs)                      x_i for the pair (i, k), zeros if there is none
         broadcast(source)                   x_source
         axis_index()                        k, an int32 scalar; it has no operand
@@ -490,10 +493,10 @@ class Collective(Node):
     A single participant gets its own operand: `simplify` replaces the node by it.
 
     Attributes:
-      axes: the axes of the mesh that participants of a group differ in. Participants are numbered in
+      axes: the mesh axes that participants of a group differ in. Participants are numbered in
         row-major order along them.
-      groups: numbers of those that are a group, if not all are one; in the order of the group.
-      params: of the kind.
+      groups: the participants of each group, in its order, unless all form one group.
+      params: parameters of the kind.
       args: the operand, or none.
     """
 
@@ -510,9 +513,9 @@ class HostCall(Node):
 
     `name` is for printing. Pure calls (`ordered` is False) may be merged or dropped; ordered ones
     are executed exactly once each, in order of construction. With `in_place`, `fn` takes the arrays
-    of its results after its operands, and writes to them; with `finish` it may begin that alone:
-    `finish`, called with the same arrays later, waits until it is done. Either may be a procedure of
-    a library (`library.Procedure`) instead, which programs know by its name.
+    of its results after its operands, and writes to them; with `finish`, `fn` may only start that,
+    and `finish`, called later with the same arrays, waits until it is done. Either may be a
+    procedure of a library (`library.Procedure`) instead, which programs know by its name.
     """
 
     name: str
@@ -532,10 +535,10 @@ class OptimizationBarrier(Node):
 
 @record(eq=False)
 class ShardingConstraint(Node):
-    """`x`, which lies on a mesh as `sharding` says. Its value is that of `x`.
+    """The value of `x`, constrained to `sharding`.
 
-    Sharding propagation and the partitioner heed it; `simplify` removes it from programs that are
-    compiled whole.
+    Sharding propagation and the partitioner obey it; `simplify` removes it from programs that are
+    not partitioned.
     """
 
     x: Node
@@ -544,13 +547,13 @@ class ShardingConstraint(Node):
 
 @record(eq=False)
 class Project(Node):
-    """Result number `index` of a node with several."""
+    """Result number `index` of a node with several results."""
 
     node: Node
     index: int
 
 
-# What attributes of nodes hold; a host call's function apart.
+# Types of the attributes of nodes, except the function of a host call.
 Attribute: TypeAlias = (
     Param | np.ndarray | Region | GatherDims | ScatterDims | ConvolutionDims | TensorSharding
 )
@@ -558,13 +561,14 @@ Attribute: TypeAlias = (
 
 @record(eq=False)
 class Module:
-    """A whole program.
+    """A complete program.
 
     Attributes:
-      name: for printing.
+      name: its name in texts.
       region: what it computes.
-      jaxpr: from which it was lowered, for readers; None where there was none.
-      optimization_level: of its machine code, LLVM's: 0 takes a third of the time to compile.
+      jaxpr: the jaxpr it was lowered from, for readers; None if there was none.
+      optimization_level: LLVM's level for its machine code; level 0 compiles in a third of the
+        time.
     """
 
     name: str
@@ -573,18 +577,18 @@ class Module:
     optimization_level: int = 2
 
 
-# --- what a kind of node declares -------------------------------------------------------------------
+# --- fields of nodes --------------------------------------------------------------------------------
 
 
 @record(frozen=True)
 class NodeFields:
-    """The fields of a kind of node by what they hold; derived from the annotations of its class.
+    """The fields of a kind of node by what they contain; derived from the annotations of its class.
 
     Attributes:
-      operands: those that hold a node, or a tuple of nodes, in order.
-      several: of these, the ones that hold tuples.
-      regions: those that may hold a region, or a tuple of regions.
-      attributes: all others, and those that may hold a region or something else.
+      operands: fields that contain a node, or a tuple of nodes, in order.
+      several: those of the operands that contain tuples.
+      regions: fields that may contain a region, or a tuple of regions.
+      attributes: all others, and those that may contain a region or something else.
     """
 
     operands: tuple[str, ...]
@@ -598,7 +602,7 @@ _fields: dict[type, NodeFields] = {}
 
 
 def fields_of(kind: type[Node]) -> NodeFields:
-    """Returns what the class `kind` declares."""
+    """Returns the fields that the class `kind` declares."""
     fields = _fields.get(kind)
     if fields is None:
         annotations = {} if kind is Node else kind.__annotations__
@@ -616,11 +620,11 @@ def fields_of(kind: type[Node]) -> NodeFields:
 
 
 def kind_name(kind: type[Node]) -> str:
-    """Returns the name of a kind of node in texts: `dynamic_slice` of `DynamicSlice`."""
+    """Returns the printed name of a kind of node: `dynamic_slice` for `DynamicSlice`."""
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__).lstrip("_")
 
 
-# The operation's name in Shardy, whose notation shardings are written in.
+# The name of the operation in Shardy, whose notation shardings use.
 SHARDING_CONSTRAINT = "sdy.sharding_constraint"
 
 

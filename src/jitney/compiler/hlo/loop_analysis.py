@@ -11,7 +11,7 @@ class CountedLoop:
     """A loop that counts from 0 up to `count`.
 
     Attributes:
-      counter: the number of the carry that counts.
+      counter: index of the carry that counts.
       count: the trip count.
     """
 
@@ -20,7 +20,7 @@ class CountedLoop:
 
 
 def count_trips(node: ir.While) -> CountedLoop | None:
-    """Returns the trips of a loop `for (i = 0; i < count; i++)`; None for any other."""
+    """Returns the trip count of a loop `for (i = 0; i < count; i++)`, or None for any other."""
     test = node.cond.results[0]
     if not isinstance(test, ir.Apply) or test.fn != "lt":
         return None
@@ -42,14 +42,14 @@ def count_trips(node: ir.While) -> CountedLoop | None:
 
 
 def is_invariant(body: ir.Region, node: ir.Node) -> bool:
-    """Returns whether `node` is a parameter of `body` that every iteration hands on as it is."""
+    """Returns whether `node` is a parameter of `body` that each iteration returns unchanged."""
     return isinstance(node, ir.Parameter) and body.results[node.index] is node
 
 
 def is_fully_overwritten(node: ir.While, carry: int) -> bool:
-    """Returns whether the loop writes every element of a carry that it updates in part, and reads none.
+    """Returns whether the loop writes every element of a partially updated carry, and reads none.
 
-    These are the stacked results of a scan: what the carry is at the start does not matter.
+    These are the stacked results of a scan: their initial values do not matter.
     """
     trips = count_trips(node)
     result = node.body.results[carry]

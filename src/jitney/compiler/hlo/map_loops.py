@@ -1,7 +1,7 @@
-"""Loops that map: an iteration takes a row of some arrays, and makes a row of others.
+"""Map loops: each iteration reads a row of some arrays, and writes a row of others.
 
-`lax.map`, and a scan that carries nothing but counts, are such loops. No iteration needs what another
-one makes, so they can be divided among devices like any other node.
+`lax.map`, and a scan whose only carries are counters, are such loops. No iteration depends on the
+results of another, so they can be sharded among devices like any other node.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from jitney.core.record import record
 
 @record(frozen=True)
 class MapLoop:
-    """What a loop that maps does with its carries.
+    """The carries of a map loop by their use.
 
     Attributes:
       counted: the trip count, and the counter.
-      sliced: carries whose rows alone are read, one in each iteration.
-      stacked: carries whose rows are written, one in each iteration.
-      steps: of carries that count, besides the loop's counter, by how much an iteration changes each.
-      is_backwards: whether the first iteration is for the last row.
+      sliced: carries of which each iteration reads one row, and nothing else is read.
+      stacked: carries of which each iteration writes one row.
+      steps: the increments of carries that count, besides the loop's counter.
+      is_backwards: whether the first iteration computes the last row.
     """
 
     counted: CountedLoop
@@ -42,12 +42,12 @@ class MapLoop:
 
     @property
     def mapped(self) -> frozenset[int]:
-        """Carries of which an iteration has a row."""
+        """Carries of which each iteration reads or writes a row."""
         return self.sliced | self.stacked
 
 
 def as_map(node: ir.While) -> MapLoop | None:
-    """Returns the description of a loop that maps; None for any other loop."""
+    """Returns the description of a map loop, or None for any other loop."""
     counted = count_trips(node)
     if counted is None or node.body.ordered:
         return None
@@ -87,7 +87,7 @@ def as_map(node: ir.While) -> MapLoop | None:
 
 
 def _step(p: ir.Parameter, result: ir.Node) -> np.ndarray | None:
-    """Returns the constant integer by which an iteration changes a number; None if there is none."""
+    """Returns the constant integer that an iteration adds to a scalar `p`, or None otherwise."""
     if (
         not isinstance(result, ir.Apply)
         or result.fn != "add"
@@ -116,7 +116,7 @@ def _is_backwards(start: ir.Node, counter: ir.Node) -> bool:
 
 
 def _is_row(user: ir.Node, p: ir.Node, counter: ir.Node, count: int, is_backwards: bool) -> bool:
-    """Returns whether `user` is the row of `p` that an iteration is for."""
+    """Returns whether `user` is the current iteration's row of `p`."""
     if not isinstance(user, ir.DynamicSlice) or user.x is not p:
         return False
     start = user.starts[0]
@@ -132,13 +132,16 @@ def for_rows(node: ir.While, loop: MapLoop, parts: int) -> ir.While:
     """Returns the loop for one of `parts` equal parts of the rows.
 
     Args:
-      node: a loop that maps.
-      loop: what it does.
+      node: a map loop.
+      loop: its description.
       parts: a divisor of its trip count.
 
-    Returns: a loop whose mapped carries have fewer rows. Its first values are parameters, numbered as
-      its carries are. The last one, which is not among the carries of `node`, is a number of the
-      counter's dtype: what the counter of the whole loop is in the first iteration for these rows.
+    Returns:
+      A loop whose mapped carries have fewer rows. Its initial values are parameters, numbered like
+        its
+      carries. The last one, which is not a carry of `node`, is a scalar of the counter's dtype: the
+        value
+      of the original loop's counter in the first iteration for these rows.
     """
     counted = loop.counted
     count = counted.count // parts
@@ -195,5 +198,5 @@ def _body(node: ir.While, loop: MapLoop, types: Sequence[ir.TensorType], count: 
 def _at(
     b: Builder, row: ir.Node, starts: Sequence[ir.Node], new: Mapping[ir.Node, ir.Node]
 ) -> list[ir.Node]:
-    """Returns where a block of the row `row` starts that started at `starts`."""
+    """Returns `starts` with the first index replaced by `row`."""
     return [b.convert(row, starts[0].dtype), *[new[x] for x in starts[1:]]]

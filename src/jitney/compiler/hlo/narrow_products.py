@@ -1,10 +1,11 @@
-"""Contractions of 8-bit integers and of bfloat16, by what computes them faster than loops do.
+"""Contractions of 8-bit integers and of bfloat16, computed faster than by loops.
 
-    dot (convert x), (convert y) of int8 as int32   ->  tiles.product of tiles.rows x, tiles.columns y
+    dot (convert x), (convert y) of int8 as int32
+        ->  tiles.product (tiles.rows x), (tiles.columns y)
 
-Tile registers multiply narrow numbers and add into wide sums (`compiler/tile_products.py`). Processors
-without them have 8-bit integers multiplied as float32 by BLAS, some of the contracted indices at a
-time: so few that all sums are integers below 2**24, and exact.
+Tile registers multiply narrow elements and accumulate wide sums (`compiler/tile_products.py`). On
+processors without them, BLAS multiplies 8-bit integers as float32, over a part of the contracted
+indices at a time: so few that all sums are integers below 2**24, and exact.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ from jitney.compiler.hlo.contractions import extents
 
 _INT32, _UINT32 = np.dtype(np.int32), np.dtype(np.uint32)
 _FLOAT32, _INT8, _UINT8 = np.dtype(np.float32), np.dtype(np.int8), np.dtype(np.uint8)
-# Of sums of products of bytes; signed and unsigned ones are equal modulo 2**32.
+# Result dtypes for products of bytes; signed and unsigned sums are equal modulo 2**32.
 _WIDE = (_INT32, _UINT32, _INT8, _UINT8)
 
 
 def narrow_operands(node: ir.Dot) -> tuple[ir.Node, ir.Node] | None:
-    """The operands of `node` before they were widened, if they were narrow and that pays off."""
+    """Returns the operands of `node` before they were widened.
+
+    It is None if they were not narrow, or if this does not pay off.
+    """
     x, y = (_narrow(v) for v in (node.x, node.y))
     bytes_ = x.dtype in (_INT8, _UINT8) and y.dtype in (_INT8, _UINT8) and node.dtype in _WIDE
     halves = x.dtype == y.dtype and x.dtype in tile_products.DTYPES and not bytes_
@@ -36,7 +40,7 @@ def narrow_operands(node: ir.Dot) -> tuple[ir.Node, ir.Node] | None:
     if batch * m * n * k < COSTS.narrow_products or min(m, n) < 2:
         return None
     if tile_products.is_native(x.dtype, y.dtype):
-        # Blocks that are mostly zeros are not worth it.
+        # Blocks that are mostly padding do not pay off.
         width = 64 // x.dtype.itemsize
         padded = math.prod(
             -(-extent // size) * size for extent, size in ((m, 16), (n, 16), (k, width))
@@ -46,20 +50,20 @@ def narrow_operands(node: ir.Dot) -> tuple[ir.Node, ir.Node] | None:
 
 
 def _narrow(x: ir.Node) -> ir.Node:
-    """Returns what `x` was converted from, if that was narrow."""
+    """Returns the node that `x` was converted from if that is narrow, else `x`."""
     if isinstance(x, ir.Apply) and x.fn == "convert" and x.args[0].dtype in tile_products.DTYPES:
         return x.args[0]
     return x
 
 
 def _exact(x: np.dtype, y: np.dtype) -> int:
-    """Returns how many products can be added as float32 without being rounded."""
+    """Returns how many products can be added as float32 without rounding."""
     largest = math.prod(128 if dtype == _INT8 else 255 for dtype in (x, y))
     return (1 << 24) // largest
 
 
 def product(b: Builder, node: ir.Dot, x: ir.Node, y: ir.Node) -> ir.Node:
-    """Returns the contraction `node` of narrow x and y, which stand for its operands."""
+    """Returns the contraction `node` with its operands replaced by narrow x and y."""
     batch, m, n, k = extents(node)
     rows = _matrices(b, x, node, 0, (batch, m, k))
     columns = _matrices(b, y, node, 1, (batch, k, n))

@@ -1,9 +1,9 @@
 """Nodes as calls of their reference implementations: `reference.sort`, `reference.igamma` ...
 
-Compiled programs have no kernels for some nodes: sorts of many elements, rare scalar functions, dtypes
-that processors do not know. These are computed by their rule in the interpreter, called from the
-program. The call holds the node as text, so that it is a library call like all others: printed,
-compared, kept on disk, and found by name where a program is loaded.
+Some nodes have no kernels: sorts of many elements, rare scalar functions, dtypes that processors do
+not support. The program calls their rule in the interpreter instead. The call contains the node as
+text, so that it is a library call like all others, which can be printed, compared, kept on disk,
+and resolved by name when a program is loaded.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ PREFIX = "reference"
 def call_of(node: ir.Node) -> library.Call | None:
     """Returns the call that computes `node` from its operands, in order.
 
-    None if the node has Python functions of users in its regions, of which there is no text.
+    It is None if the node's regions have users' Python functions, which have no text.
     """
-    from jitney.compiler.hlo import text  # most programs are compiled without it
+    from jitney.compiler.hlo import text  # most programs do not need it
 
     if any(isinstance(inner, ir.HostCall) for inner in _within(node)):
         return None
@@ -41,12 +41,12 @@ def call_of(node: ir.Node) -> library.Call | None:
     )
     types = tuple([x.tensor_type for x in operands])
     result_types = tuple([x.tensor_type for x in several])
-    # Reading the text back would take longer than to write it.
+    # Parsing the text would take longer than printing it.
     return library.Call(routine, types, result_types, _function(region))
 
 
 def _within(node: ir.Node) -> Iterator[ir.Node]:
-    """`node`, and those in its regions."""
+    """Yields `node` and the nodes of its regions."""
     yield node
     for _, region in traversal.regions(node):
         for inner in traversal.topological_order(traversal.roots(region)):
@@ -65,7 +65,7 @@ def _function(region: ir.Region) -> library.Implementation:
     """Returns the region of a node as a function of arrays."""
     nodes = traversal.topological_order(region.results)
     computed = [n for n in nodes if not isinstance(n, ir.Parameter | ir.Project | ir.Constant)]
-    if len(computed) != 1:  # the builder knew something simpler
+    if len(computed) != 1:  # the builder simplified it
         return lambda *arrays: interpret.run_region(region, arrays)
     (node,), parameters = computed, region.parameters
     several = isinstance(node.type, tuple)

@@ -1,9 +1,9 @@
-"""Reads the text that `text` prints, so that passes can be tested on text.
+"""Parses the text that `text` prints, so that passes can be tested on text.
 
     print_module(parse_module(text)) == text
 
-Nodes are made by a `Builder`, which infers their types; a type that the text states otherwise is an
-error. Text of host calls and of constants cut short cannot be read.
+A `Builder` creates the nodes and infers their types; a different type in the text is an error. Host
+calls and elided constants cannot be parsed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from jitney.core.sharding.shardy import parse_tensor_sharding
 
 
 class ParseError(ValueError):
-    """The text is not that of a program; the message names the line."""
+    """The text is not a program; the message names the line."""
 
 
 def parse_module(source: str) -> ir.Module:
-    """Returns the program that `source` is the text of.
+    """Returns the program with the text `source`.
 
     Raises:
       ParseError: if it is not the text of a program.
@@ -44,7 +44,7 @@ def parse_module(source: str) -> ir.Module:
 
 
 def parse_region(source: str) -> ir.Region:
-    """Returns the region that `source` is the text of.
+    """Returns the region with the text `source`.
 
     Raises:
       ParseError: if it is not the text of a region.
@@ -73,11 +73,11 @@ class _Reader:
         return self.source[self.at :].strip()
 
     def peek(self, mark: str) -> bool:
-        """Returns whether `mark` comes next."""
+        """Returns whether the text continues with `mark`."""
         return re.compile(r"\s*" + re.escape(mark)).match(self.source, self.at) is not None
 
     def take(self, pattern: str, what: str) -> str:
-        """Returns the next text, which matches `pattern`."""
+        """Consumes and returns the text that matches `pattern`."""
         match = re.compile(r"\s*(" + pattern + ")").match(self.source, self.at)
         if match is None:
             raise self.error(f"{what} expected, found {self.source[self.at : self.at + 20]!r}")
@@ -117,7 +117,7 @@ class _Reader:
     # --- regions ----------------------------------------------------------------------------------
 
     def region(self) -> ir.Region:
-        """`(p0: float32[3]) { ... return %1 }`"""
+        """Parses a region, `(p0: float32[3]) { ... return %1 }`."""
         b = Builder()
         names: dict[str, ir.Node] = {}
         parameters: list[ir.Parameter] = []
@@ -189,7 +189,10 @@ class _Reader:
         return b.constant(array)
 
     def field(self) -> Any:
-        """A region, parameters of a library, a sharding, a tuple, a number, a truth value, a word."""
+        """Parses the value of a field.
+
+        It is a region, parameters of a library, a sharding, a tuple, a number, a Boolean or a word.
+        """
         if re.compile(r"\s*\(p0:|\s*\(\) *\{").match(self.source, self.at):
             return self.region()
         if self.peek("{"):
@@ -204,7 +207,7 @@ class _Reader:
         return {"True": True, "False": False}.get(plain, plain)
 
     def params(self) -> Params:
-        """`{m=3, name='x'}`"""
+        """Parses parameters, `{m=3, name='x'}`."""
         params: list[tuple[str, Param]] = []
         self.expect("{")
         while not self.accept("}"):
@@ -215,7 +218,7 @@ class _Reader:
         return tuple(params)
 
     def literal(self) -> Param:
-        """Returns a constant as Python writes it."""
+        """Parses a constant in Python's syntax."""
         number = re.compile(r"\s*\(([^\s,()]+j)\)").match(self.source, self.at)
         if number is not None:
             self.at = number.end()
@@ -242,11 +245,11 @@ class _Reader:
 
 
 def _kind_of(word: str) -> type[ir.Node] | None:
-    """The kind of node that is printed as `word`; None of those that apply a scalar function."""
+    """Returns the kind of node that is printed as `word`, or None for scalar functions."""
     if word == ir.SHARDING_CONSTRAINT:
         return ir.ShardingConstraint
     for kind in ir.Node.__subclasses__():
-        # `record` makes a class anew; the one without fields may not be collected yet.
+        # `record` creates a second class; the one without fields may not be collected yet.
         is_record = "__match_args__" in vars(kind)
         if is_record and kind is not ir.Apply and ir.kind_name(kind) == word:
             return kind
@@ -267,14 +270,17 @@ def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type
     )
     if not isinstance(built, list):
         return built
-    # Of results without elements the builder makes constants; of a node without results, which is there
-    # for its effect, nothing.
+    # The builder returns constants for results without elements, and nothing for a node without
+    # results, which has an effect.
     parts = (x.node for x in built if isinstance(x, ir.Project))
     return next(parts, None) or next(n for n in reversed(b.ordered) if type(n) is kind)
 
 
 def _operands(kind: type[ir.Node], xs: list[ir.Node]) -> dict[str, Any]:
-    """Operands by field: one each, and as many as are left for those that hold several."""
+    """Returns the operands by field.
+
+    Fields with one node take one each, fields with several share the others.
+    """
     operands: dict[str, Any] = {}
     fields = ir.fields_of(kind)
     single = len(fields.operands) - len(fields.several)
@@ -296,7 +302,7 @@ _DIMS: dict[type[ir.Node], type[Any]] = {
 
 
 def _said_otherwise(kind: type[ir.Node], fields: dict[str, Any], type_: Any) -> dict[str, Any]:
-    """Arguments of the builder that the text does not have as fields of their own."""
+    """Returns the builder's arguments that are not fields in the text."""
     arguments: dict[str, Any] = {}
     if isinstance(type_, TensorType):
         arguments.update(dtype=type_.dtype, shape=type_.shape)

@@ -1,12 +1,12 @@
-"""Sharding propagation: along which axes of a mesh values are divided, given the operands.
+"""Sharding propagation: how values are sharded on a mesh, given the shardings of operands.
 
-A forward analysis: one rule for each kind of node says how its result is divided if its operands are
-divided in certain ways and nothing is to be moved without need. What a rule says nothing of is whole on
-each device. Where the user says how a value is to be divided there is a node of its own,
-`ShardingConstraint`. Values do not depend on any of it.
+This is a forward analysis. One rule for each kind of node returns the sharding of its result for
+given shardings of its operands, such that no data moves without need. A result without a rule is
+replicated. Where the user constrains a value's sharding there is a node, `ShardingConstraint`. The
+values of a program do not depend on the analysis.
 
-The idea is GSPMD's (Xu et al., "GSPMD: General and Scalable Parallelization for ML Computation Graphs",
-2021), without its backward passes.
+The idea is GSPMD's (Xu et al., "GSPMD: General and Scalable Parallelization for ML Computation
+Graphs", 2021), without its backward passes.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from jitney.core.sharding.mesh import AbstractMesh, Mesh
     from jitney.core.sharding.sharding import Sharding
 
-# For each axis of an array the axes of the mesh that it is divided along, major first.
+# For each axis of an array, the mesh axes that it is sharded along, major first.
 Spec: TypeAlias = tuple[tuple[Any, ...], ...]
 
 
 class SaysDivision(ABC):
-    """Function of a node that defines its own sharding rule. It is never called.
+    """The function of a host call that defines its own sharding rule. It is never called.
 
     Attributes:
-      key: of the node's operation; the same when the program is built once more.
+      key: identifies the operation, also when the program is built again.
     """
 
     key: Hashable
@@ -44,21 +44,27 @@ class SaysDivision(ABC):
 
     @abstractmethod
     def of_results(self, operands: Sequence[Spec], extents: Mapping[Any, int]) -> list[Spec] | None:
-        """How each result is divided, given the operands and the mesh's sizes; None: not at all."""
+        """Returns the spec of each result, given those of the operands and the sizes of mesh axes.
+
+        None means that all results are replicated.
+        """
 
     @abstractmethod
     def of_operands(
         self, operands: Sequence[Spec], is_open: Sequence[bool], extents: Mapping[Any, int]
     ) -> list[Spec]:
-        """Returns how operands are to be divided; those that `is_open` marks may be divided further."""
+        """Returns the specs that operands should have.
+
+        Those that `is_open` marks may be sharded along further mesh axes.
+        """
 
 
 class PlacementBuilder(Builder):
-    """Builds programs that are looked at for how their results are divided, and never run.
+    """Builds programs that are analyzed for the shardings of their results, and never run.
 
     Attributes:
-      mesh: which the program is to be divided over.
-      calls_on_parts: nodes of operations that are built otherwise for devices and their parts.
+      mesh: the mesh that the program is partitioned for.
+      calls_on_parts: nodes of operations that are built differently for each device's shards.
     """
 
     mesh: ClassVar[Mesh | AbstractMesh | None] = None
@@ -70,11 +76,11 @@ class PlacementBuilder(Builder):
 
 
 class PartBuilder(Builder):
-    """Builds programs in which some operations are done by each device, on its parts.
+    """Builds programs in which some operations are computed by each device on its shards.
 
     Attributes:
-      places: for each kind of such operations, in the order in which they are built, how the operands
-        of each lie.
+      places: for each kind of such operations, in the order in which they are built, the shardings
+        of the operands.
     """
 
     places: ClassVar[Mapping[Hashable, Iterator[Sequence[Sharding]]]]
@@ -87,15 +93,18 @@ class PartBuilder(Builder):
         return type(cls.__name__, (cls,), {"places": each})
 
     def places_of(self, key: Hashable) -> Sequence[Sharding] | None:
-        """How the operands of the next operation of a kind lie; None if it is within such a one."""
+        """Returns the shardings of the operands of the next operation of a kind.
+
+        It is None if the operation is nested in another such operation.
+        """
         return next(self.places.get(key, iter(())), None)
 
 
-ANY_CALL = 0  # the kind of calls of Python functions
+ANY_CALL = 0  # the kind of all calls of Python functions
 
 
 def kind_of(node: ir.HostCall) -> Hashable:
-    """Returns the kind of an operation that is built otherwise for devices and their parts."""
+    """Returns the kind of an operation that is built differently for each device's shards."""
     return node.fn.key if isinstance(node.fn, SaysDivision) else ANY_CALL
 
 
@@ -105,31 +114,34 @@ def propagate(
     extents: Mapping[Any, int],
     calls: dict[ir.HostCall, list[Spec]] | None = None,
 ) -> list[Spec]:
-    """Returns how the results of `region` are divided.
+    """Returns the specs of the results of `region`.
 
     Args:
       region: the program.
-      specs: how its parameters are, one for each.
-      sizes: of the axes of the mesh.
-      calls: gets the calls of Python functions, and how the operands of each are divided.
+      specs: the specs of its parameters.
+      extents: sizes of the mesh axes.
+      calls: receives the calls of Python functions, and the specs of the operands of each.
     """
     return _Propagation(extents, calls).region(region, specs)
 
 
 def without(spec: Spec, names: Sequence[Any]) -> Spec:
-    """`spec` without the axes `names` of the mesh."""
+    """Returns `spec` without the mesh axes `names`."""
     return tuple([tuple([x for x in own if x not in names]) for own in spec])
 
 
 def whole(ndim: int) -> Spec:
-    """All of an array of `ndim` axes on each device."""
+    """Returns the spec of a replicated array of `ndim` axes."""
     return ((),) * ndim
 
 
 def fitting(
     specs: Sequence[Spec] | None, shapes: Sequence[ir.Shape], extents: Mapping[Any, int]
 ) -> tuple[Spec, ...]:
-    """`specs` of arrays of `shapes`, without what does not divide them evenly or is there twice."""
+    """Returns `specs` restricted to mesh axes that are valid for arrays of `shapes`.
+
+    Mesh axes that do not divide an axis evenly, or occur twice, are removed.
+    """
     if specs is None:
         return tuple([whole(len(shape)) for shape in shapes])
     fitted: list[Spec] = []
@@ -148,7 +160,7 @@ def _parts(names: Sequence[Any], extents: Mapping[Any, int]) -> int:
     return math.prod([extents[name] for name in names])
 
 
-_SAID = (ir.Parameter, ir.ShardingConstraint)  # how their values lie is not to be changed
+_SAID = (ir.Parameter, ir.ShardingConstraint)  # nodes whose sharding is fixed
 
 
 class _Propagation:
@@ -177,11 +189,11 @@ class _Propagation:
         return fitting(specs, [t.shape for t in types], self.extents)
 
     def parts(self, names: Sequence[Any]) -> int:
-        """Into how many parts an axis is divided along the mesh's axes `names`."""
+        """Returns the number of shards along the mesh axes `names`."""
         return _parts(names, self.extents)
 
     def rule(self, node: ir.Node, xs: list[Spec]) -> Sequence[Spec] | None:
-        """Returns how results are divided if operands are as `xs` says; None if they are whole."""
+        """Returns the specs of results for operands with specs `xs`; None if replicated."""
         match node:
             case ir.While():
                 return self.loop(node, xs)
@@ -212,11 +224,11 @@ class _Propagation:
                 return None if rule is None else rule(node, xs)
 
     def loop(self, node: ir.While, init: list[Spec]) -> list[Spec]:
-        """Merge the specs of a carry's first value and of the body's result, which has priority.
+        """Merges the specs of carries' initial values and of the body's results.
 
-        The latter depends on the carry, so the body is analyzed to a fixed point, or as often as axes
-        of the mesh may be added: carries that are exchanged give new specs each time. The stacked
-        results of a loop that maps are divided along the rows as its operands are.
+        The latter have priority. They depend on the carries, so the body is analyzed to a fixed
+        point, or as often as mesh axes may be added: carries that are swapped have new specs each
+        time. The stacked results of a map loop are sharded along the rows like its operands.
         """
         mapped = map_loops.as_map(node)
         rows = () if mapped is None else next((n for k in mapped.sliced if (n := init[k][0])), ())
@@ -236,7 +248,7 @@ class _Propagation:
         return self.carried(node, init)
 
     def carried(self, node: ir.While, init: list[Spec]) -> list[Spec]:
-        """Returns how the carries of a loop are divided, whose first values are as `init` says."""
+        """Returns the specs of a loop's carries, whose initial values have the specs `init`."""
         carry = init
         for _ in range(len(self.extents) + 1):
             after = self.region(node.body, carry)
@@ -248,13 +260,13 @@ class _Propagation:
 
 
 def wanted(sharding: ir.TensorSharding, inferred: Spec, extents: Mapping[Any, int]) -> Spec:
-    """Return the spec of a value under a sharding constraint.
+    """Returns the spec of a value under a sharding constraint.
 
     Args:
-      sharding: the constraint's.
+      sharding: the constraint.
       inferred: the spec of the value without the constraint. It is kept along open dimensions, and
         if the constraint refers to another mesh.
-      sizes: of the axes of the mesh.
+      extents: sizes of the mesh axes.
     """
     taken = {name for names in sharding.dimensions for name in names}
     if not taken.issubset(extents):
@@ -267,11 +279,11 @@ def wanted(sharding: ir.TensorSharding, inferred: Spec, extents: Mapping[Any, in
 
 
 def merged(specs: Sequence[Spec], *, last_wins: bool = False) -> Spec:
-    """Merge specs of equal length.
+    """Merges specs of equal length.
 
-    Of specs of an axis of which one is a prefix of the other, the longer one is taken. Where two
-    conflict, the axis is whole, or as in the last spec if that has priority. A mesh axis that divides
-    two axes stays with the first.
+    If one spec of an axis is a prefix of the other, the longer one is kept. Where two conflict, the
+    axis is replicated, or has the last spec if that has priority. A mesh axis that shards two axes
+    stays with the first.
     """
     out = list(specs[0])
     contradicted: set[int] = set()
@@ -291,7 +303,10 @@ def merged(specs: Sequence[Spec], *, last_wins: bool = False) -> Spec:
 def _reshaped(
     spec: Spec, old: ir.Shape, new: ir.Shape, parts: Callable[[Sequence[Any]], int]
 ) -> Spec:
-    """Groups of axes with equal products keep how their first axis is divided."""
+    """Returns the spec after a reshape.
+
+    Groups of axes with equal products keep the spec of their first axis.
+    """
     out: list[tuple[Any, ...]] = [()] * len(new)
     for (first, *_), (new_first, *_) in () if 0 in old else reshape_groups(old, new):
         if new[new_first] % parts(spec[first]) == 0:
@@ -323,7 +338,7 @@ def _broadcast(node: Any, xs: list[Spec]) -> list[Spec]:
 
 
 def _bitcast(node: Any, xs: list[Spec]) -> list[Spec]:
-    """An axis of the parts of one element comes or goes at the end."""
+    """Keeps the operand's spec; an axis that is added at the end is replicated."""
     return [(*xs[0], ())[: len(node.shape)]]
 
 
@@ -332,13 +347,16 @@ def _transpose(node: Any, xs: list[Spec]) -> list[Spec]:
 
 
 def _update_slice(node: ir.DynamicUpdateSlice, xs: list[Spec]) -> list[Spec]:
-    """As what is updated; an axis that is whole there, and written wholly, is divided as the update."""
+    """Returns the spec of the updated operand.
+
+    An axis that is replicated there, and overwritten completely, has the update's spec.
+    """
     pairs = zip(xs[0], xs[1], node.x.shape, node.update.shape, strict=True)
     return [tuple([x or (update if n == m else ()) for x, update, n, m in pairs])]
 
 
 def _where_whole(node: Any, xs: list[Spec]) -> list[Spec]:
-    """Axes that are taken as a whole stay divided."""
+    """Keeps the spec of axes that are read completely; others are replicated."""
     pairs = zip(xs[0], node.x.shape, node.shape, strict=True)
     return [tuple([names if n == m else () for names, n, m in pairs])]
 

@@ -1,12 +1,12 @@
-"""Factorisations and triangular systems of small matrices, written out element by element.
+"""Factorizations and triangular solves of small matrices, unrolled element by element.
 
-LAPACK, which all others are left to, takes a microsecond for the smallest matrix, and ends a kernel.
-Those of filters, controllers and small models have a few rows: theirs are some hundred operations at
-most, which become one kernel, or part of the kernel of a loop. An element is a node of the batch's
-shape, so a batch of matrices is computed by vectors.
+LAPACK, which computes all others, takes a microsecond for the smallest matrix, and ends a kernel.
+Filters, controllers and small models have matrices of a few rows, which take some hundred
+operations at most; these become one kernel, or part of the kernel of a loop. An element is a node
+of the batch's shape, so batches of matrices are vectorized.
 
-The algorithms are those of Golub and Van Loan, Matrix Computations: Cholesky by columns (4.2), Gaussian
-elimination with the largest element of a column as its pivot (3.4), substitution by rows (3.1).
+The algorithms are those of Golub and Van Loan, Matrix Computations: Cholesky by columns (4.2),
+Gaussian elimination with partial pivoting (3.4), substitution by rows (3.1).
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def have_at_most(rows: int, x: ir.Node) -> bool:
-    """Whether `x` are matrices of floats, none of them empty, of at most so many rows and columns."""
+    """Returns whether `x` is nonempty float matrices of at most `rows` rows and columns."""
     return x.dtype in _DTYPES and 0 not in x.shape and max(x.shape[-2:]) <= rows
 
 
 def transposed(b: Builder, x: ir.Node) -> ir.Node:
-    """Matrices with rows for columns."""
+    """Returns the transposed matrices."""
     rank = len(x.shape)
     return b.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
 def elements(b: Builder, x: ir.Node) -> Elements:
-    """Returns the elements of matrices: nodes of the shape of the leading axes."""
+    """Returns the elements of matrices as nodes of the shape of the batch axes."""
     *batch, m, n = x.shape
     return [[_at(b, x, (*([None] * len(batch)), i, j)) for j in range(n)] for i in range(m)]
 
 
 def _at(b: Builder, x: ir.Node, index: Sequence[int | None]) -> ir.Node:
-    """`x` at fixed places of some axes, which go."""
+    """Returns `x` at fixed indices of some axes, which are removed."""
     starts = [0 if i is None else i for i in index]
     limits = [n if i is None else i + 1 for i, n in zip(index, x.shape, strict=True)]
     part = b.slice(x, starts, limits, [1] * len(starts))
@@ -52,12 +52,12 @@ def _at(b: Builder, x: ir.Node, index: Sequence[int | None]) -> ir.Node:
 
 
 def matrix(b: Builder, rows: Elements) -> ir.Node:
-    """Matrices of the elements `rows`."""
+    """Returns matrices with the elements `rows`."""
     return b.concatenate([_joined(b, row, 2) for row in rows], len(rows[0][0].shape))
 
 
 def vector(b: Builder, parts: Sequence[ir.Node]) -> ir.Node:
-    """Vectors of the elements `parts`."""
+    """Returns vectors with the elements `parts`."""
     return _joined(b, parts, 1)
 
 
@@ -69,14 +69,17 @@ def _joined(b: Builder, parts: Sequence[ir.Node], axes: int) -> ir.Node:
 
 
 def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
-    """Lower triangular L with x = L @ L^T, all NaN if there is none; None if `x` is large."""
+    """Returns lower triangular L with x = L @ L^T.
+
+    L is NaN if `x` is not positive definite. The result is None if `x` is large.
+    """
     n = x.shape[-1]
     if not have_at_most(COSTS.written_out_rows, x):
         return None
     a = elements(b, x)
     zero = b.full(x.shape[:-2], 0, x.dtype)
     low: Elements = [[zero] * n for _ in range(n)]
-    failed: ir.Node | None = None  # NaN is no failure: it propagates
+    failed: ir.Node | None = None  # NaN is not a failure: it propagates
     for j in range(n):
         square = _less_products(b, a[j][j], [(low[j][k], low[j][k]) for k in range(j)])
         wrong = b.apply("le", square, zero)
@@ -91,7 +94,7 @@ def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
 
 
 def lu(b: Builder, x: ir.Node) -> list[ir.Node] | None:
-    """[L below the diagonal and U, pivots, permutation] of `x`; None if `x` is large."""
+    """Returns [L below the diagonal and U, pivots, permutation] of `x`, or None if `x` is large."""
     m, n = x.shape[-2:]
     if not have_at_most(COSTS.written_out_rows, x):
         return None
@@ -145,7 +148,10 @@ def triangular_solve(
     unit_diagonal: bool,
     **_: Any,
 ) -> ir.Node | None:
-    """X with op(a) @ X = right, or X @ op(a) = right; None if `a` is large."""
+    """Returns X with op(a) @ X = right, or X @ op(a) = right.
+
+    The result is None if `a` is large.
+    """
     if transpose_a != (not left_side):  # X @ A = B is A^T @ X^T = B^T
         a = transposed(b, a)
         lower = not lower
@@ -158,7 +164,7 @@ def triangular_solve(
 def _solved(
     b: Builder, a: ir.Node, right: ir.Node, lower: bool, unit_diagonal: bool
 ) -> ir.Node | None:
-    """X with a @ X = right; None if `a` is large."""
+    """Returns X with a @ X = right, or None if `a` is large."""
     n, columns = right.shape[-2:]
     if (
         not have_at_most(COSTS.written_out_rows, a)
@@ -177,16 +183,17 @@ def _solved(
 
 
 def _less_products(b: Builder, x: ir.Node, pairs: Sequence[tuple[ir.Node, ir.Node]]) -> ir.Node:
-    """`x` minus the products of `pairs`."""
+    """Returns `x` minus the products of `pairs`."""
     for p, q in pairs:
         x = b.apply("sub", x, b.apply("mul", p, q))
     return x
 
 
 def permutation(b: Builder, pivots: ir.Node, size: int) -> ir.Node:
-    """The permutation of `size` rows that exchanges row i with row pivots[..., i], for i ascending.
+    """Returns the permutation of `size` rows that swaps rows i and pivots[..., i], for i ascending.
 
-    What is out of bounds exchanges nothing. A loop over pivots, each of which passes over all rows.
+    Pivots that are out of bounds swap nothing. It is a loop over pivots, each iteration of which
+    processes all rows.
     """
     *batch, count = pivots.shape
     flat = b.convert(b.reshape(pivots, (math.prod(batch), count)), np.int32)

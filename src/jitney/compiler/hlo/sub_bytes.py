@@ -1,7 +1,7 @@
-"""Bits read as another dtype where elements are narrower than a byte.
+"""Bitcasts of elements narrower than a byte.
 
-In memory each element has a byte of its own, and the node `Bitcast` knows bytes. So narrow elements are
-gathered into words, and words taken apart, by shifts.
+In memory each element has a byte of its own, and the node `Bitcast` is defined on bytes. So shifts
+combine narrow elements into words, and split words.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _UINT8 = np.dtype(np.uint8)
 
 
 def bitcast(b: Builder, x: Node, dtype: np.dtype) -> Node:
-    """Returns the bits of `x` as `dtype`; another width makes or takes a last axis."""
+    """Returns the bits of `x` as `dtype`; a different width appends or removes a last axis."""
     old, new = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(dtype)
     if x.dtype == dtype or min(old, new) >= 8:
         return b.bitcast(x, dtype)
@@ -33,7 +33,7 @@ def bitcast(b: Builder, x: Node, dtype: np.dtype) -> Node:
 
 
 def _word(b: Builder, x: Node, bits: int) -> Node:
-    """Returns the bits of each element as an unsigned number."""
+    """Returns the bits of each element as an unsigned integer."""
     if bits >= 8:
         return b.bitcast(x, np.dtype(f"uint{bits}"))
     integral = dtypes.issubdtype(x.dtype, np.integer)
@@ -54,6 +54,6 @@ def _masked(b: Builder, word: Node, bits: int) -> Node:
 
 
 def _offsets(b: Builder, word: Node, bits: int) -> Node:
-    """Returns how far the parts along the last axis are shifted."""
+    """Returns the shifts of the parts along the last axis."""
     places = b.iota(word.dtype, word.shape, len(word.shape) - 1)
     return b.apply("mul", places, b.full(word.shape, bits, word.dtype))

@@ -1,4 +1,4 @@
-"""The tensor IR as text, one node a line; `parse` reads it back.
+"""Prints the tensor IR as text, one node a line; `parse` reads it back.
 
     module f(p0: float32[3]) {
       %1 = constant 2.0 : float32[]
@@ -7,9 +7,8 @@
       return %3
     }
 
-Numbers are decimals where these give the very same value, else bits (`0x7fc00001`); complex ones are
-`real:imaginary`. Host calls are printed, but have no text that could be read. The grammar is in
-`docs/hlo.md`.
+Numbers are decimals where these have exactly the same value, else bits (`0x7fc00001`); complex ones
+are `real:imaginary`. The text of host calls cannot be parsed. The grammar is in `docs/hlo.md`.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from jitney.core.record import fields
 if TYPE_CHECKING:
     from jitney.core.typing import Value
 
-# Constants of more elements are shown by their first ones; such text cannot be read back.
+# Constants with more elements are shortened to their first ones; such text cannot be parsed.
 ELIDE_ABOVE = 64
 _SHOWN = 4
-# Attributes that are not printed so: they are said otherwise, or have no text.
+# Attributes that are printed in another way, or have no text.
 _UNPRINTED = {
     (ir.Parameter, "index"),
     (ir.Constant, "value"),
@@ -47,12 +46,12 @@ def _no_note(node: ir.Node) -> str:
 def print_module(
     module: ir.Module, elide_above: int = ELIDE_ABOVE, note: Callable[[ir.Node], str] = _no_note
 ) -> str:
-    """Returns the whole program.
+    """Returns the text of a program.
 
     Args:
       module: the program.
-      elide_above: constants of more elements are cut short.
-      note: what is written behind a node's line; such text cannot be read back.
+      elide_above: constants with more elements are shortened.
+      note: returns a comment to append to a node's line; such text cannot be parsed.
     """
     return f"module {module.name}{print_region(module.region, '', elide_above, note)}"
 
@@ -63,7 +62,7 @@ def print_region(
     elide_above: int = ELIDE_ABOVE,
     note: Callable[[ir.Node], str] = _no_note,
 ) -> str:
-    """Returns a region: its parameters, its nodes, its results."""
+    """Returns the text of a region: its parameters, nodes and results."""
     names: dict[ir.Node, str] = {p: f"p{p.index}" for p in region.parameters}
     params = ", ".join(f"{names[p]}: {p.type}" for p in region.parameters)
     lines = [f"({params}) {{"]
@@ -140,7 +139,7 @@ def _type(node: ir.Node) -> str:
 
 
 def array_text(value: np.ndarray, elide_above: int = ELIDE_ABOVE) -> str:
-    """Returns a constant: a number, or `{1, 2, 3}` in row-major order."""
+    """Returns the text of a constant: a number, or `{1, 2, 3}` in row-major order."""
     if value.ndim == 0:
         return number_text(value)
     flat = value.reshape(-1)
@@ -151,7 +150,7 @@ def array_text(value: np.ndarray, elide_above: int = ELIDE_ABOVE) -> str:
 
 
 def number_text(value: Value) -> str:
-    """One number, such that `parse_number` gives the same bits."""
+    """Returns the text of a scalar, from which `parse_number` returns the same bits."""
     array = np.asarray(value)
     dtype = array.dtype
     if dtype == np.bool_:
@@ -165,21 +164,21 @@ def number_text(value: Value) -> str:
 
 
 def _decimals(array: np.ndarray) -> Iterator[str]:
-    """Ways to write a float or complex number, the nicest first."""
+    """Yields texts of a float or complex number, the shortest first."""
     if array.dtype.kind == "c":
         yield f"{number_text(np.real(array))}:{number_text(np.imag(array))}"
         return
-    if array.dtype.itemsize == 4:  # as short as it can be
+    if array.dtype.itemsize == 4:  # for the shortest text
         short = str(np.float32(array))
         yield short if any(c in short for c in ".ein") else f"{short}.0"
     yield repr(float(array))
 
 
 def parse_number(text: str, dtype: np.dtype) -> np.ndarray:
-    """Returns the scalar that `text` stands for.
+    """Returns the scalar with the text `text`.
 
     Raises:
-      ValueError: if it is none.
+      ValueError: if `text` is not a number.
     """
     if text.startswith("0x"):
         return np.frombuffer(bytes.fromhex(text[2:])[::-1], dtype).reshape(())

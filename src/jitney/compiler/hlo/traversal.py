@@ -1,4 +1,4 @@
-"""Walks over the graph: operands of a node, a node with other operands, orders of evaluation."""
+"""Traversal of the graph: operands of a node, rebuilding with new operands, topological order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def operands(node: ir.Node) -> tuple[ir.Node, ...]:
 
 
 def regions(node: ir.Node) -> list[tuple[str, ir.Region]]:
-    """The regions of `node`, by the names they are printed with: of several, `case0`, `case1` ..."""
+    """Returns the regions of `node` by their printed names; several are `case0`, `case1` ..."""
     named: list[tuple[str, ir.Region]] = []
     for name in ir.fields_of(type(node)).regions:
         value: ir.Region | tuple[ir.Region, ...] | str | None = getattr(node, name)
@@ -37,7 +37,7 @@ def regions(node: ir.Node) -> list[tuple[str, ir.Region]]:
 
 
 def window_sizes(node: ir.Scatter) -> list[int]:
-    """Size of a scatter's windows along each axis of its operand."""
+    """Returns the sizes of a scatter's windows along each axis of its operand."""
     dims = node.dims
     dropped = {*dims.inserted_window_dims, *dims.operand_batching_dims}
     extents = iter([node.updates.shape[k] for k in dims.update_window_dims])
@@ -50,9 +50,9 @@ def roots(region: ir.Region) -> list[ir.Node]:
 
 
 def storage_of(node: ir.Node) -> ir.Node:
-    """Returns the node whose value `node` has, element by element, in the same memory.
+    """Returns the node whose memory and elements `node` shares.
 
-    Reshapes move nothing, and a loop gives what it never changes back as it was.
+    Reshapes move no data, and a loop returns invariant carries as they were.
     """
     while True:
         match node:
@@ -69,7 +69,7 @@ def _hands_on(body: ir.Region, index: int) -> bool:
 
 
 def reachable(results: Iterable[ir.Node]) -> dict[int, ir.Node]:
-    """All nodes that `results` depend on, by their ids, in no order."""
+    """Returns all nodes that `results` depend on, by id, in no particular order."""
     nodes: dict[int, ir.Node] = {}
     stack = list(results)
     while stack:
@@ -81,13 +81,13 @@ def reachable(results: Iterable[ir.Node]) -> dict[int, ir.Node]:
 
 
 def topological_order(results: Iterable[ir.Node]) -> list[ir.Node]:
-    """All nodes that `results` depend on, operands first, in order of construction."""
+    """Returns all nodes that `results` depend on, operands first, in order of construction."""
     needed = reachable(results)
     return [needed[i] for i in sorted(needed)]
 
 
 def count_uses(nodes: Iterable[ir.Node], results: Iterable[ir.Node]) -> dict[ir.Node, int]:
-    """Returns how often each of `nodes` is an operand or a result."""
+    """Returns how often each of `nodes` is used as an operand or a result."""
     uses = dict.fromkeys(nodes, 0)
     for node in uses:
         for x in operands(node):
@@ -103,7 +103,7 @@ _Map = Callable[[ir.Node], ir.Node]
 
 
 def rebuild(b: Builder, node: ir.Node, new: _Map) -> Any:
-    """`node` built in `b` with operands `new(operand)`; a list where it has several results."""
+    """Builds `node` in `b` with operands `new(operand)`; returns a list for several results."""
     kind = type(node)
     return (_rebuilders.get(kind) or _rebuilder(kind))(b, node, new)
 
@@ -119,7 +119,7 @@ def rebuild_all(
     Args:
       b: the builder.
       results: old nodes.
-      new: what there is already for old nodes: parameters, and any that are replaced. Gets what is
+      new: existing new nodes of old ones: parameters, and any that are replaced. Receives what is
         built: a node, or a list of them for a node with several results.
       make: builds one node, whose operands are in `new`; `rebuild` if None.
     """
@@ -134,7 +134,7 @@ def rebuild_all(
 
 
 def with_regions(node: ir.Node, change: Callable[[ir.Region], ir.Region]) -> ir.Node:
-    """Returns the loop or conditional `node` with its regions changed; any other node as it is."""
+    """Returns the loop or conditional `node` with its regions changed; other nodes unchanged."""
     match node:
         case ir.While():
             rebuilt = ir.While(node.type, node.id, change(node.cond), change(node.body), node.init)
@@ -150,7 +150,10 @@ def with_regions(node: ir.Node, change: Callable[[ir.Region], ir.Region]) -> ir.
 def rewrite(
     region: ir.Region, make: Callable[[Builder, ir.Node, MutableMapping[ir.Node, Any]], Any]
 ) -> ir.Region:
-    """`region` built anew: `make(b, node, new)` builds a node in `b`, its operands are in `new`."""
+    """Returns `region` built again.
+
+    `make(b, node, new)` builds a node in `b`; its operands are in `new`.
+    """
     b = Builder()
     new: dict[ir.Node, Any] = {}
     for p in region.parameters:
@@ -166,10 +169,11 @@ _rebuilders: dict[type, Callable[[Builder, Any, _Map], Any]] = {}
 
 
 def _rebuilder(kind: type[ir.Node]) -> Callable[[Builder, Any, _Map], Any]:
-    """A function (builder, node, new) that builds a node of `kind` again, by the builder's method.
+    """Returns a function (builder, node, new) that builds a node of `kind` again.
 
-    The method's parameters are called as the fields; `shape`, `dtype`, `types` are those of the node.
-    It is written as text, once for each kind, since every pass builds most nodes of a program again.
+    It calls the builder's method, whose parameters have the names of the fields; `shape`, `dtype`,
+    `types` are those of the node. The function is generated as text, once for each kind, since
+    every pass builds most nodes of a program again.
     """
     rebuilder = _rebuilders.get(kind)
     if rebuilder is None:
@@ -189,18 +193,21 @@ def _rebuilder(kind: type[ir.Node]) -> Callable[[Builder, Any, _Map], Any]:
 
 
 def builder_method(kind: type[ir.Node]) -> str:
-    """Returns the name of the builder's method that makes nodes of `kind`."""
+    """Returns the name of the builder's method that creates nodes of `kind`."""
     return _METHODS.get(kind, ir.kind_name(kind))
 
 
 def builder_parameters(kind: type[ir.Node]) -> tuple[str, ...]:
-    """Returns the names of that method's parameters."""
+    """Returns the names of the parameters of that method."""
     code = getattr(Builder, builder_method(kind)).__code__
     return code.co_varnames[1 : code.co_argcount]
 
 
 def scalar_value(node: ir.Node) -> Any:
-    """The value that a constant or broadcast constant has everywhere, as a NumPy scalar, or None."""
+    """Returns the value of all elements of a constant or broadcast constant, as a NumPy scalar.
+
+    It is None for other nodes.
+    """
     while isinstance(node, ir.Broadcast | ir.Reshape):
         node = node.x
     if isinstance(node, ir.Constant) and node.value.size == 1:

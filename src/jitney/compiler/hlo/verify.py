@@ -2,8 +2,8 @@
 
     verify(module)        raises IRError: "apply.C1: add of float32[3], float32[4] (node 7)"
 
-The constraints are those of the docstrings of `ir`; `docs/hlo.md` lists their identifiers. Node types
-are inferred again from operands and fields, so a rewrite that keeps a stale type is found as well.
+The constraints are those in the docstrings of `ir`; `docs/hlo.md` lists their identifiers. Node
+types are inferred again from operands and fields, which also finds rewrites that keep a stale type.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def verify(module: ir.Module) -> None:
 
 
 def verify_node(node: ir.Node) -> None:
-    """Raises IRError if `node` does not fit its operands, which are taken to be right."""
+    """Raises IRError if `node` does not fit its operands, which are assumed to be valid."""
     checks = _checks[type(node)]
     try:
         inferred = checks(node)
@@ -66,7 +66,7 @@ def _region(region: ir.Region, where: str) -> None:
         if isinstance(node, ir.Parameter):
             _need(node in own, f"region.C3: {where} uses a parameter of another region")
             continue
-        # Messages are made where they are needed: to make them all takes most of the time.
+        # Messages are formatted only on failure: formatting all would take most of the time.
         for x in traversal.operands(node):
             if x.id >= node.id:
                 raise IRError(f"region.C4: node {node.id} of {where} uses the later {x.id}")
@@ -85,7 +85,7 @@ def _is_parameter(node: ir.Node, index: int) -> bool:
 def _signature(
     region: ir.Region, operand_types: Iterable[_Type], wanted: Iterable[_Type] | None, what: str
 ) -> None:
-    """Checks types of parameters and, unless None, of results."""
+    """Checks the types of parameters and, unless `wanted` is None, of results."""
     parameters, operand_types = tuple(p.type for p in region.parameters), tuple(operand_types)
     _need(
         parameters == operand_types,
@@ -160,7 +160,7 @@ def _apply(node: ir.Apply) -> Any:
 
 
 def _converts(node: ir.Apply) -> bool:
-    """Returns whether a conversion can give the dtype that it does; true for other functions."""
+    """Returns whether a conversion can have its result dtype; true for other functions."""
     (x, *_) = node.args
     match node.fn:
         case "bitcast":
@@ -281,7 +281,7 @@ def _index_axes(
     dropped: Sequence[int],
     batching: tuple[Sequence[int], Sequence[int]],
 ) -> None:
-    """Check the axes that gathers and scatters have in common."""
+    """Checks the axes that gathers and scatters have in common."""
     rank = len(x.shape)
     fine = dtypes.issubdtype(indices.dtype, np.integer) and len(indices.shape) >= 1
     _need(fine, f"{op}.C1: indices are {indices.type}")
@@ -537,7 +537,10 @@ _checks: dict[type, Check] = {
 
 
 def check(kind: type[ir.Node]) -> Callable[[Check], Check]:
-    """Enters what holds of nodes of `kind`: a function that gives their type, or raises `IRError`."""
+    """Registers the check of nodes of `kind`.
+
+    It is a function that returns their type, or raises `IRError`.
+    """
 
     def enter(function: Check) -> Check:
         _checks[kind] = function

@@ -1,1 +1,1 @@
-"""Programs as plans: kernels and library calls on buffers, in order, with native loops and branches."""
+"""Plans: programs as kernels and library calls on buffers, with native loops and branches."""

@@ -12,7 +12,7 @@ from jitney.core.record import record
 
 
 def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
-    """Buffers that `step` itself reads, and those it writes."""
+    """Returns the buffers that `step` itself reads, and those it writes."""
     match step:
         case ir.Launch():
             kernel = step.kernel
@@ -73,12 +73,15 @@ class Access:
     moved: int
 
     def conflicts(self, other: Access) -> bool:
-        """Whether two accesses of one buffer must keep their order: they overlap, one is a write."""
+        """Returns whether two accesses of one buffer must keep their order.
+
+        They must if they overlap, and at least one is a write.
+        """
         return (self.writes or other.writes) and self.start < other.end and other.start < self.end
 
 
 def accesses(step: ir.Step) -> Iterator[Access]:
-    """Yield the accesses of a step and of the steps within it."""
+    """Yields the accesses of a step and of nested steps."""
     if isinstance(step, ir.Launch) and isinstance(step.kernel, kernels.Kernel):
         yield from _accesses_of_launch(step, step.kernel)
         return
@@ -111,7 +114,7 @@ def _accesses_of_launch(step: ir.Launch, kernel: kernels.Kernel) -> Iterator[Acc
 def _access(
     buffer: ir.Buffer, is_write: bool, index: kernels.Affine, extents: Sequence[int], size: int
 ) -> Access:
-    """All that a kernel touches at an index; one that depends on data may be anywhere."""
+    """Returns all that a kernel accesses at an index; data-dependent ones may be anywhere."""
     elements, stride = 1, COSTS.line_bytes
     for c, n in zip(index.coefficients, extents, strict=True):
         if n > 1 and (c or index.terms):

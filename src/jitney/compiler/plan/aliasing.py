@@ -1,13 +1,15 @@
-"""Input-output aliasing: finds the inputs in whose memory an output may lie, once they are donated.
+"""Input-output aliasing: finds which outputs may use the memory of which donated inputs.
 
-An input that is donated has memory of the size that some result needs. A program may write the result
-there if it is done with the input before, or if a kernel that writes the result reads of the input only
-the element that it is about to write. This holds of the plan as it is: the same machine code serves
-calls that donate and calls that do not, and the runtime chooses (`runtime/donation.py`).
+A donated input has memory of the size that some result needs. A program may write the result there
+if it does not read the input afterwards, or if a kernel that writes the result reads only the
+element of the input that it is about to write. The analysis does not change the plan: the same
+machine code serves calls that donate and calls that do not, and the runtime chooses
+(`runtime/donation.py`).
 
-XLA has it as `input_output_alias` of a module. The condition is that of an anti-dependence (Allen and
-Kennedy, Optimizing Compilers for Modern Architectures, section 2.2): no read of the input after a write
-of the output. O(steps), and the pairs that one step reads last and writes first.
+XLA has it as `input_output_alias` of a module. The condition is an anti-dependence (Allen and
+Kennedy, Optimizing Compilers for Modern Architectures, section 2.2): no read of the input after a
+write of the output. Its cost is linear in the steps, and in the pairs that one step reads last and
+writes first.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from jitney.compiler.tensor_type import TensorType
 
 
 def input_output_alias(plan: ir.Plan) -> InputOutputAlias:
-    """Returns which outputs may lie in the memory of which inputs."""
+    """Returns which outputs may use the memory of which inputs."""
     uses = _Uses(plan.steps)
     never = len(plan.steps)
     last_reads = [uses.reads.get(i, [-1])[-1] for i in range(len(plan.inputs))]
@@ -42,15 +44,16 @@ def input_output_alias(plan: ir.Plan) -> InputOutputAlias:
 
 
 class _Uses:
-    """The steps of a plan that, with those within them, read inputs and write outputs, in order.
+    """The top-level steps of a plan that read inputs and write outputs, in order.
 
-    (What reads an output comes after what writes it.)
+    Accesses of nested steps count for the step that contains them. (Reads of an output come after
+    its writes.)
 
     Attributes:
-      reads: of each input that is read, the steps that do.
-      writes: of each output, the steps that write it, or read it later.
-      copies: of an input and an output, the steps that only copy one to the other.
-      shown: inputs that Python functions of users are given, which may keep them.
+      reads: for each input that is read, the steps that read it.
+      writes: for each output, the steps that write it, or read it later.
+      copies: for an input and an output, the steps that only copy one to the other.
+      shown: inputs that are passed to users' Python functions, which may keep them.
     """
 
     def __init__(self, steps: Sequence[ir.Step]) -> None:
@@ -77,10 +80,10 @@ class _Uses:
                 self.copies.setdefault((step.source.index, step.to.index), set()).add(k)
 
     def is_dead_before(self, i: int, j: int) -> bool:
-        """Returns whether input `i` is not read any more when output `j` is written.
+        """Returns whether input `i` is not read after output `j` is written.
 
-        A copy of one to the other does nothing if they share memory, unless something else has been
-        written there before.
+        A copy from one to the other does nothing if they share memory, unless something else has
+        been written there before.
         """
         if i in self.shown:
             return False
@@ -97,7 +100,7 @@ class _Uses:
 
 
 def _is_update(step: ir.Step, i: int, j: int) -> bool:
-    """Returns whether one launch alone reads input `i` and writes output `j`, element by element."""
+    """Returns whether a single launch reads input `i` and writes output `j`, elementwise."""
     launches = step.launches if isinstance(step, ir.RowStrips) else (step,)
     uses = [
         launch

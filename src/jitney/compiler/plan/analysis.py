@@ -1,4 +1,4 @@
-"""Estimates of what a plan's steps cost."""
+"""Estimates of the costs of a plan's steps."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from jitney.compiler.plan import ir
 
 
 def _applied(launch: ir.Launch) -> float:
-    """Returns how many scalar functions a launch applies."""
+    """Returns the number of scalar operations of a launch."""
     kernel = launch.kernel
     calls = sum(isinstance(s, kernels.Call) for s in kernel.body)
-    # A sum of products is a multiplication and an addition.
+    # A sum of products takes a multiplication and an addition.
     reductions = sum(
         1 + (o.factor is not None) for o in kernel.outputs if isinstance(o, kernels.Reduce)
     )
@@ -21,7 +21,7 @@ def _applied(launch: ir.Launch) -> float:
 
 
 def plan_cost(plan: ir.Plan) -> dict[str, float]:
-    """ "flops" (scalar functions applied) and "bytes accessed"; loops count one iteration."""
+    """Returns "flops" (scalar operations) and "bytes accessed"; loops count as one iteration."""
     flops = 0.0
     moved = 0.0
 

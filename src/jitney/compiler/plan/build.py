@@ -1,9 +1,9 @@
-"""From the tensor IR to plans: fusion, kernels, library calls, memory.
+"""Builds plans from the tensor IR: fusion, kernels, library calls, memory.
 
-Every node of the tensor IR has a way to be computed: kernels for elementwise code, views, reductions
-and small contractions; BLAS for large contractions; native loops and branches for control flow; and
-for the rest (large sorts, rare scalar functions and dtypes) the reference implementation of the node, a
-library call like those that primitives make.
+There is a way to compute every node of the tensor IR: kernels for elementwise code, views,
+reductions and small contractions; BLAS for large contractions; native loops and branches for
+control flow; and for the others (large sorts, rare scalar functions and dtypes) the node's
+reference implementation, which is a library call like those that primitives make.
 """
 
 from __future__ import annotations

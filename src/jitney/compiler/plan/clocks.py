@@ -1,8 +1,9 @@
-"""Clocks between the steps of a plan: how long each step takes, and how often it runs.
+"""Clocks between the steps of a plan, which measure how long and how often each step runs.
 
-The instrumentation of profilers (Graham, Kessler and McKusick, gprof: a call graph execution profiler,
-1982), at the granularity of kernels and library calls: some nanoseconds a step. Steps of loops whose
-bodies take less than a microsecond have no clocks of their own; the loop has one.
+This is the instrumentation of profilers (Graham, Kessler and McKusick, gprof: a call graph
+execution profiler, 1982), at the granularity of kernels and library calls; it costs some
+nanoseconds per step. The steps of a loop whose body is estimated to take less than some
+microseconds have no clocks of their own; the loop has one.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class Clocked:
 
     Attributes:
       plan: the instrumented plan.
-      original: the plan without them.
-      steps: those that are timed, by the indices of their clocks.
+      original: the plan without clocks.
+      steps: the timed steps, by the indices of their clocks.
       counters, events: see `ir.Clock`.
     """
 
@@ -36,25 +37,25 @@ class Clocked:
 
     @property
     def calls(self) -> int:
-        """How often the program has begun."""
+        """How often the program was started."""
         return int(self.counters[-1])
 
     def taken(self, index: int) -> tuple[int, int]:
-        """Returns (ticks, times) of a step."""
+        """Returns the ticks of a step, and how often it ran."""
         ticks, times = self.counters[1 + 2 * index : 3 + 2 * index].tolist()
         return ticks, times
 
 
 def with_clocks(plan: ir.Plan, most_events: int = 0) -> Clocked:
-    """`plan` with a clock after each of its steps.
+    """Returns `plan` with a clock after each of its steps.
 
     Args:
-      plan: without clocks.
+      plan: a plan without clocks.
       most_events: how many clock readings are recorded individually, in addition to the sums.
     """
     steps: list[ir.Step] = []
     _find(plan.steps, steps)
-    # The last pair is that of the beginning of calls.
+    # The last pair belongs to the start of calls.
     counters = np.zeros(3 + 2 * len(steps), np.int64)
     indices = {id(step): i for i, step in enumerate(steps)}
     events = np.zeros(1 + 2 * most_events, np.int64) if most_events else None
@@ -68,7 +69,7 @@ def with_clocks(plan: ir.Plan, most_events: int = 0) -> Clocked:
 
 
 def _find(steps: Sequence[ir.Step], timed: list[ir.Step]) -> None:
-    """Appends the steps that are timed, those within others first."""
+    """Appends the steps to be timed to `timed`, nested steps first."""
     for step in steps:
         for block in ir.inner(step) if _is_opened(step) else []:
             _find(block, timed)
@@ -77,7 +78,7 @@ def _find(steps: Sequence[ir.Step], timed: list[ir.Step]) -> None:
 
 
 def _is_opened(step: ir.Step) -> bool:
-    """Returns whether the steps within a step take long enough for clocks of their own."""
+    """Returns whether nested steps take long enough for clocks of their own."""
     inner = [x for block in ir.inner(step) for x in ir.all_steps(block)]
     calls_out = any(isinstance(x, ir.HostCall | ir.LibraryCall) for x in inner)
     return calls_out or sum([operations(x) + traffic(x) for x in inner]) >= COSTS.clocked_work

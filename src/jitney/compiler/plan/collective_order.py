@@ -1,8 +1,8 @@
-"""Order of collectives for least memory: gathers as late, reduce-scatters as early as possible.
+"""Orders collectives for least memory: gathers as late, reduce-scatters as early as possible.
 
-Steps stand in the order of their dependences, so what depends on nothing, such as a gather of weights,
-stands first, and all weights of a program would be there at once; so would all gradients before any is
-scattered.
+Steps are in the order of their dependences, so a step that depends on nothing, such as a gather of
+weights, comes first. Without reordering, all gathered weights of a program would be in memory at
+once; so would all gradients before any is scattered.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from jitney.compiler.plan import ir
 
 
 def order_collectives(steps: Sequence[ir.Step]) -> list[ir.Step]:
-    """Move each collective that changes the size of its operand next to its consumer or producer.
+    """Moves each collective that changes the size of its operand next to its consumer or producer.
 
-    A gather goes right before the first step that reads it, a reduce-scatter right after the last step
-    that writes its operand.
+    A gather moves directly before the first step that reads it, a reduce-scatter directly after the
+    last step that writes its operand.
     """
     if not any([growth(step) for step in ir.all_steps(steps)]):
         return [*steps]
@@ -31,7 +31,7 @@ def order_collectives(steps: Sequence[ir.Step]) -> list[ir.Step]:
 
 
 def growth(step: ir.Step) -> int:
-    """By how many bytes the result of a collective is larger than its operand; 0 of other steps.
+    """Returns by how many bytes the result of a collective exceeds its operand; 0 for other steps.
 
     Collectives between processes are asynchronous calls.
     """
@@ -45,7 +45,10 @@ def growth(step: ir.Step) -> int:
 
 
 def _neighbour(steps: Sequence[ir.Step], i: int, direction: int) -> int:
-    """Returns the place of the nearest step that touches what step `i` does, or the end there."""
+    """Returns the index of the nearest step that shares a buffer with step `i`.
+
+    It is the end in that direction if there is none.
+    """
     own = {*ir.touched(steps[i])}
     j = i + direction
     while 0 <= j < len(steps) and own.isdisjoint(ir.all_touched(steps[j])):

@@ -12,14 +12,14 @@ from jitney.compiler.plan import ir
 
 
 def added(node: hlo.LibraryCall) -> hlo.Dot:
-    """Returns the product that `node`, a `product_added`, adds."""
+    """Returns the contraction that `node`, a `product_added`, adds."""
     total, x, y = node.args
     params: dict[str, Any] = dict(node.params)
     return hlo.Dot(total.tensor_type, node.id, x, y, params["contract"], params["batch"])
 
 
 def as_gemm(node: hlo.Dot, buffer: Callable[[hlo.Node], ir.Buffer]) -> ir.Gemm | None:
-    """Returns the call for `node`; None if BLAS does not support the layout of an operand."""
+    """Returns the BLAS call for `node`, or None if BLAS does not support an operand's layout."""
     x_order = operand_order(len(node.x.shape), node.batch[0], node.contract[0])
     y_order = operand_order(len(node.y.shape), node.batch[1], node.contract[1])
     if x_order is None or y_order is None or node.dtype not in blas.PRODUCTS:

@@ -1,7 +1,8 @@
-"""Estimates of time and communication: a roofline model of computing, alpha-beta model of messages.
+"""Estimates of time and communication: a roofline model, and an alpha-beta model of messages.
 
-A step takes as long as its operations or its memory traffic do, whichever is more; traffic is what it
-reads and writes of each buffer, once. A message of b bytes takes alpha + b beta. Nothing overlaps.
+A step takes as long as its operations or its memory traffic, whichever is longer; traffic is what
+it reads and writes of each buffer, counted once. A message of b bytes takes alpha + b beta. Nothing
+overlaps.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ class Machine:
 
     Attributes:
       latency: seconds of an empty message between two devices (alpha).
-      bandwidth: bytes a second that a device sends (1 / beta).
-      operations: that a device does in a second.
-      memory: bytes a second that a device reads and writes.
+      bandwidth: bytes per second that a device sends (1 / beta).
+      operations: operations per second of a device.
+      memory: bytes per second that a device reads and writes.
     """
 
     latency: float = COSTS.link_latency
@@ -44,8 +45,8 @@ class Message:
     Attributes:
       node: the collective.
       times: number of executions.
-      bytes: sent by a device.
-      seconds: of communication.
+      bytes: bytes that a device sends.
+      seconds: time of the communication.
     """
 
     node: hlo.Collective
@@ -60,9 +61,9 @@ class Estimate:
 
     Attributes:
       operations: number of arithmetic operations.
-      computing: seconds, without communication.
+      computing: seconds without communication.
       messages: the collectives.
-      loops: number of loops whose trip count is unknown; each counts as one iteration.
+      loops: number of loops with unknown trip count; each counts as one iteration.
     """
 
     operations: float
@@ -77,7 +78,7 @@ class Estimate:
 
 
 def estimate(steps: Sequence[ir.Step], machine: Machine) -> Estimate:
-    """Estimate the costs of one device's program; all branches of a conditional count."""
+    """Estimates the costs of one device's program; all branches of a conditional count."""
     total = computing = 0.0
     messages: list[Message] = []
     loops = 0
@@ -96,7 +97,7 @@ def estimate(steps: Sequence[ir.Step], machine: Machine) -> Estimate:
 
 
 def _all(steps: Sequence[ir.Step], times: int) -> Iterator[tuple[ir.Step, int]]:
-    """All steps, those within others too, with how often they are done."""
+    """Yields all steps, including nested ones, with the number of their executions."""
     for step in steps:
         yield step, times
         trips = step.trips if isinstance(step, ir.Loop) else 1
@@ -111,7 +112,7 @@ def _is_of_unknown_length(step: ir.Step) -> bool:
 
 
 def operations(step: ir.Step) -> float:
-    """Floating-point operations, or others in their place; moves are none."""
+    """Returns the floating-point or other arithmetic operations of a step; moves count as 0."""
     match step:
         case ir.Launch():
             return _operations_of_kernel(step.kernel)
@@ -129,7 +130,7 @@ def _operations_of_kernel(kernel: kernels.Kernel | LoopKernel) -> float:
     calls = [s for s in kernel.body if isinstance(s, kernels.Call)]
     each = sum([COSTS.function(s.fn) for s in calls])
     for o in kernel.outputs:
-        if isinstance(o, kernels.Reduce):  # a sum of products is a multiplication and an addition
+        if isinstance(o, kernels.Reduce):  # a multiplication and an addition
             each += 1 + (o.factor is not None)
     if isinstance(kernel, LoopKernel):
         return float(each * math.prod(kernel.extents) * (kernel.trips or 1))
@@ -137,7 +138,7 @@ def _operations_of_kernel(kernel: kernels.Kernel | LoopKernel) -> float:
 
 
 def traffic(step: ir.Step) -> float:
-    """Bytes that are read and written: what is touched of each buffer, once."""
+    """Returns the bytes that are read and written: each accessed part of a buffer counts once."""
     touched: dict[tuple[ir.Buffer, bool], tuple[int, int, int]] = {}
     for x in accesses(step):
         start, end, moved = touched.get((x.buffer, x.writes), (x.start, x.end, 0))
@@ -146,7 +147,7 @@ def traffic(step: ir.Step) -> float:
 
 
 def rounds(node: hlo.Collective) -> int:
-    """Messages that a device sends one after the other."""
+    """Returns the number of messages that a device sends in sequence."""
     n = group_size(node.axes, node.groups)
     match node.kind:
         case "all_reduce":

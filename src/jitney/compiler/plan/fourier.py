@@ -1,8 +1,8 @@
 """Steps of Fourier transforms: calls of library functions, one or two for an axis.
 
 `compiler/fourier.py` chooses them. Complex operands that are in memory are read from there, with
-interleaved parts, and results of which only complex numbers are used are written so. Otherwise there is
-an array for each part.
+interleaved parts; results are written so if they are only used as complex values. Otherwise real
+and imaginary parts are separate arrays.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ def has_calls(node: hlo.Dft) -> bool:
 
 
 def wholes(region: hlo.Region, writes: Callable[[hlo.Dft], bool]) -> dict[hlo.Dft, hlo.Node]:
-    """Return the transforms whose only use is to make complex numbers, and the nodes that make them.
+    """Returns the transforms that are only used as complex values.
 
-    Only transforms of which `writes` holds are considered.
+    They are mapped to the nodes that combine their parts. Only transforms for which `writes` is
+    true are considered.
     """
     ends = traversal.roots(region)
     nodes = traversal.topological_order(ends)
@@ -49,7 +50,10 @@ def wholes(region: hlo.Region, writes: Callable[[hlo.Dft], bool]) -> dict[hlo.Df
 
 
 def read(node: hlo.Dft) -> list[hlo.Node]:
-    """The nodes that the calls for `node` read: real numbers, complex numbers, or their parts."""
+    """Returns the nodes that the calls for `node` read.
+
+    These are real elements, complex elements, or real and imaginary parts.
+    """
     re, im = node.re, node.im
     if node.of_real:
         return [re]
@@ -65,9 +69,9 @@ def steps(
 
     Args:
       node: the transform.
-      args: where the nodes are that it reads.
-      results: where it goes: one buffer for each part, or one for complex or real numbers.
-      keep_alive: to which constants are added.
+      args: buffers of the nodes that it reads.
+      results: buffers of the result: one for each part, or one for complex or real elements.
+      keep_alive: the list that constants are added to.
     """
     kind = OF_REAL if node.of_real else TO_REAL if node.to_real else OF_COMPLEX
     shape = node.re.shape

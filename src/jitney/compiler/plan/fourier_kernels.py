@@ -1,23 +1,22 @@
 """Fourier transforms in loops as kernels, one for each factor of the length.
 
 The algorithm is Stockham's (Cochran et al. 1967; Van Loan, Computational Frameworks for the Fast
-Fourier Transform, 1.7): with decimation in frequency, and elements are not reordered. A length
-n = r m is brought down to m by transforms of r elements that lie m apart, times powers of a root of
-unity:
+Fourier Transform, 1.7), with decimation in frequency, which does not reorder elements. A length n =
+r m is reduced to m by transforms of r elements with stride m, times powers of a root of unity:
 
     out[j + l (p + r k)] = w^(p k) sum_q  in[j + l (k + m q)] exp(-2 pi i p q / r)
 
-with w = exp(-2 pi i / (r m)), for l = 1 at first, and l r after it. A kernel does this for all j and k,
-and for whatever other axes there are; lanes of vectors go along what is contiguous. Transforms of r
-elements are written out. The inverse transform is the same with parts exchanged, at its beginning and
-at its end.
+with w = exp(-2 pi i / (r m)), for l = 1 at first, and l r after it. A kernel computes this for all
+j and k, and all other axes; vector lanes run along contiguous elements. Transforms of r elements
+are unrolled. The inverse transform is the same with real and imaginary parts swapped, at its
+beginning and at its end.
 
-LLVM takes some 10 ms for each, which loops make up for. Elsewhere transforms are calls of native code
-(`plan/fourier.py`).
+LLVM takes some 10 ms for each kernel, which loops amortize. Elsewhere transforms are calls of
+native code (`plan/fourier.py`).
 
-The first kernel reads its operands as any kernel does: elementwise operations before it, and parts
-that lie side by side in memory, are part of it. The last one writes complex numbers, where nothing
-else asks for the parts.
+The first kernel reads its operands as any kernel does: preceding elementwise operations, and
+interleaved parts in memory, are fused into it. The last one writes complex values if nothing else
+uses the parts.
 """
 
 from __future__ import annotations
@@ -36,20 +35,23 @@ from jitney.compiler.plan import ir
 from jitney.compiler.reference.fourier import unit_roots
 from jitney.core.record import record
 
-# Factors of lengths, by preference. More elements at a time mean fewer passes over memory, up to what
-# the registers hold. Where all is in the caches next to the registers, passes cost no more than the
-# longer code of eight elements does, and LLVM takes half of the time.
+# Factors of lengths, by preference. Larger ones need fewer passes over memory, up to what the
+# registers hold. If all data fits into the caches, passes cost no more than the longer code for
+# eight elements, and LLVM takes half the time.
 _SMALL_PRIMES = (2, 3, 5, 7, 11, 13)
 _RADICES = (8, 4, *_SMALL_PRIMES)
 _RADICES_IN_CACHE = (4, *_SMALL_PRIMES)
 
-# Statements of the real and of the imaginary part; None is a part that is not there: nothing is
-# multiplied by it, so that infinities stay what they are.
+# Statements of the real and of the imaginary part. None stands for a part that is absent and never
+# multiplied, so that infinities do not become NaN.
 Part: TypeAlias = tuple[int | None, int | None]
 
 
 def has_kernels(node: hlo.Dft) -> bool:
-    """Whether kernels can compute `node`: lengths with small prime factors, of real numbers few."""
+    """Returns whether kernels can compute `node`.
+
+    The length must have small prime factors, and be small, in particular for real elements.
+    """
     n = node.to_real or node.re.shape[node.dim]
     is_real = node.of_real or node.to_real
     if n > (COSTS.real_transform if is_real else COSTS.kernel_transform):
@@ -61,11 +63,11 @@ def has_kernels(node: hlo.Dft) -> bool:
 
 
 def factors(n: int, points: int) -> list[int]:
-    """Return the radices, in order, into which a transform of a supported length `n` is factored.
+    """Returns the radices, in order, into which a transform of a supported length `n` is factored.
 
     Args:
       n: the length.
-      points: of all transforms along the axis together.
+      points: number of elements of all transforms along the axis.
     """
     radices: list[int] = []
     is_small = n <= COSTS.short_transform and points <= COSTS.short_transforms
@@ -73,7 +75,7 @@ def factors(n: int, points: int) -> list[int]:
         while n % radix == 0 and n > 1:
             radices.append(radix)
             n //= radix
-    # Two and eight are better as four and four.
+    # Four and four are faster than two and eight.
     if 2 in radices and 8 in radices:
         radices.remove(2)
         radices[radices.index(8)] = 4
@@ -83,7 +85,10 @@ def factors(n: int, points: int) -> list[int]:
 
 @record(eq=False)
 class Plane:
-    """A buffer for kernels' builders: `dtype` of its elements, complex numbers as two."""
+    """A buffer for kernel builders.
+
+    `dtype` is that of its elements, or of the parts of complex ones.
+    """
 
     dtype: np.dtype
     buffer: ir.Buffer
@@ -96,8 +101,8 @@ def kernels(
 
     Args:
       node: the transform.
-      planes: where it goes: one buffer for each part, or one for complex numbers.
-      has_buffer: whether a node is to be loaded rather than computed.
+      planes: buffers of the result: one for each part, or one for complex elements.
+      has_buffer: whether a node is loaded rather than computed.
     """
     return _Transform(node, planes, has_buffer).kernels()
 
@@ -117,14 +122,14 @@ class _Transform:
         is_written_out = node.of_real or node.to_real
         self.radices = [self.n] if is_written_out else factors(self.n, math.prod(self.shape))
         nbytes = node.re.tensor_type.nbytes
-        # Kernels write to two pairs of planes in turns.
+        # Kernels alternate between two pairs of planes.
         self.between = [
             [Plane(self.dtype, ir.Buffer("arena", nbytes)) for _ in range(2)]
             for _ in range(min(len(self.radices) - 1, 2))
         ]
 
     def kernels(self) -> list[KernelBuilder]:
-        """Returns the builders of all kernels, finished, in order."""
+        """Returns the finished builders of all kernels, in order."""
         builders: list[KernelBuilder] = []
         done = 1
         for stage, radix in enumerate(self.radices):
@@ -137,7 +142,7 @@ class _Transform:
     def _stage(
         self, radix: int, done: int, source: Sequence[Plane] | None, stage: int, is_last: bool
     ) -> KernelBuilder:
-        """Returns the kernel for the factor `radix`; the factors before it are `done` together."""
+        """Returns the kernel for the factor `radix`; `done` is the product of those before it."""
         left = self.n // (done * radix)
         before, after = self.shape[: self.dim], self.shape[self.dim + 1 :]
         inner = math.prod(after)
@@ -179,7 +184,7 @@ class _Transform:
         return k
 
     def _operand(self, k: KernelBuilder, offset: int) -> Part:
-        """The element of the operand that is `offset` further along the axis of the transform."""
+        """Returns the element of the operand at `offset` along the transformed axis."""
         index = tuple([k.axis(j, offset if j == self.dim else 0) for j in range(len(self.shape))])
         if self.node.of_real:
             return k.value(self.node.re, index), None
@@ -197,7 +202,10 @@ class _Transform:
         factor: int,
         row: int,
     ) -> Affine:
-        """base + row * (offset + factor * index of axis `turn`) + the position in the row."""
+        """Returns the index of a result.
+
+        It is base + row * (offset + factor * index of axis `turn`) + the position in the row.
+        """
         coefficients = list(base.coefficients)
         coefficients[turn] += row * factor
         for axis, stride in column:
@@ -207,7 +215,7 @@ class _Transform:
     def _turned(
         self, arithmetic: _Arithmetic, results: Sequence[Part], left: int, turn: int
     ) -> list[Part]:
-        """Results number p times w^(p k), k being the index of axis `turn`."""
+        """Multiplies result p by w^(p k), where k is the index of axis `turn`."""
         k = arithmetic.k
         radix = len(results)
         powers = np.arange(1, radix)[:, None] * np.arange(left)
@@ -239,7 +247,7 @@ def _constant(values: np.ndarray) -> Plane:
 
 
 class _Arithmetic:
-    """Complex arithmetic of statements, and transforms that are written out."""
+    """Complex arithmetic on statements, and unrolled transforms."""
 
     def __init__(self, k: KernelBuilder, dtype: np.dtype) -> None:
         self.k = k
@@ -265,7 +273,7 @@ class _Arithmetic:
         return None if x is None or y is None else self._call("mul", x, y)
 
     def _by(self, x: int | None, factor: float) -> int | None:
-        """Returns a number times a constant."""
+        """Multiplies a statement by a constant."""
         if x is None or factor == 1.0:
             return x
         if factor == -1.0:
@@ -290,15 +298,15 @@ class _Arithmetic:
         return z[1], self._negative(z[0])
 
     def sub_i(self, z: Part, w: Part) -> Part:
-        """z - i w"""
+        """Returns z - i w."""
         return self._sum(z[0], w[1]), self._difference(z[1], w[0])
 
     def add_i(self, z: Part, w: Part) -> Part:
-        """z + i w"""
+        """Returns z + i w."""
         return self._difference(z[0], w[1]), self._sum(z[1], w[0])
 
     def turned(self, z: Part, power: int, n: int) -> Part:
-        """z exp(-2 pi i power / n)"""
+        """Returns z exp(-2 pi i power / n)."""
         eighths, remainder = divmod(8 * power, n)
         if remainder:
             root = unit_roots(n, np.asarray(power))
@@ -311,7 +319,7 @@ class _Arithmetic:
         return z
 
     def transform(self, values: Sequence[Part]) -> list[Part]:
-        """Returns the discrete Fourier transform of few values, in order."""
+        """Returns the discrete Fourier transform of a few values, in order."""
         n = len(values)
         if n == 1:
             return list(values)
@@ -332,9 +340,10 @@ class _Arithmetic:
         return results
 
     def to_real(self, values: Sequence[Part], n: int) -> list[int]:
-        """Returns the `n` real numbers whose transform begins with `values`.
+        """Returns the `n` real elements whose transform begins with `values`.
 
-        As sums, of which each factor is one product: infinities become NaN only where they cancel.
+        They are sums in which each value has a single factor: infinities become NaN only where they
+        cancel.
         """
         results: list[int] = [0] * n
         for j in range(n // 2 + 1):
@@ -362,7 +371,10 @@ class _Arithmetic:
         return [self.add(a, c), self.sub_i(b, d), self.sub(a, c), self.add_i(b, d)]
 
     def _odd(self, values: Sequence[Part]) -> list[Part]:
-        """By sums and differences of elements j and n - j, which cosines and sines belong to."""
+        """Returns a transform of odd length.
+
+        Sums of elements j and n - j are multiplied by cosines, their differences by sines.
+        """
         n = len(values)
         first = values[0]
         pairs = range(1, (n + 1) // 2)

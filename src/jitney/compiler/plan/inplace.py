@@ -1,15 +1,15 @@
 """Update in place: carries of loops that keep their memory.
 
-The aggregate update problem of functional languages (Hudak and Bloss 1985), solved for carries, which
-nothing else refers to. An iteration may give a carry back with a part replaced, by an update of a
-slice, a scatter, or a loop within. If it needs the old value nowhere else, or if it can be done with
-it before, the carry keeps its memory (`updated_in_place`).
+This is the aggregate update problem of functional languages (Hudak and Bloss 1985), solved for
+carries, to which nothing else refers. An iteration may return a carry with a part replaced, by an
+update of a slice, a scatter, or a nested loop. If nothing else needs the old value, or if all its
+reads can come before the update, the carry keeps its memory (`updated_in_place`).
 
-Otherwise an iteration writes the next value of a carry to a buffer beside it, and a copy ends the
-iteration: what is read later in the iteration must be the old value. Where a single kernel writes the
-next value, reads of the old one only the element that it is about to write, and nothing reads the old
-one afterwards, it can write to the carry itself. Sums of gradients over the steps of a scan are of
-this kind.
+Otherwise an iteration writes the next value of a carry to a second buffer, and ends with a copy,
+since later reads in the iteration need the old value. Where a single kernel writes the next value,
+reads only the element of the old one that it is about to write, and nothing reads the old one
+afterwards, it can write to the carry itself. Sums of gradients over the steps of a scan are of this
+kind.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from jitney.core.record import record, replace
 
 @record
 class Updated:
-    """A carry that an iteration gives back with a part replaced.
+    """A carry that an iteration returns with a part replaced.
 
     Attributes:
-      is_read: whether the iteration reads it for more than the update; it must do so before.
-      is_fully_overwritten: whether the loop replaces every part: what the carry is at first does not
+      is_read: whether the iteration also reads it for something else, which must come before the
+        update.
+      is_fully_overwritten: whether the loop replaces all of it, so that its initial value does not
         matter.
     """
 
@@ -68,7 +69,7 @@ def updated_in_place(
             candidates.add(i)
     kept = {traversal.storage_of(r) for i, r in enumerate(body.results) if i not in candidates}
     candidates = {i for i in candidates if body.parameters[i] not in kept}
-    # What is written last must not be what another of them has changed by then.
+    # The last updates must not read what another of them has changed by then.
     changed = {body.parameters[i] for i in candidates}
     updated: dict[int, Updated] = {}
     for i in sorted(candidates):
@@ -81,11 +82,11 @@ def updated_in_place(
 
 
 def _sources(update: hlo.Node) -> Sequence[hlo.Node]:
-    """Returns what is read while the update is made, beside what is updated."""
+    """Returns the operands of an update, except the updated one."""
     match update:
         case hlo.Project(node=hlo.LibraryCall() as call):
             return call.args[1:]
-        case hlo.Project():  # a loop: it has carries of its own
+        case hlo.Project():  # a loop has carries of its own
             return ()
         case _:
             return traversal.operands(update)[1:]
@@ -94,7 +95,10 @@ def _sources(update: hlo.Node) -> Sequence[hlo.Node]:
 def update_in_place(
     body: Sequence[ir.Step], carry: Sequence[ir.Buffer], after: Sequence[ir.Buffer]
 ) -> tuple[list[ir.Step], list[ir.Buffer]]:
-    """The steps of an iteration and the buffers of its results: where it can be, the carry's own."""
+    """Returns the steps of an iteration, and the buffers of its results.
+
+    These are the buffers of the carries where an update in place is possible.
+    """
     steps, ends = list(body), list(after)
     for i, (old, new) in enumerate(zip(carry, after, strict=True)):
         if old is not new and _is_update(steps, old, new):
@@ -118,7 +122,10 @@ def _is_update(steps: Sequence[ir.Step], old: ir.Buffer, new: ir.Buffer) -> bool
 def is_elementwise_update(
     step: ir.Step, is_old: Callable[[ir.Buffer], bool], is_new: Callable[[ir.Buffer], bool]
 ) -> bool:
-    """Whether `step` is a kernel that reads of a buffer only the element of another that it writes."""
+    """Returns whether `step` is a kernel that updates one buffer from another, elementwise.
+
+    It reads only the element of the old buffer that it writes to the new one.
+    """
     if not isinstance(step, ir.Launch):
         return False
     kernel, buffers = step.kernel, step.buffers
@@ -136,7 +143,7 @@ def is_elementwise_update(
     if len(stores) != 1 or not isinstance(stores[0], kernels.Store):
         return False
     loads = [s for s in kernel.body if isinstance(s, kernels.Load) and is_old(buffers[s.param])]
-    # A scatter may write an element again: then it must still read the old value.
+    # A scatter may write an element twice: it must read the old value each time.
     if loads and not kernels.visits_once(kernel, stores[0].index):
         return False
     dtype = kernel.params[stores[0].param]
@@ -144,7 +151,7 @@ def is_elementwise_update(
 
 
 def _renamed(step: ir.Step, new: ir.Buffer, old: ir.Buffer) -> ir.Step:
-    """`step` with `new` replaced by `old`."""
+    """Returns `step` with `new` replaced by `old`."""
 
     def name(buffer: ir.Buffer) -> ir.Buffer:
         return old if buffer is new else buffer

@@ -7,13 +7,13 @@
            | Copy(to, source) | SwapBuffers(carry, after)
            | Loop(cond, predicate, body) | Branch(index, cases) | Clock(counters, index)
 
-A buffer is an input or an output of the program, a constant, or a stretch of the arena that is allotted
-to it between its first and its last use. Between the launches of `RowStrips` a buffer may also be a
-stretch of the stack of the thread that works on a strip.
+A buffer is an input or an output of the program, a constant, or a range of the arena that is
+allocated to it from its first to its last use. Between the launches of `RowStrips` a buffer may
+also be a range of the stack of the thread that processes a strip.
 
-Steps that compute something have `nodes`: those of the tensor IR whose values they write. What is
-computed on the way are their operands, up to nodes that the plan has `stored`. They are for readers
-(`jitney.explain`): no step does anything else for them.
+Steps that compute something have `nodes`: the nodes of the tensor IR whose values they write.
+Intermediate values are their operands, up to nodes that the plan has `stored`. These fields are for
+readers (`jitney.explain`): no step depends on them.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ class Buffer:
     """Contiguous memory for one tensor.
 
     Attributes:
-      place: what kind of memory.
-      nbytes: its size; of a "strip", for the rows of one strip.
-      index: number of the input or output; offset in the arena, or among the strip's, once allotted.
+      place: the kind of memory.
+      nbytes: its size; that of the rows of one strip for a "strip".
+      index: number of the input or output; offset in the arena, or in the strip's memory, once
+        assigned.
       value: data of a constant.
     """
 
@@ -58,10 +59,10 @@ class Buffer:
 
 @record
 class Launch:
-    """Runs a kernel over its whole iteration domain.
+    """Runs a kernel over its complete iteration domain.
 
     Attributes:
-      kernel: which.
+      kernel: the kernel.
       buffers: one for each of its params.
       apart: why it is not part of the `RowStrips` that compute its operands, for readers.
     """
@@ -76,14 +77,14 @@ class Launch:
 class RowStrips:
     """Runs all of `launches` on a strip of rows, then on the next (strip mining).
 
-    So what one launch has read or written is in the processor's caches when the next one reads it.
+    Thus the data that one launch has read or written is in caches when the next one reads it.
     Strips are independent of each other: threads share them.
 
     Attributes:
-      rows: which divide the outermost loop of each launch, and each buffer that one launch writes and
-        another touches, in as many equal parts.
+      rows: the number of equal parts of the outermost loop of each launch, and of each buffer that
+        one launch writes and another accesses.
       strip: rows of a strip; the last may have fewer.
-      launches: at least two. Their buffers of the place "strip" hold the rows of one strip.
+      launches: at least two. Their buffers with place "strip" contain the rows of one strip.
     """
 
     rows: int
@@ -92,7 +93,7 @@ class RowStrips:
 
     @property
     def count(self) -> int:
-        """How many strips there are."""
+        """The number of strips."""
         return -(-self.rows // self.strip)
 
 
@@ -101,8 +102,8 @@ class Gemm:
     """out[b] = x[b] @ y[b], row-major m x k times k x n.
 
     Attributes:
-      trans_x: whether x is stored transposed; `trans_y` alike.
-      adds: whether the product is added to what is in `out`.
+      trans_x: whether x is stored transposed; `trans_y` likewise.
+      adds: whether the product is added to the contents of `out`.
     """
 
     x: Buffer
@@ -121,13 +122,13 @@ class Gemm:
 
 @record
 class LibraryCall:
-    """Calls a function of a library: its machine code, or its reference implementation.
+    """Calls a library function: its machine code, or its reference implementation.
 
     Attributes:
-      call: what is called, on which types.
-      native: how machine code is called; None if there is none.
-      beside: buffers that machine code needs beside operands and results: the constant of its options,
-        and its workspace if it has one.
+      call: the function, and the types of operands and results.
+      native: how its machine code is called; None if there is none.
+      beside: buffers that machine code needs besides operands and results: the constant of its
+        options, and its workspace if it has one.
     """
 
     call: library.Call
@@ -140,10 +141,10 @@ class LibraryCall:
 
 @record
 class Collective:
-    """What the participants of a group compute together; of one alone, a copy.
+    """A collective among the participants of a group; a copy if there is only one.
 
     Attributes:
-      node: which says what.
+      node: the collective of the tensor IR.
       args: the operand, or none.
     """
 
@@ -157,7 +158,7 @@ class Collective:
 class HostCall:
     """Calls a Python function of arrays, which returns its results or writes them in place.
 
-    With `finish` the call is asynchronous: a `Wait` completes it.
+    If it has `finish`, the call is asynchronous: a `Wait` completes it.
     """
 
     name: str
@@ -189,8 +190,8 @@ class Copy:
 class SwapBuffers:
     """Ends an iteration of a loop: `carry` gets the value of `after`, without a copy.
 
-    The two exchange their memory, so both belong to the loop while it runs; the value of `after` is not
-    read afterwards. When the loop has ended, the value of `carry` is in its own memory again.
+    The two swap their memory, so the loop uses both while it runs; the value of `after` is not read
+    afterwards. When the loop has ended, the value of `carry` is in its original memory again.
     """
 
     carry: Buffer
@@ -199,11 +200,11 @@ class SwapBuffers:
 
 @record
 class Loop:
-    """Runs `cond`, then `body`, for as long as the byte in `predicate` is not 0.
+    """Runs `cond`, then `body`, as long as the byte in `predicate` is not 0.
 
-    Buffers in `filled` are written part by part, each iteration another; they need not be written
-    before, and there is at least one iteration if there are any. `trips` is the number of iterations,
-    where it is known.
+    Each iteration writes another part of the buffers in `filled`; they need no initial values, and
+    if there are any, the loop has at least one iteration. `trips` is the trip count, if it is
+    known.
     """
 
     cond: list[Step]
@@ -215,13 +216,13 @@ class Loop:
 
     @property
     def swapped(self) -> list[SwapBuffers]:
-        """The steps at the end of the body by which carries get their next values."""
+        """The steps at the end of the body that give carries their next values."""
         return [step for step in self.body if isinstance(step, SwapBuffers)]
 
 
 @record
 class Branch:
-    """Runs one of `cases`, chosen by the int32 in `index`, clamped."""
+    """Runs the case that the int32 in `index`, clamped, selects."""
 
     index: Buffer
     cases: list[list[Step]]
@@ -235,9 +236,9 @@ class Clock:
     Attributes:
       counters: int64[1 + 2 n] for n steps: the last clock reading, then for each step its ticks and
         how often it ran.
-      index: of the step; -1 at the start of a call: nothing is added.
-      events: int64[1 + 2 n], where readings are recorded: their number, then for each of the first n
-        the index and the ticks. None if only sums are needed.
+      index: index of the step; -1 at the start of a call, which adds nothing.
+      events: int64[1 + 2 n], in which readings are recorded: their number, then for each of the
+        first n the index and the ticks. None if only sums are needed.
     """
 
     counters: np.ndarray
@@ -268,11 +269,11 @@ ComputingStep: TypeAlias = (
 
 @record
 class Plan:
-    """A whole program.
+    """A complete program.
 
     Attributes:
       stored: nodes that are in memory, and why; for readers.
-      optimization_level: of its machine code; see `hlo.ir.Module`.
+      optimization_level: the level of its machine code; see `hlo.ir.Module`.
     """
 
     name: str
@@ -286,7 +287,7 @@ class Plan:
 
 
 def touched(step: Step) -> list[Buffer]:
-    """Buffers that a step itself reads or writes (not those of steps within it)."""
+    """Returns the buffers that a step itself, without nested steps, reads or writes."""
     match step:
         case Launch():
             return list(step.buffers)
@@ -316,7 +317,7 @@ def touched(step: Step) -> list[Buffer]:
 
 
 def inner(step: Step) -> list[list[Step]]:
-    """Returns the lists of steps within a step."""
+    """Returns the lists of nested steps of a step."""
     match step:
         case Loop():
             return [step.cond, step.body]
@@ -327,7 +328,7 @@ def inner(step: Step) -> list[list[Step]]:
 
 
 def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
-    """Yields the steps, and those within them."""
+    """Yields the steps, including nested ones."""
     for step in steps:
         yield step
         for block in inner(step):
@@ -335,13 +336,13 @@ def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def all_touched(step: Step) -> Iterator[Buffer]:
-    """Buffers that a step, or one within it, reads or writes; some of them several times."""
+    """Yields the buffers that a step, or a nested step, accesses; some repeatedly."""
     for within in all_steps([step]):
         yield from touched(within)
 
 
 def with_inner(step: Step, change: Callable[[list[Step]], list[Step]]) -> Step:
-    """Returns a loop or branch with the lists of steps within it changed; any other step as it is."""
+    """Returns a loop or branch with its lists of nested steps changed; other steps unchanged."""
     match step:
         case Loop():
             return replace(step, cond=change(step.cond), body=change(step.body))

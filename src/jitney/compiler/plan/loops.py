@@ -1,4 +1,4 @@
-"""Loops: one kernel with its carry in registers, or native loops around the steps of their bodies."""
+"""Loops: a single kernel with carries in registers, or native loops around nested steps."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from jitney.compiler.plan.region import RegionPlan
 
 
 def loop(plan: RegionPlan, node: hlo.While) -> bool:
-    """Returns a native loop; what it changes lives in buffers of its own.
+    """Plans a loop, and returns True.
 
-    Carries that an iteration updates in part are updated in place; so are accumulators (`inplace`).
+    It is a loop kernel if possible, else a native loop, whose changing carries have buffers of
+    their own. Carries that an iteration updates partially are updated in place; so are accumulators
+    (`inplace`).
     """
     in_place = plan.updated(node)
     built = loop_kernel.build_loop(node, {*in_place}, plan.planner.is_sinkable, _finished)
@@ -53,7 +55,7 @@ def loop(plan: RegionPlan, node: hlo.While) -> bool:
 
 
 def _as_kernel(plan: RegionPlan, node: hlo.While, built: loop_kernel.BuiltLoop) -> None:
-    """The loop as one kernel, its carry in registers."""
+    """Plans the loop as one kernel with its carries in registers."""
     in_place = plan.updated(node)
     parameters, results = node.body.parameters, node.body.results
     carry = plan.new_carry(node)
@@ -72,7 +74,7 @@ def _as_kernel(plan: RegionPlan, node: hlo.While, built: loop_kernel.BuiltLoop) 
             case hlo.Node():
                 buffers.append(plan.buffer(param))
             case ("start", i) if carry[i] is plan.buffer(node.init[i]) and ("finish", i) in shared:
-                # All lanes read it, and some may have written it when others begin.
+                # All lanes read it, and some may have written it before others start.
                 first = ir.Buffer("arena", carry[i].nbytes)
                 plan.steps.append(ir.Copy(first, carry[i]))
                 buffers.append(first)
@@ -84,6 +86,6 @@ def _as_kernel(plan: RegionPlan, node: hlo.While, built: loop_kernel.BuiltLoop) 
 
 
 def _finished(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
-    """Returns the loop kernel as it is to be compiled; None if it would cost LLVM too much."""
+    """Returns the loop kernel as it is compiled, or None if it would cost LLVM too much."""
     kernel = in_wide_registers(kernel)
     return kernel if effort.fits(kernel) else None

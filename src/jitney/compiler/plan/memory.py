@@ -1,11 +1,13 @@
 """Buffer assignment: buffers of the arena whose live ranges do not overlap share memory.
 
-Dynamic storage allocation with known lifetimes. Buffers are placed in the order of their first use,
-each into the smallest hole that holds it (best fit), freed after their last; a loop's body extends
-what it uses to the loop's end. O(n log n) in the number of buffers.
+This is dynamic storage allocation with known lifetimes. Buffers are placed in the order of their
+first use, each in the smallest hole that holds it (best fit), and freed after their last use; a
+loop extends the live ranges of the buffers that its body uses to its end. The cost is O(n log n)
+for n buffers.
 
-Where that leaves holes that matter, the largest buffers are placed first instead, in the order of their
-sizes, each where nothing lives at the same time (greedy by size, Pisarchyk and Lee, 2020).
+Where that leaves too much fragmentation, the largest buffers are placed first instead, in the order
+of their sizes, each where no simultaneously live buffer is (greedy by size, Pisarchyk and Lee,
+2020).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ ALIGNMENT = 64
 
 
 def assign_buffers(steps: Sequence[ir.Step]) -> int:
-    """Gives every arena buffer an offset; returns the size of the arena in bytes."""
+    """Assigns an offset to every arena buffer; returns the size of the arena in bytes."""
     first: dict[ir.Buffer, int] = {}
     last: dict[ir.Buffer, int] = {}
     clock = 0
@@ -42,7 +44,7 @@ def assign_buffers(steps: Sequence[ir.Step]) -> int:
             for block in blocks:
                 visit(block)
             clock += 1
-            # What is alive before a loop and used in it must survive every iteration.
+            # Buffers that are live before a loop and used in it must survive every iteration.
             for buffer in {b for block in blocks for x in block for b in ir.all_touched(x)}:
                 if first[buffer] <= start or isinstance(step, ir.Branch):
                     last[buffer] = clock
@@ -54,7 +56,7 @@ def assign_buffers(steps: Sequence[ir.Step]) -> int:
 
 
 def place(buffers: list[ir.Buffer], first: dict[ir.Buffer, int], last: dict[ir.Buffer, int]) -> int:
-    """Gives each of `buffers`, which live from `first` to `last`, an offset; returns their end."""
+    """Assigns offsets to `buffers`, which are live from `first` to `last`; returns their end."""
     buffers = sorted(buffers, key=lambda b: first[b])
     lives = [(first[b], last[b], _size(b)) for b in buffers]
     offsets, top = _best_fit(lives)
@@ -75,7 +77,11 @@ def _size(buffer: ir.Buffer) -> int:
 
 
 def _best_fit(lives: Sequence[_Life]) -> tuple[list[int], int]:
-    """Offsets, and their end, each in the smallest hole at its first use; `lives` are ordered by it."""
+    """Returns offsets, and their end, by best fit.
+
+    Each buffer is placed in the smallest hole at its first use; `lives` are in the order of first
+    use.
+    """
     free = _Free()
     busy: list[_Life] = []  # a heap of (last use, offset, size)
     offsets: list[int] = []
@@ -93,16 +99,17 @@ def _best_fit(lives: Sequence[_Life]) -> tuple[list[int], int]:
 
 
 def _most_alive(lives: Sequence[_Life]) -> int:
-    """Returns the peak of live bytes: a lower bound of every assignment."""
+    """Returns the peak of live bytes, a lower bound of every assignment."""
     ends = [change for begin, end, size in lives for change in ((begin, size), (end, -size))]
-    # Memory that is freed at a time is available to what begins at that time.
+    # Memory that is freed at a time is available to buffers that start then.
     return max(itertools.accumulate([change for _, change in sorted(ends)]), default=0)
 
 
 def _by_size(lives: Sequence[_Life]) -> tuple[list[int], int]:
-    """The same, the largest first, each at the lowest place that is free for as long as it lives.
+    """Returns offsets, and their end, by decreasing size.
 
-    All but the largest have memory of their own above.
+    Each buffer is placed at the lowest offset that is free during its lifetime. All but the largest
+    are placed by best fit in separate memory above.
     """
     order = sorted(range(len(lives)), key=lambda k: -lives[k][2])
     large, small = order[: COSTS.placed_by_size], sorted(order[COSTS.placed_by_size :])
@@ -148,7 +155,7 @@ class _Free:
         bisect.insort(self.by_size, (size, offset))
 
     def take(self, size: int) -> int | None:
-        """The offset of `size` bytes of the smallest stretch that has them; None if there is none."""
+        """Allocates `size` bytes in the smallest sufficient range; returns the offset, or None."""
         place = bisect.bisect_left(self.by_size, (size, 0))
         if place == len(self.by_size):
             return None

@@ -24,12 +24,12 @@ from jitney.compiler.plan.accesses import Access, accesses
 from jitney.compiler.plan.collective_order import growth
 from jitney.core.record import replace
 
-# Priorities of ready steps, the first one foremost.
+# Priorities of ready steps; the first is the highest.
 _CALL, _OTHER, _WAIT = range(3)
 
 
 def overlap(steps: list[ir.Step]) -> list[ir.Step]:
-    """Returns the steps of a program, in an order in which calls overlap with work."""
+    """Returns the steps of a program, in an order that overlaps calls with computation."""
     if not any(map(_goes_on, steps)):
         return steps
     divided: list[ir.Step] = []
@@ -41,12 +41,12 @@ def overlap(steps: list[ir.Step]) -> list[ir.Step]:
 
 
 def _goes_on(step: ir.Step) -> bool:
-    """Returns whether a step is, or has within it, an asynchronous call."""
+    """Returns whether a step is, or contains, an asynchronous call."""
     return any([isinstance(x, ir.HostCall) and x.finish is not None for x in ir.all_steps([step])])
 
 
 def _scheduled(steps: Sequence[ir.Step]) -> list[ir.Step]:
-    """`steps` in an order that keeps to their dependences."""
+    """Returns `steps` in an order that respects their dependences."""
     following, missing = _dependences(steps)
     ready = [(_rank(step), i) for i, step in enumerate(steps) if not missing[i]]
     heapq.heapify(ready)
@@ -69,12 +69,12 @@ def _rank(step: ir.Step) -> int:
 
 
 def _calls(step: ir.Step) -> bool:
-    """Returns whether a step calls Python, itself or within it: such steps keep their order."""
+    """Returns whether a step, or a nested step, calls Python; such steps keep their order."""
     return any([isinstance(x, ir.HostCall) for x in ir.all_steps([step])])
 
 
 def _dependences(steps: Sequence[ir.Step]) -> tuple[list[list[int]], list[int]]:
-    """For each step which later ones need it, and how many earlier ones it needs."""
+    """Returns for each step which later ones need it, and how many earlier ones it needs."""
     following: list[list[int]] = [[] for _ in steps]
     missing = [0] * len(steps)
     earlier: dict[ir.Buffer, list[tuple[int, Access]]] = {}
@@ -101,7 +101,7 @@ def _dependences(steps: Sequence[ir.Step]) -> tuple[list[list[int]], list[int]]:
 
 
 def _rejoined(steps: Sequence[ir.Step]) -> list[ir.Step]:
-    """`steps` with waits that directly follow their calls made parts of these."""
+    """Merges waits that directly follow their calls into these."""
     joined: list[ir.Step] = []
     for step in steps:
         before = joined[-1] if joined else None

@@ -1,4 +1,4 @@
-"""Launches of a reduction in parts: those of the parts, then those that combine what they give."""
+"""Launches of split reductions: those of the parts, then those that combine their results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jitney.core.record import replace
 
 
 def launches(launch: ir.Launch, division: Split) -> tuple[list[ir.Launch], list[ir.Launch]]:
-    """Launches of the parts of `launch`, and those of the reductions of their results."""
+    """Returns launches of the parts of `launch`, and those that combine the partial results."""
     kernel, buffers = launch.kernel, launch.buffers
     partial = [
         ir.Buffer("arena", division.count * kernel.body[o.value].dtype.itemsize)
@@ -29,18 +29,20 @@ def launches(launch: ir.Launch, division: Split) -> tuple[list[ir.Launch], list[
 def by_rows(
     launch: ir.Launch, strips: int, nbytes: int
 ) -> tuple[ir.Launch, list[ir.Launch]] | None:
-    """A sum over rows as sums over a few each, and what adds these up; None if it is no such sum.
+    """Returns a sum over rows as partial sums over a few rows each, and what adds these up.
+
+    It is None if `launch` is not such a sum.
 
     Args:
-      launch: any.
-      strips: how many there can be: a strip has whole sums.
-      nbytes: of all rows, if strips hold them: one has to hold the rows that are added up at a time.
+      launch: any launch.
+      strips: the largest possible number of strips; each has complete partial sums.
+      nbytes: bytes that strips access for all rows; one strip must hold the rows of a partial sum.
     """
     kernel = launch.kernel
     if not isinstance(kernel, Kernel) or not kernel.reduced or kernel.in_order:
         return None
     rows = kernel.extents[len(kernel.parallel)]
-    fitting = COSTS.strip_bytes * rows // (2 * nbytes)  # half of a strip: the chain may grow
+    fitting = COSTS.strip_bytes * rows // (2 * nbytes)  # half a strip: the chain may grow
     most = min(fitting, COSTS.summed_rows_most, rows // 2)
     lengths = [
         n

@@ -1,4 +1,4 @@
-"""Kernels that reduce: reductions, and contractions that are better computed by loops than by BLAS."""
+"""Kernels of reductions, and of contractions for which loops are faster than BLAS."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from jitney.compiler.kernels.ir import Affine, accumulator
 
 HasBuffer: TypeAlias = Callable[[hlo.Node], bool]
 
-# A builder, and of each reduction: the node, where it goes, the function, what is reduced, a factor.
+# A builder, and for each reduction: node, index of the result, function, operand, factor.
 Reductions: TypeAlias = tuple[KernelBuilder, list[tuple[hlo.Node, Affine, str, int, int | None]]]
 
 
 def reductions(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
-    """Reductions of one shape over the same axes, side by side."""
+    """Returns reductions of one shape over the same axes, in one kernel."""
     first = roots[0]
     assert isinstance(first, hlo.Reduce)
     kept = [j for j in range(len(first.x.shape)) if j not in first.dims]
@@ -35,7 +35,7 @@ def reductions(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
 
 
 def contraction(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
-    """Returns a contraction: the sum of products over an axis for each that is contracted."""
+    """Returns a contraction as a sum of products over the contracted axes."""
     (node,) = roots
     assert isinstance(node, hlo.Dot)
     (cx, cy), (bx, by) = node.contract, node.batch

@@ -1,7 +1,7 @@
-"""The plan of one region: where values are, and the kernels of fused groups.
+"""The plan of one region: buffers of values, and kernels of fused groups.
 
-Nodes that are not part of a kernel have rules (`single_nodes`, `loops`), which `build` hands to the
-planner; those without a rule are computed by their reference implementation.
+Nodes that are not part of a kernel have rules (`single_nodes`, `loops`), which `build` passes to
+the planner; nodes without a rule are computed by their reference implementation.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ Written = TypeVar("Written")
 Supports = Callable[[str, Sequence[np.dtype], np.dtype], bool]
 
 Rule = Callable[["RegionPlan", Any], bool]
-"""Adds the steps of one node to a plan; False, and nothing added, where it has none."""
+"""Adds the steps of one node to a plan and returns True, or adds nothing and returns False."""
 
 
 def _index_dtypes(node: hlo.Node) -> list[np.dtype]:
-    """Dtypes of the positions that `node` reads or writes at."""
+    """Returns the dtypes of the indices at which `node` reads or writes."""
     match node:
         case hlo.Gather() | hlo.Scatter():
             return [node.indices.dtype]
@@ -57,7 +57,7 @@ def _index_dtypes(node: hlo.Node) -> list[np.dtype]:
 
 
 class Planner:
-    """What the regions of one program share."""
+    """State that the regions of one program share."""
 
     def __init__(self, supports: Supports, rules: Mapping[type[hlo.Node], Rule]) -> None:
         self.supports = supports
@@ -65,7 +65,7 @@ class Planner:
         self.kernels: dict[object, list[Kernel]] = {}
         self.keep_alive: list[object] = []
         self.stored: dict[hlo.Node, fusion.Reason] = {}
-        self.loops = 0  # around the region that is being planned
+        self.loops = 0  # number of loops around the current region
 
     def is_native(self, node: hlo.Node) -> bool:
         """Returns whether kernels can compute this elementwise node or view."""
@@ -102,9 +102,10 @@ class Planner:
         return False
 
     def prepared(self, kernel: Kernel) -> list[Kernel]:
-        """Optimize the loop nest of `kernel`: one kernel, or several for parts of its domain.
+        """Optimizes the loop nest of `kernel`.
 
-        Kernels of equal content give one object.
+        The result is one kernel, or several for parts of its domain. Kernels of equal content yield
+        one object.
         """
         key = kernel_key(kernel)
         kernels = self.kernels.get(key)
@@ -122,12 +123,15 @@ class Planner:
         outputs: Sequence[ir.Buffer],
         last: Sequence[hlo.Node] = (),
     ) -> list[ir.Step]:
-        """Steps that write the results of `region` to `outputs`; updates `last` come after all else."""
+        """Returns steps that write the results of `region` to `outputs`.
+
+        The updates `last` come after everything else.
+        """
         return RegionPlan(self, region, inputs, outputs, last).steps
 
 
 class RegionPlan:
-    """The plan of one region, written step by step."""
+    """The plan of one region, built step by step."""
 
     def __init__(
         self,
@@ -180,7 +184,7 @@ class RegionPlan:
     def _targets(
         self, results: Sequence[hlo.Node], outputs: Sequence[ir.Buffer]
     ) -> dict[tuple[hlo.Node, int], ir.Buffer]:
-        """Returns which nodes are computed right into an output."""
+        """Returns the nodes that are computed directly into outputs."""
         targets: dict[tuple[hlo.Node, int], ir.Buffer] = {}
         for result, output in zip(results, outputs, strict=True):
             node, index = _base(result)
@@ -192,11 +196,17 @@ class RegionPlan:
         return targets
 
     def has_kernels(self, node: hlo.Dft) -> bool:
-        """Whether kernels compute a transform: in loops, which run often enough to compile some."""
+        """Returns whether kernels compute a transform.
+
+        They do in loops, which run often enough to amortize their compilation.
+        """
         return self.planner.loops > 0 and fourier_kernels.has_kernels(node)
 
     def _read_by_calls(self, region: hlo.Region) -> list[hlo.Node]:
-        """Operands that native transforms read and that therefore have to be in memory."""
+        """Returns the operands that native transforms read.
+
+        These have to be in memory.
+        """
         inputs: list[hlo.Node] = []
         for node in traversal.reachable(traversal.roots(region)).values():
             if isinstance(node, hlo.Dft) and not self.has_kernels(node):
@@ -204,7 +214,11 @@ class RegionPlan:
         return [x for x in inputs if not isinstance(x, _LEAVES)]
 
     def _begins_as(self, node: hlo.Node, index: int) -> hlo.Node | None:
-        """The initial value of a result's memory: the operand of an update, a carry's first value."""
+        """Returns the initial value of a result's memory.
+
+        It is the operand of an update, or the initial value of a carry; None if the result has
+        none.
+        """
         if isinstance(node, _UPDATES):
             return node.x
         if isinstance(node, hlo.LibraryCall) and library.is_update(node.name):
@@ -214,11 +228,11 @@ class RegionPlan:
         return None
 
     def is_spent(self, x: hlo.Node) -> bool:
-        """Returns whether the value of `x`, which a node updates in part, is needed by nothing else."""
+        """Returns whether only one node, an update, needs the value of `x`."""
         return self.uses[x] == 1 and _base(x) == (x, 0) and not isinstance(x, _LEAVES)
 
     def new(self, node: hlo.Node) -> list[ir.Buffer]:
-        """Buffers for the results of `node`, which is about to be computed."""
+        """Creates buffers for the results of `node`, which is about to be computed."""
         types = node.type if isinstance(node.type, tuple) else (node.type,)
         buffers = self.buffers[node] = [
             self.targets.get((node, i)) or ir.Buffer("arena", t.nbytes) for i, t in enumerate(types)
@@ -226,7 +240,7 @@ class RegionPlan:
         return buffers
 
     def new_update(self, node: hlo.DynamicUpdateSlice | hlo.Scatter | hlo.LibraryCall) -> ir.Buffer:
-        """Returns the buffer of an update, with the value of what it updates."""
+        """Returns the buffer of an update, which contains the value to be updated."""
         x = self._begins_as(node, 0)
         assert x is not None, "an update"
         source = self.buffer(x)
@@ -239,7 +253,10 @@ class RegionPlan:
         return target
 
     def new_carry(self, node: hlo.While) -> list[ir.Buffer]:
-        """Buffers for the carries of a loop: those of their first values that nothing else needs."""
+        """Returns buffers for the carries of a loop.
+
+        These are the buffers of initial values where nothing else needs them.
+        """
         filled = self.filled(node)
         buffers: list[ir.Buffer] = []
         for i, x in enumerate(node.init):
@@ -262,7 +279,7 @@ class RegionPlan:
         return base in self.buffers or isinstance(base, hlo.Constant)
 
     def buffer(self, node: hlo.Node | Plane) -> ir.Buffer:
-        """Returns the buffer that holds the value of `node`."""
+        """Returns the buffer that contains the value of `node`."""
         if isinstance(node, Plane):
             if node.buffer.value is not None:
                 self.planner.keep_alive.append(node.buffer.value)
@@ -277,7 +294,7 @@ class RegionPlan:
         return self.buffers[base][index]
 
     def launch(self, k: KernelBuilder, in_order: bool = False) -> None:
-        """Adds the launch of a finished kernel; `in_order` says how it reduces."""
+        """Adds the launch of a finished kernel; `in_order` fixes the order of its reduction."""
         if 0 in k.extents[: k.rank - k.reduced]:
             return
         buffers = tuple([self.buffer(p) for p in k.params])
@@ -312,10 +329,11 @@ class RegionPlan:
     def computed(
         self, extents: Sequence[int], values: Callable[[KernelBuilder], list[int]]
     ) -> list[tuple[KernelBuilder, list[int]]]:
-        """Builders for a domain, and the statements that `values` has them write.
+        """Returns builders for a domain, and the statements that `values` writes with them.
 
-        There is one, or several for parts of the domain, so that each concatenation and padding within
-        is one operand all over a part. Those that would need many parts are put in memory first.
+        There is one, or several for parts of the domain, so that within each part every
+        concatenation or padding is a single operand. Nodes that would need many parts are
+        materialized first.
         """
         done: list[tuple[KernelBuilder, list[int]]] = []
         domains = [[(0, n) for n in extents]]
@@ -340,9 +358,9 @@ class RegionPlan:
         return done
 
     def written(self, write: Callable[[], Written]) -> Written:
-        """Returns what `write`, which writes one kernel, returns.
+        """Calls `write`, which writes one kernel, and returns its result.
 
-        Nodes that it cannot go through are put in memory first.
+        Nodes that the kernel cannot read through are materialized first.
         """
         while True:
             try:
@@ -378,7 +396,7 @@ class RegionPlan:
             self.steps.append(ir.LibraryCall(call, args, tuple(self.new(node))))
 
     def call_host(self, node: hlo.Node) -> None:
-        """Calls a Python function of a user's, or evaluates a node that has one in a region."""
+        """Calls a user's Python function, or evaluates a node that has one in a region."""
         args = list(dict.fromkeys(operands(node)))
         multiple = isinstance(node.type, tuple)
 
@@ -399,14 +417,17 @@ class RegionPlan:
             self.steps.append(ir.HostCall(node.name, compute, sources, results))
 
     def by_reference_demanding(self, node: hlo.Node) -> bool:
-        """For nodes whose operands were not all materialized: computes these first."""
+        """Computes `node` by its reference implementation, and returns True.
+
+        Operands that have not been materialized are computed first.
+        """
         for x in operands(node):
             self.materialize(x)
         self._by_reference(node)
         return True
 
     def materialize(self, node: hlo.Node) -> None:
-        """Puts the value of `node`, inlined so far, in memory."""
+        """Puts the value of `node`, inlined so far, into memory."""
         if self.has_buffer(node) or isinstance(node, hlo.Constant):
             return
         self.planner.stored.setdefault(node, (fusion.THROUGH, None))
@@ -428,7 +449,10 @@ class RegionPlan:
         return updates
 
     def filled(self, node: hlo.While) -> set[int]:
-        """Carries that the loop overwrites completely: their initial values are not needed."""
+        """Returns the carries that a loop overwrites completely.
+
+        Their initial values are not needed.
+        """
         return {
             i
             for i, updated in self.updated(node).items()
@@ -436,7 +460,7 @@ class RegionPlan:
         }
 
     def _idle(self, region: hlo.Region) -> set[hlo.Node]:
-        """Nodes used only as initial values of carries that their loops overwrite completely."""
+        """Returns nodes used only as initial values of carries that loops overwrite completely."""
         ends = traversal.roots(region)
         nodes = traversal.topological_order(ends)
         starts: dict[hlo.Node, int] = {}
@@ -449,7 +473,7 @@ class RegionPlan:
 
 
 def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
-    """Returns the node whose memory `node` shares, and which of its results that is."""
+    """Returns the node whose memory `node` shares, and the index of its result."""
     node = traversal.storage_of(node)
     if isinstance(node, hlo.Project):
         return node.node, node.index
@@ -457,7 +481,7 @@ def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
 
 
 def _uses_of_updated(region: hlo.Region) -> dict[hlo.Node, int]:
-    """Returns how often nodes are used, if some of them are updated in part."""
+    """Returns the number of uses of nodes, if some are updated partially."""
     ends = traversal.roots(region)
     nodes = traversal.topological_order(ends)
     has_updates = any(isinstance(node, (*_UPDATES, hlo.While, hlo.LibraryCall)) for node in nodes)
@@ -465,7 +489,7 @@ def _uses_of_updated(region: hlo.Region) -> dict[hlo.Node, int]:
 
 
 def _stored(root: hlo.Node) -> tuple[hlo.Node, ...]:
-    """Returns the nodes whose elements a kernel stores for `root`: the parts of complex numbers."""
+    """Returns the nodes whose elements a kernel stores for `root`: the parts if it is complex."""
     if isinstance(root, hlo.Apply) and root.fn == "complex":
         return root.args
     return (root,)

@@ -1,5 +1,6 @@
-"""Launches that depend on each other row by row, strip-mined: a strip of rows goes through all of them
-while it is in the caches, then the next one does.
+"""Strip mining of launches that depend on each other row by row.
+
+A strip of rows passes through all of them while it is in the caches, then the next one does.
 
     launch k0(input0, arena0)                        strips of 16 rows, 64 in all {
     launch k1(input0, arena0, arena256)        ->      launch k0(input0, strip0)
@@ -7,16 +8,16 @@ while it is in the caches, then the next one does.
                                                        launch k2(strip64, output0)
                                                      }
 
-A softmax, a normalization, a variance are such chains: sums over the elements of a row, and functions
-by elements of what they give. Each kernel alone would go over all of memory. Strip mining with loop
-fusion on the strips (Wolfe, "More iteration space tiling", 1989; Kennedy and McKinley, "Maximizing loop
-parallelism and improving data locality via loop fusion and distribution", 1994), here of the outermost
-loops alone: kernels are functions of a part of their outermost loop as it is, so their code stays what
-it was, and so do the bits of their results. What only the launches of a chain touch is never in memory
-as a whole.
+A softmax, a normalization, a variance are such chains: sums over the elements of a row, and
+elementwise functions of their results. Each kernel by itself would read and write all of the
+memory. The pass combines strip mining with loop fusion on the strips (Wolfe, "More iteration space
+tiling", 1989; Kennedy and McKinley, "Maximizing loop parallelism and improving data locality via
+loop fusion and distribution", 1994), here of the outermost loops alone. Kernels already are
+functions of a range of their outermost loop, so their code, and the bits of their results, do not
+change. A buffer that only the launches of a chain access is never in memory as a whole.
 
-The pass takes steps and gives steps, before buffers have places. Linear in the steps: a chain looks no
-further than a bounded number of steps that do not belong to it.
+The pass maps steps to steps, before offsets are assigned to buffers. Its cost is linear in the
+steps: a chain skips a bounded number of steps that are not part of it.
 """
 
 from __future__ import annotations
@@ -32,20 +33,23 @@ from jitney.core.record import replace
 
 
 def strip_mine(steps: Sequence[ir.Step]) -> list[ir.Step]:
-    """`steps`, with chains of launches over the same rows as `RowStrips`, in loops and branches too."""
+    """Returns `steps` with chains of launches over the same rows as `RowStrips`.
+
+    Nested steps are included.
+    """
     return _Miner(steps).mined(steps)
 
 
 class _Miner:
-    """What the pass knows of a program.
+    """State of the pass for a program.
 
     Attributes:
-      uses: how many steps touch each buffer.
+      uses: number of steps that access each buffer.
     """
 
     def __init__(self, steps: Sequence[ir.Step]) -> None:
         self.uses: Counter[ir.Buffer] = Counter()
-        # By id, with the launch itself: the id of one that is gone may be another's.
+        # By id, with the launch itself, since ids of deleted objects are reused.
         self._rows: dict[int, tuple[ir.Launch, Rows | None]] = {}
         self._kernels: dict[int, KernelRows | None] = {}
         self._count_uses(steps)
@@ -57,14 +61,14 @@ class _Miner:
                 self._count_uses(block)
 
     def rows(self, launch: ir.Launch) -> Rows | None:
-        """Returns what `launch` touches row by row; cached, since several chains may need it."""
+        """Returns what `launch` accesses row by row; cached, since several chains may need it."""
         known = self._rows.get(id(launch))
         if known is None:
             known = self._rows[id(launch)] = launch, rows_of(launch, self._kernels)
         return known[1]
 
     def mined(self, steps: Sequence[ir.Step]) -> list[ir.Step]:
-        """`steps` with their chains as `RowStrips`."""
+        """Returns `steps` with their chains as `RowStrips`."""
         done: list[ir.Step] = []
         left = [self._within(step) for step in steps]
         left.reverse()
@@ -78,7 +82,7 @@ class _Miner:
         return done
 
     def _within(self, step: ir.Step) -> ir.Step:
-        """`step` with the steps within it strip-mined."""
+        """Returns `step` with nested steps strip-mined."""
         match step:
             case ir.Loop():
                 return replace(step, cond=self.mined(step.cond), body=self.mined(step.body))
@@ -88,12 +92,14 @@ class _Miner:
                 return step
 
     def _has_large_buffer(self, launch: ir.Launch) -> bool:
-        """Returns whether a buffer is worth keeping in a cache for the next launch."""
+        """Returns whether a buffer is worth keeping in caches for the next launch."""
         return any(b.nbytes >= COSTS.strip_buffer and self.uses[b] > 1 for b in launch.buffers)
 
     def _chain_from(self, left: list[ir.Step]) -> _Chain | None:
-        """The chain that begins with the last of `left`, whose steps are taken from there; None if none
-        pays, and `left` stays as it is."""
+        """Returns the chain that starts with the last of `left`, and removes its steps from there.
+
+        It is None, and `left` is unchanged, if no chain pays off.
+        """
         first = left[-1]
         rows = None
         if isinstance(first, ir.Launch) and self._has_large_buffer(first):
@@ -120,9 +126,9 @@ class _Chain:
 
     Attributes:
       members: rows of each of them, in order.
-      rows: which all of them have.
-      before: steps that stood among them, which come before the chain: they need nothing of it.
-      after: others that stood among them, which come after it.
+      rows: the number of rows, which all of them have.
+      before: steps between them that move before the chain, since they do not depend on it.
+      after: steps between them that move after it.
     """
 
     def __init__(self, first: Rows) -> None:
@@ -136,11 +142,11 @@ class _Chain:
         self._touched_after: set[ir.Buffer] = set()
 
     def touches(self, launch: ir.Launch) -> bool:
-        """Whether `launch` shares a buffer with the chain; otherwise joining it gains nothing."""
+        """Returns whether `launch` shares a buffer with the chain; else joining gains nothing."""
         return any(b in self._touched for b in launch.buffers)
 
     def take(self, step: ir.Step, member: Rows | None) -> None:
-        """Gives `step`, the next one of the program, its place: in the chain, before or after it."""
+        """Adds the next step of the program to the chain, or to the steps before or after it."""
         touched, written = _effects(step)
         refused = self._refuses(member) if member is not None else ""
         if touched & self._written_after or written & self._touched_after:
@@ -157,7 +163,11 @@ class _Chain:
             self._delay(step, touched, written)
 
     def _takes_part_of(self, launch: ir.Launch) -> bool:
-        """Whether `launch` sums over rows: a strip adds up its own, launches after it the sums."""
+        """Adds partial sums of `launch` to the chain if it sums over rows.
+
+        A strip adds up its own rows, and launches after the chain add up the partial sums. Returns
+        whether it was added.
+        """
         division = parts.by_rows(launch, self.rows, self.rows * _row_bytes(self.members, self.rows))
         if division is None:
             return False
@@ -182,7 +192,7 @@ class _Chain:
         self._written_after |= written
 
     def _refuses(self, member: Rows) -> str:
-        """Why `member` cannot or should not be part of the chain; "" if it can."""
+        """Returns why `member` cannot or should not be part of the chain; "" if it can."""
         rows = math.gcd(self.rows, member.extent)
         members = [*self.members, member]
         by_row = rows >= COSTS.strip_rows and all(
@@ -200,7 +210,7 @@ class _Chain:
         return ""
 
     def _shares(self, member: Rows, rows: int) -> bool:
-        """Returns whether `member` touches, row by row, what the chain has in its caches."""
+        """Returns whether `member` accesses, row by row, what the chain has in caches."""
         return any(
             member.is_by_row(b, rows) and any(m.is_by_row(b, rows) for m in self.members)
             for b in member.buffers
@@ -217,7 +227,10 @@ class _Chain:
         return sum((n - 1) * b.nbytes for b, n in uses.items()) >= COSTS.strip_above
 
     def mined(self, uses: Counter[ir.Buffer]) -> ir.RowStrips:
-        """Returns the step; what nothing else in the program touches becomes the strip's own."""
+        """Returns the step.
+
+        Buffers that nothing else in the program accesses become buffers of the strip.
+        """
         rows = self.rows
         strip = min(max(COSTS.strip_bytes // _row_bytes(self.members, rows), 1), rows)
         own, nbytes = self._own_buffers(strip, uses)
@@ -234,7 +247,7 @@ class _Chain:
     def _own_buffers(
         self, strip: int, uses: Counter[ir.Buffer]
     ) -> tuple[dict[ir.Buffer, ir.Buffer], int]:
-        """Buffers for a strip in place of whole ones, and the bytes that they take."""
+        """Returns the strip's buffers that replace complete ones, and their bytes."""
         first: dict[ir.Buffer, int] = {}
         last: dict[ir.Buffer, int] = {}
         own: dict[ir.Buffer, ir.Buffer] = {}
@@ -251,7 +264,10 @@ class _Chain:
 def _is_own(
     buffer: ir.Buffer, first: Rows, members: Sequence[Rows], uses: Counter[ir.Buffer]
 ) -> bool:
-    """Whether `buffer`, which `first` is the first member to touch, lives in the chain alone."""
+    """Returns whether only the chain accesses `buffer`.
+
+    `first` is the first member that accesses it.
+    """
     return (
         buffer.place == "arena"
         and buffer in first.written
@@ -265,13 +281,13 @@ def _uses_of(buffer: ir.Buffer, members: Sequence[Rows]) -> int:
 
 
 def _row_bytes(members: Sequence[Rows], rows: int) -> int:
-    """Bytes that the members touch for one row, without what they read all of for each."""
+    """Returns the bytes that members access per row, except buffers needed by every row."""
     touched = {b for m in members for b in m.buffers if m.is_by_row(b, rows)}
     return max(sum([-(-b.nbytes // rows) for b in touched]), 1)
 
 
 def _effects(step: ir.Step) -> tuple[set[ir.Buffer], set[ir.Buffer]]:
-    """Buffers that a step touches, and those of them that it may write."""
+    """Returns the buffers that a step accesses, and those that it may write."""
     if isinstance(step, ir.Launch):
         written = {step.buffers[o.param] for o in step.kernel.outputs}
         if not hasattr(step.kernel, "carried"):

@@ -1,8 +1,8 @@
-"""Which part of each buffer a part of a kernel's outermost loop touches.
+"""Which part of each buffer a part of a kernel's outermost loop accesses.
 
-A kernel touches a buffer *row by row*, of r rows, if r equal parts of its outermost loop touch r equal
-parts of the buffer, each its own. Launches that touch row by row what they share can all be run on some
-rows, then on others (`row_strips`).
+A kernel accesses a buffer *row by row*, with r rows, if each of r equal parts of its outermost loop
+accesses another of r equal parts of the buffer. Launches that access all shared buffers row by row
+can be run together on some rows, then on others (`row_strips`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from jitney.core.record import record
 
 @record(frozen=True)
 class _Reach:
-    """Elements that an iteration of the outermost loop touches.
+    """Elements that an iteration of the outermost loop accesses.
 
     Attributes:
-      step: how much further on each iteration's are.
-      low: the first of them, in the first iteration.
-      high: the last.
-      itemsize: bytes of each.
+      step: offset between the elements of consecutive iterations.
+      low: the first element, in the first iteration.
+      high: the last element, in the first iteration.
+      itemsize: bytes per element.
     """
 
     step: int
@@ -31,7 +31,10 @@ class _Reach:
     itemsize: int
 
     def is_within(self, row: int, turns: int) -> bool:
-        """Whether `turns` iterations touch one row, of `row` bytes, and the next ones the next row."""
+        """Returns whether `turns` iterations access one row of `row` bytes.
+
+        The next iterations must access the next row.
+        """
         if self.low < 0 or self.step * turns * self.itemsize != row:
             return False
         return (self.high + self.step * (turns - 1) + 1) * self.itemsize <= row
@@ -39,13 +42,13 @@ class _Reach:
 
 @record(frozen=True, eq=False)
 class KernelRows:
-    """What a kernel touches in each iteration of its outermost loop.
+    """What a kernel accesses in each iteration of its outermost loop.
 
     Attributes:
-      size: iterations of that loop.
+      extent: iterations of that loop.
       read: params that are loaded from.
       written: params that are written.
-      reaches: of each param, all that is touched; None stands for places that depend on values.
+      reaches: for each param, all accesses; None stands for data-dependent indices.
     """
 
     extent: int
@@ -55,13 +58,13 @@ class KernelRows:
 
 
 class Rows:
-    """What a launch touches in each iteration of its outermost loop.
+    """What a launch accesses in each iteration of its outermost loop.
 
     Attributes:
-      launch: which.
-      size: iterations of its outermost loop.
-      buffers: what it touches, in order.
-      read: those of them that it reads.
+      launch: the launch.
+      extent: iterations of its outermost loop.
+      buffers: the buffers that it accesses, in order.
+      read: those that it reads.
       written: those that it writes.
     """
 
@@ -74,12 +77,12 @@ class Rows:
         self._reaches = kernel.reaches
 
     def is_by_row(self, buffer: ir.Buffer, rows: int, nbytes: int | None = None) -> bool:
-        """Whether `rows` equal parts of the outermost loop touch `rows` equal parts of `buffer`.
+        """Returns whether `rows` equal parts of the outermost loop access equal parts of `buffer`.
 
         Args:
-          buffer: any; of one that the launch does not touch it is not true.
-          rows: a divisor of the loop's size.
-          nbytes: of all rows of the buffer, if it is not the buffer's own size.
+          buffer: any buffer; false for one that the launch does not access.
+          rows: number of parts, a divisor of the number of iterations.
+          nbytes: bytes of all rows of the buffer, if they differ from its own size.
         """
         turns = self.extent // rows
         row, remainder = divmod(buffer.nbytes if nbytes is None else nbytes, rows)
@@ -94,11 +97,11 @@ class Rows:
 
 
 def rows_of(launch: ir.Launch, known: dict[int, KernelRows | None] | None = None) -> Rows | None:
-    """Returns what `launch` touches row by row; None if its outermost loop cannot be run in parts.
+    """Returns what `launch` accesses row by row, or None if its outermost loop cannot be split.
 
     Args:
-      launch: any.
-      known: what is known of kernels that launches share, by id, and noted.
+      launch: any launch.
+      known: a cache for kernels that launches share, by id.
     """
     key = id(launch.kernel)
     if known is None or key not in known:

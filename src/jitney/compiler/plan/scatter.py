@@ -1,6 +1,6 @@
-"""Scatters as kernels: windows are combined in one after the other, in order.
+"""Scatters as kernels: windows are combined one after the other, in order.
 
-Positions are clamped, so that a kernel may read at all of them; it writes windows that are within.
+Indices are clamped, so that a kernel may read at all of them; it writes windows that are inside.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BOOL = np.dtype(bool)
 def has_kernel(
     node: hlo.Scatter, supports: Callable[[str, Sequence[np.dtype], np.dtype], bool]
 ) -> bool:
-    """Returns whether a kernel can compute `node`, whose elements kernels can load and store."""
+    """Returns whether a kernel can compute `node`; its dtype must be one that kernels can store."""
     fn, dtype, sizes = node.combine, node.dtype, traversal.window_sizes(node)
     if isinstance(fn, hlo.Region) or 0 in node.updates.shape:
         return False
@@ -28,7 +28,7 @@ def has_kernel(
 
 
 class Windows:
-    """The kernel of a scatter: first all that it reads of operands, then the windows themselves."""
+    """The kernel of a scatter: first all reads of operands, then the windows themselves."""
 
     def __init__(self, node: hlo.Scatter, has_buffer: Callable[[hlo.Node], bool]) -> None:
         dims, shape = node.dims, node.x.shape
@@ -64,7 +64,10 @@ class Windows:
         self.inside = inside
 
     def written(self) -> KernelBuilder:
-        """Returns the finished kernel; the operand's copy is in the buffer of the node by now."""
+        """Returns the finished kernel.
+
+        The node's buffer must contain the copy of the operand by then.
+        """
         k, node, value = self.builder, self.node, self.update
         if isinstance(node.combine, str):
             value = k.call(node.combine, (k.load(node, self.place), value), node.dtype)

@@ -1,4 +1,8 @@
-"""Rules for nodes that are steps of their own: copies, updates, library calls, branches."""
+"""Rules for nodes that are steps of their own: copies, updates, library calls, branches.
+
+Each adds the steps of a node to the plan and returns True, or returns False without steps if it
+does not apply (see `region.Rule`).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from jitney.compiler.plan.scatter import Windows
 
 
 def concatenate(plan: RegionPlan, node: hlo.Concatenate) -> bool:
-    """Each part is computed right into its place."""
+    """Plans a concatenation: each part is computed directly into the result."""
     if not plan.planner.is_stored(node.dtype):
         return plan.by_reference_demanding(node)
     plan.new(node)
@@ -41,15 +45,16 @@ def concatenate(plan: RegionPlan, node: hlo.Concatenate) -> bool:
 
 
 def pad(plan: RegionPlan, node: hlo.Pad) -> bool:
-    """The padding is filled, then the operand is computed into its place.
+    """Plans a padding: the padding is filled, then the operand is computed into the result.
 
-    What is filled is the whole, in one kernel, or the border of a large operand, in one for each side.
+    One kernel fills the complete result, or, for a large operand, one kernel for each side fills
+    the border.
     """
     if not plan.planner.is_stored(node.dtype):
         return plan.by_reference_demanding(node)
     plan.new(node)
-    # Negative padding drops elements: rows first .. last of each axis survive.
-    spans: list[tuple[int, int, int, int]] = []  # first, count, place, step
+    # Negative padding removes elements: `count` of each axis remain, from `first` on.
+    spans: list[tuple[int, int, int, int]] = []  # first, count, start, step
     for n, out, low, inner in zip(node.x.shape, node.shape, node.low, node.interior, strict=True):
         step = inner + 1
         first = max(-(low // step), 0) if low < 0 else 0
@@ -74,11 +79,11 @@ def pad(plan: RegionPlan, node: hlo.Pad) -> bool:
 
 
 def _filled(node: hlo.Pad, kept: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Returns the boxes to fill, as (start, size) by axis: the whole, or what surrounds `kept`.
+    """Returns the boxes to fill, as (start, size) by axis: the complete result, or its border.
 
     Args:
       node: a padding.
-      kept: where the operand's elements lie.
+      kept: (start, size) of the operand in the result.
     """
     whole = [(0, n) for n in node.shape]
     size = math.prod([n for _, n in kept]) * node.dtype.itemsize
@@ -94,7 +99,7 @@ def _filled(node: hlo.Pad, kept: Sequence[tuple[int, int]]) -> list[list[tuple[i
 
 
 def update_slice(plan: RegionPlan, node: hlo.DynamicUpdateSlice) -> bool:
-    """Returns the update computed into its place, in the operand or a copy of it."""
+    """Plans an update of a slice, in the memory of the operand or a copy of it."""
     if not plan.planner.is_native(node):
         return plan.by_reference_demanding(node)
     plan.new_update(node)
@@ -115,7 +120,7 @@ def update_slice(plan: RegionPlan, node: hlo.DynamicUpdateSlice) -> bool:
 
 
 def scatter(plan: RegionPlan, node: hlo.Scatter) -> bool:
-    """Returns the windows one after the other, in order, in the operand or a copy of it."""
+    """Plans a scatter as a kernel, in the memory of the operand or a copy of it."""
     if not plan.planner.is_scatter(node):
         return False
     windows = plan.written(lambda: Windows(node, plan.has_buffer))
@@ -125,7 +130,7 @@ def scatter(plan: RegionPlan, node: hlo.Scatter) -> bool:
 
 
 def dot(plan: RegionPlan, node: hlo.Dot) -> bool:
-    """Returns a call of BLAS, if it supports the layouts of the operands."""
+    """Plans a contraction as a call of BLAS, if it supports the layouts of the operands."""
     gemm = as_gemm(node, plan.buffer)
     if gemm is None:
         return False
@@ -135,7 +140,11 @@ def dot(plan: RegionPlan, node: hlo.Dot) -> bool:
 
 
 def dft(plan: RegionPlan, node: hlo.Dft) -> bool:
-    """Kernels for factors of the length, calls of native code, or of the reference implementation."""
+    """Plans a Fourier transform.
+
+    It becomes kernels for factors of the length, calls of native code, or a call of the reference
+    implementation.
+    """
     if plan.has_kernels(node):
         planes = [Plane(node.re.dtype, b) for b in plan.new(plan.wholes.get(node, node))]
         for k in plan.written(lambda: fourier_kernels.kernels(node, planes, plan.has_buffer)):
@@ -150,7 +159,7 @@ def dft(plan: RegionPlan, node: hlo.Dft) -> bool:
 
 
 def branch(plan: RegionPlan, node: hlo.Cond) -> bool:
-    """Native branches."""
+    """Plans a conditional as a native branch."""
     args = [plan.buffer(a) for a in node.args]
     outputs = plan.new(node)
     cases = [plan.planner.region(region, args, outputs) for region in node.cases]
@@ -159,7 +168,7 @@ def branch(plan: RegionPlan, node: hlo.Cond) -> bool:
 
 
 def library_call(plan: RegionPlan, node: hlo.LibraryCall) -> bool:
-    """Returns a call of machine code, of BLAS, or of the reference implementation."""
+    """Plans a call of machine code, of BLAS, or of the reference implementation."""
     if node.name == added_products.NAME and _add_product(plan, node):
         return True
     types = node.type
@@ -191,13 +200,13 @@ def _add_product(plan: RegionPlan, node: hlo.LibraryCall) -> bool:
 
 
 def host_call(plan: RegionPlan, node: hlo.HostCall) -> bool:
-    """Returns a call of a Python function."""
+    """Plans a call of a Python function."""
     plan.call_host(node)
     return True
 
 
 def collective(plan: RegionPlan, node: hlo.Collective) -> bool:
-    """Returns a step that the participants of a group perform together."""
+    """Plans a collective."""
     args = tuple([plan.buffer(a) for a in node.args])
     (result,) = plan.new(node)
     plan.steps.append(ir.Collective(node, args, result))
@@ -205,7 +214,7 @@ def collective(plan: RegionPlan, node: hlo.Collective) -> bool:
 
 
 def optimization_barrier(plan: RegionPlan, node: hlo.OptimizationBarrier) -> bool:
-    """Copies of the operands, across which nothing is fused."""
+    """Plans a barrier as copies of the operands, across which nothing is fused."""
     for buffer, x in zip(plan.new(node), node.args, strict=True):
         plan.steps.append(ir.Copy(buffer, plan.buffer(x)))
     return True

@@ -1,4 +1,4 @@
-"""Plans as text, with the kernels that they launch: `as_text("kernels")`."""
+"""Prints plans with the kernels that they launch, for `as_text("kernels")`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jitney.compiler.plan import ir
 
 
 def print_plan(plan: ir.Plan) -> str:
-    """Returns the program's steps, then its kernels."""
+    """Returns the text of the program's steps, then of its kernels."""
     inputs = ", ".join(f"input{i}: {t}" for i, t in enumerate(plan.inputs))
     outputs = ", ".join(f"output{i}: {t}" for i, t in enumerate(plan.outputs))
     head = f"program {plan.name}({inputs}) -> ({outputs}), arena {plan.arena_bytes} bytes {{"
@@ -23,7 +23,7 @@ def print_plan(plan: ir.Plan) -> str:
 
 
 def _block(steps: Sequence[ir.Step], indent: str, kernels: list[str]) -> list[str]:
-    """Return the lines of steps; appends the texts of the kernels that they launch to `kernels`."""
+    """Returns the lines of steps; appends the texts of launched kernels to `kernels`."""
     lines: list[str] = []
     for step in steps:
         match step:
@@ -51,7 +51,10 @@ def _block(steps: Sequence[ir.Step], indent: str, kernels: list[str]) -> list[st
 
 
 def _launch(step: ir.Launch, kernels: list[str]) -> str:
-    """Return the line of a launch; appends the kernel's text to `kernels`, whose number it gets."""
+    """Returns the line of a launch, and appends the kernel's text to `kernels`.
+
+    The kernel is named by its index there.
+    """
     name = f"k{len(kernels)}"
     if isinstance(step.kernel, LoopKernel):
         kernels.append(print_loop(step.kernel, name))
@@ -65,7 +68,7 @@ def _line(
     step: ir.Gemm | ir.LibraryCall | ir.Collective | ir.HostCall | ir.Wait | ir.Copy
     | ir.SwapBuffers | ir.Clock,
 ) -> str:  # fmt: skip
-    """Return the line of a step that holds no other steps and launches no kernel."""
+    """Returns the line of a step that contains no other steps and launches no kernel."""
     match step:
         case ir.Gemm():
             x, y = ("^T" if t else "" for t in (step.trans_x, step.trans_y))
@@ -96,7 +99,10 @@ def _line(
 
 
 def _called(call: library.Call) -> str:
-    """The function and its parameters; of a node's reference implementation, the node's name."""
+    """Returns the name of the function that is called, with its parameters.
+
+    For a node's reference implementation it is only the name.
+    """
     is_node = call.name.startswith(f"{node_calls.PREFIX}.")
     return call.name if is_node else str(call.routine)
 

@@ -1,7 +1,8 @@
-"""Checks of plans: kernels are well formed, and no two buffers that are alive share memory.
+"""Verifies plans: kernels are well formed, and live buffers do not share memory.
 
-The second is found by going through the steps as a program would, loops twice, and noting for each byte
-of the arena which buffer was last written there: a step that reads a buffer must find its bytes there.
+The latter is checked by abstract execution of the steps, with two iterations of each loop, which
+records the buffer that was last written to each range of the arena: a step that reads a buffer must
+find it there.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from jitney.compiler.plan.rows import rows_of
 class PlanError(AssertionError):
     """A plan violates a constraint; the message starts with its identifier.
 
-    P1  kernels are well formed, and are given a buffer of the right element size for each param
-    P2  what a step reads was written before, on every way to it
-    P3  what a step reads was not overwritten since by another buffer in the same memory
-    P4  buffers lie within the arena, aligned
-    P5  copies and exchanges are between buffers of one size
-    P6  launches of a strip touch row by row what one of them writes and another touches; buffers of the
-        strip itself are written before they are read, by launches of that strip
-    P7  between an asynchronous call and its wait no step touches its results or writes its operands;
-        each has one wait, in the same list of steps
+    P1  kernels are well formed, and get a buffer of the right element size for each param
+    P2  every buffer that a step reads was written before, on every path to it
+    P3  a buffer that a step reads has not been overwritten since by another in the same memory
+    P4  buffers are inside the arena, and aligned
+    P5  copies and swaps are between buffers of equal size
+    P6  launches of a strip access row by row what one of them writes and another accesses;
+        buffers of the strip itself are written before they are read, by launches of that strip
+    P7  between an asynchronous call and its wait no step accesses its results or writes its
+        operands; each call has one wait, in the same list of steps
     """
 
 
@@ -37,15 +38,15 @@ def verify_plan(plan: ir.Plan) -> None:
 
 
 class _Memory:
-    """Which buffer each stretch of the arena holds."""
+    """Which buffer each range of the arena contains."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.iterations = 2  # of loops
+        self.iterations = 2  # of each loop
         self.held: dict[int, tuple[int, ir.Buffer]] = {}  # offset -> (end, buffer)
         self.written: set[ir.Buffer] = set()
-        self.filling: set[ir.Buffer] = set()  # what loops are writing part by part
-        self.partner: dict[ir.Buffer, ir.Buffer] = {}  # carry -> what it may have been swapped for
+        self.filling: set[ir.Buffer] = set()  # buffers that loops write part by part
+        self.partner: dict[ir.Buffer, ir.Buffer] = {}  # carry -> buffer it may be swapped with
 
     def copy(self) -> _Memory:
         new = _Memory(self.size)
@@ -55,7 +56,7 @@ class _Memory:
         return new
 
     def join(self, others: Sequence[_Memory]) -> None:
-        """What holds after one of `others`."""
+        """Sets the state to what holds after any of `others`."""
         self.held = {
             offset: entry
             for offset, entry in others[0].held.items()
@@ -88,7 +89,7 @@ class _Memory:
         self.claim(buffer, what)
 
     def claim(self, buffer: ir.Buffer, what: str) -> None:
-        """Notes that the memory of `buffer` is its own from now on."""
+        """Records that `buffer` occupies its memory from now on."""
         if buffer.place != "arena":
             return
         start, end = buffer.index, buffer.index + buffer.nbytes
@@ -141,8 +142,8 @@ class _Memory:
             outside, self.filling = self.filling, self.filling | {*step.filled}
             for buffer in step.filled:
                 self.claim(buffer, what)
-            # The second iteration finds what the first has overwritten. In it, loops within have one
-            # iteration: they had two in the first.
+            # The second iteration detects what the first has overwritten. In it, nested loops run
+            # once, since they ran twice in the first.
             for iterations in range(self.iterations):
                 outer, self.iterations = self.iterations, self.iterations - iterations
                 self.steps(step.body)
@@ -194,7 +195,7 @@ def _check_launch(step: ir.Launch) -> None:
 
 def _check_row_strips(step: ir.RowStrips) -> None:
     members = [rows_of(launch) for launch in step.launches]
-    written: set[ir.Buffer] = set()  # buffers of the strip that hold what was written there
+    written: set[ir.Buffer] = set()  # strip buffers written so far
     for launch, member in zip(step.launches, members, strict=True):
         _check_launch(launch)
         if member is None or member.extent % step.rows or not 1 <= step.strip <= step.rows:

@@ -1,1 +1,1 @@
-"""The partitioner: of a program for a whole mesh the program of one device, with its collectives."""
+"""The partitioner: turns a program for a mesh into that of one device, with collectives."""

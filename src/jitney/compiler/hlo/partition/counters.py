@@ -1,8 +1,9 @@
-"""Hoist reshapes of values computed from element counters to the counters.
+"""Hoists reshapes of values computed from element counters to the counters.
 
-Random bits come from a count of their elements along one axis. What is divided along other axes than
-the first is not a block of that count, and would have to be computed as a whole by each device. Here
-the count is made of the indices along each axis, so that a device computes the bits of its part alone.
+Random bits are computed from a count of their elements along one axis. A shard along other axes
+than the first is not a block of that count, so each device would have to compute all bits. Here the
+count is computed from the indices along each axis, so that a device computes only the bits of its
+shard.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from jitney.compiler.hlo.build import Builder
 
 
 def shaped_early(region: ir.Region) -> ir.Region:
-    """`region` with reshapes of what is computed from counts done to the counts."""
+    """Returns `region` with reshapes of values computed from counts hoisted to the counts."""
     order = traversal.topological_order(traversal.roots(region))
     counted = _counted(order)
     if not any([_is_shaped_late(node, counted) for node in order]):
@@ -36,7 +37,7 @@ def shaped_early(region: ir.Region) -> ir.Region:
 
 
 def _counted(order: list[ir.Node]) -> set[ir.Node]:
-    """Vectors that are computed, element by element, from a count and scalars alone."""
+    """Returns the vectors that are computed elementwise from a count and scalars."""
     counted: set[ir.Node] = set()
     for node in order:
         match node:
@@ -64,7 +65,10 @@ def _in_shape(
     new: dict[ir.Node, ir.Node],
     shaped: dict[tuple[ir.Node, ir.Shape], ir.Node],
 ) -> ir.Node:
-    """`vector`, which is computed from a count, in another shape; `new` has the scalars."""
+    """Returns `vector`, which is computed from a count, in another shape.
+
+    `new` has the scalars.
+    """
     stack = [vector]
     while stack:
         node = stack[-1]
@@ -85,7 +89,7 @@ def _in_shape(
 
 
 def _count(b: Builder, shape: ir.Shape, dtype: np.dtype) -> ir.Node:
-    """Returns the number of each element in row-major order."""
+    """Returns the row-major index of each element."""
     terms: list[ir.Node] = []
     for dim, extent in enumerate(shape):
         step = math.prod(shape[dim + 1 :])

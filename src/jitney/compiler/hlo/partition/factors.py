@@ -1,15 +1,15 @@
-"""Factors of a node: the axes of its index space, which determine how it can be divided.
+"""Factors of a node: the axes of its index space, which determine how it can be sharded.
 
 A node computes over an index space. Each axis of it is a *factor*; an axis of an operand or of a
-result runs over one factor, over several (of a reshape; major first), or over none: then it has to be
-whole on each device. To divide a node is to give factors axes of the mesh. From this follows how its
-operands must be divided, how its results are, and over which devices results are partial: those of a
-factor that is summed over. A product has three:
+result runs over one factor, over several (for a reshape; major first), or over none: then it has to
+be replicated. To shard a node is to assign mesh axes to factors. From this follow the shardings of
+its operands and results, and over which devices results are partial: those of a factor that is
+summed over. A product has three factors:
 
     x[i, k] y[k, j] -> out[i, j], k reduced by add
 
-A rule for each kind of node says its factors, and builds the node for parts; `rule` enters it. A node
-of a kind without a rule is computed as a whole on each device.
+A rule for each kind of node returns its factors, and builds the node for shards; `rule` registers
+it. A node without a rule is replicated: each device computes all of it.
 
 The idea is Shardy's (openxla.org/shardy).
 """
@@ -28,10 +28,10 @@ from jitney.compiler.hlo.partition.movement import Movement
 from jitney.compiler.hlo.sharding_propagation import Spec
 from jitney.core.record import record
 
-Dims: TypeAlias = tuple[tuple[int, ...], ...]  # for each axis of a tensor its factors
-Division: TypeAlias = Mapping[int, Names]  # the axes of the mesh that factors are given
+Dims: TypeAlias = tuple[tuple[int, ...], ...]  # for each axis of a tensor, its factors
+Division: TypeAlias = Mapping[int, Names]  # the mesh axes assigned to factors
 
-# (movement, operands' parts, how factors are divided, shapes of results' parts) -> results' parts
+# (movement, shards of operands, sharding of factors, shapes of result shards) -> result shards
 Build: TypeAlias = Callable[
     [Movement, list[ir.Node], Division, list[ir.Shape]], "ir.Node | list[ir.Node]"
 ]
@@ -39,14 +39,15 @@ Build: TypeAlias = Callable[
 
 @record(frozen=True, eq=False)
 class Factors:
-    """How a node can be divided.
+    """How a node can be sharded.
 
     Attributes:
-      sizes: of the factors; a number of parts has to divide its factor's.
-      operands: for each operand its axes' factors.
-      results: for each result its axes' factors.
-      build: makes the node for parts.
-      reduced: factors that results are sums over, or other monoids: each device has a part of these.
+      sizes: sizes of the factors; the number of shards along a factor has to divide its size.
+      operands: for each operand the factors of its axes.
+      results: for each result the factors of its axes.
+      build: builds the node for shards.
+      reduced: factors that results are reduced over, with the monoid; along these, results are
+        partial.
       nodes: the operands, if they are not the node's own.
     """
 
@@ -58,15 +59,18 @@ class Factors:
     nodes: Sequence[ir.Node] | None = None
 
     def operand_specs(self, division: Division) -> list[Spec]:
-        """Returns how operands are divided if factors are."""
+        """Returns the specs of operands for a sharding of factors."""
         return [_spec(dims, division) for dims in self.operands]
 
     def result_specs(self, division: Division) -> list[Spec]:
-        """Returns how results are divided if factors are."""
+        """Returns the specs of results for a sharding of factors."""
         return [_spec(dims, division) for dims in self.results]
 
     def read(self, dims: Dims, spec: Spec, mesh: Mesh) -> dict[int, Names]:
-        """Returns how factors are divided where a tensor of axes `dims` is, as far as they can be."""
+        """Returns the sharding of factors that a tensor with axes `dims` and `spec` implies.
+
+        Mesh axes that do not divide factors evenly are left out.
+        """
         division: dict[int, Names] = {}
         for factors, names in zip(dims, spec, strict=True):
             remaining = names
@@ -87,12 +91,12 @@ class Factors:
     def divisions(
         self, specs: Sequence[Spec | None], mesh: Mesh
     ) -> Iterator[tuple[dict[int, Names], int]]:
-        """Ways to divide the node that some operand suggests: first all of them, last none.
+        """Yields shardings of the node that operands suggest: first all combined, last none.
 
-        With each, into how many parts an axis is divided that no operand has divided so; 1 if none is.
+        With each, it yields the number of shards along axes that no operand has sharded so, or 1.
 
         Args:
-          specs: how operands are divided; None for those that can be had in any way.
+          specs: specs of the operands; None for those that are available in any sharding.
           mesh: the mesh.
         """
         options: dict[int, list[Names]] = {}
@@ -115,7 +119,10 @@ class Factors:
     def _moved(
         self, options: dict[int, list[Names]], dims: Dims, spec: Spec, read: Mapping[int, Names]
     ) -> None:
-        """Adds that what an axis cannot stay divided along goes to another one of the operand."""
+        """Adds options for mesh axes that an axis of the operand cannot stay sharded along.
+
+        These are moved to other axes of the operand.
+        """
         for factors, names in zip(dims, spec, strict=True):
             kept = sum([len(read.get(factor, ())) for factor in factors])
             if names[kept:]:
@@ -123,9 +130,10 @@ class Factors:
                     _add(options, other, (*read.get(other, ()), *names[kept:]))
 
     def is_possible(self, division: Division, mesh: Mesh) -> bool:
-        """Returns whether parts are blocks, and what is partial is so by one monoid.
+        """Returns whether shards are blocks, and partial results have a single monoid.
 
-        A number of parts divides its factor's size. Factors before it in its axis are divided wholly.
+        The number of shards has to divide the size of a factor; factors before it in an axis must
+        be sharded completely.
         """
         if any([self.sizes[f] % mesh.parts(names) for f, names in division.items()]):
             return False
@@ -155,7 +163,10 @@ _rules: dict[type, Rule] = {}
 
 
 def rule(*kinds: type) -> Callable[[Rule], Rule]:
-    """Enters how nodes of `kinds` are divided: node -> factors, or None if it has to be whole."""
+    """Registers how nodes of `kinds` can be sharded.
+
+    The rule is node -> factors, or None if the node has to be replicated.
+    """
 
     def enter(rule: Rule) -> Rule:
         for kind in kinds:
@@ -166,17 +177,20 @@ def rule(*kinds: type) -> Callable[[Rule], Rule]:
 
 
 def factors_of(node: ir.Node) -> Factors | None:
-    """Returns how `node` can be divided; None if it can only be computed as a whole."""
+    """Returns how `node` can be sharded, or None if it has to be replicated."""
     factor_rule = _rules.get(type(node))
     return None if factor_rule is None else factor_rule(node)
 
 
 def refinement(old: ir.Shape, new: ir.Shape) -> tuple[list[int], Dims, Dims]:
-    """Factors that axes of two shapes of one size have in common: sizes, and those of each axis."""
+    """Returns the common factors of the axes of two shapes of equal size.
+
+    They are the sizes of the factors, and the factors of each axis of the two shapes.
+    """
     bounds = sorted({*_bounds(old), *_bounds(new)}, reverse=True)
     spans = [*itertools.pairwise(bounds)]
     usable = {span for span in spans if span[0] % span[1] == 0}
-    while True:  # what follows something unusable in an axis is not a block of it
+    while True:  # factors after an unusable one in an axis are not blocks of it
         before = len(usable)
         for shape in (old, new):
             for axis, inner in zip(_spans(shape, spans), _bounds(shape)[1:], strict=True):

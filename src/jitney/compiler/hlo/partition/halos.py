@@ -1,8 +1,8 @@
-"""Division of nodes along axes that they move elements along: halo exchange between neighbours.
+"""Sharding along axes whose elements a node moves: halo exchange between neighbors.
 
-Slices, padding, reversal, concatenation (and so rolls, which are concatenations of slices), windows of
-convolutions. Each device computes its part of the result from a window of the operand
-(`Movement.window`).
+These are slices, padding, reversal, concatenation (and so rolls, which are concatenations of
+slices), and windows of convolutions. Each device computes its shard of the result from a window of
+the operand (`Movement.window`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,17 @@ from jitney.core.record import replace
 
 
 def _shared(old: ir.Shape, new: ir.Shape) -> list[int]:
-    """Sizes of factors of axes whose sizes change: what divides both."""
+    """Returns the sizes of factors for axes that change size: the greatest common divisors."""
     return [math.gcd(n, m) for n, m in zip(old, new, strict=True)]
 
 
 @rule(ir.Slice)
 def _interpret_slice(node: ir.Slice) -> Factors:
-    """An axis that remains is divided as it was; one of few elements is collected from their owners."""
+    """Returns the factors of a slice.
+
+    Sliced axes stay sharded if a number of shards divides both sizes; an axis that is sliced to few
+    elements is collected from their owners.
+    """
     rank = len(node.shape)
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
@@ -98,9 +102,10 @@ def _interpret_pad(node: ir.Pad) -> Factors:
 
 @rule(ir.Concatenate)
 def _interpret_concatenate(node: ir.Concatenate) -> Factors:
-    """Each device takes from each part what is in its part of the result.
+    """Returns the factors of a concatenation.
 
-    Parts that are slices are taken from what they are slices of: so a roll needs halos alone.
+    Each device reads of each part the elements in its shard of the result. Parts that are slices
+    are read from their operands, so a roll needs only halos.
     """
     dim = node.dim
     sources = [_source(part, dim) for part in node.parts]
@@ -130,7 +135,7 @@ def _interpret_concatenate(node: ir.Concatenate) -> Factors:
 
 
 def _roll(node: ir.Concatenate, x: ir.Node, start: int) -> Factors:
-    """Returns the elements of `x` from `start` on, and then those before it."""
+    """Returns the factors of a roll: the elements of `x` from `start` on, then those before."""
     dim, size = node.dim, node.shape[node.dim]
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
@@ -155,7 +160,10 @@ def _is_roll(node: ir.Concatenate, sources: Sequence[tuple[ir.Node, int]]) -> bo
 
 
 def _source(part: ir.Node, dim: int) -> tuple[ir.Node, int]:
-    """The operand of the slice `part`, if it is along `dim` alone with step 1, and its start."""
+    """Returns the operand of the slice `part`, and its start.
+
+    That holds for slices along `dim` alone, with step 1; of others it returns `part` and 0.
+    """
     if isinstance(part, ir.Slice) and part.strides[dim] == 1:
         others = [k for k in range(len(part.shape)) if k != dim]
         if all([part.shape[k] == part.x.shape[k] for k in others]):
@@ -165,9 +173,11 @@ def _source(part: ir.Node, dim: int) -> tuple[ir.Node, int]:
 
 @rule(ir.Convolution)
 def _interpret_convolution(node: ir.Convolution) -> Factors:
-    """Divided along the batch, features of either side, and space, where windows overlap neighbours'.
+    """Returns the factors of a convolution.
 
-    Axes of the result are the factors; the features that are summed over come last.
+    It can be sharded along the batch, features of either side, and space, where windows overlap
+    those of neighbors. Axes of the result are the factors; the features that are summed over come
+    last.
     """
     c = node.dims
     summed = len(node.shape)

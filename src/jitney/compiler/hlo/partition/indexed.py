@@ -1,8 +1,8 @@
-"""Division of nodes that read and write at computed indices.
+"""Sharding of nodes that read and write at computed indices.
 
-Along axes that windows have whole, they are divided as their operands. Along an axis in which a window
-is one element, the device that owns it reads or writes it: of what is read all others have zeros, and
-the bits are combined, which changes no value.
+Along axes that windows span completely, they are sharded like their operands. Along an axis in
+which a window is one element, the device that owns it reads or writes it. For a read, all other
+devices have zeros, and the bits are combined by `or`, which is exact.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _INT32 = np.dtype(np.int32)
 
 
 def _is_combined(dtype: np.dtype) -> bool:
-    """Whether bits of `dtype` can be combined: numbers of a part of 8 bits or more, and booleans."""
+    """Returns whether bits of `dtype` can be combined: Booleans, and reals of at least a byte."""
     return dtype.kind in "biuf" or dtype.itemsize == 2
 
 
 def _of_owner(m: Movement, x: ir.Node, owned: ir.Node, names: Names) -> ir.Node:
-    """`x` of the device for which `owned` is true, on all devices along `names`."""
+    """Returns `x` of the device for which `owned` is true, on all devices along `names`."""
     b, dtype = m.b, x.dtype
     bits = x if dtype.kind in "biu" else b.bitcast(x, np.dtype(f"uint{8 * dtype.itemsize}"))
     zero = b.full(x.shape, 0, bits.dtype)
@@ -41,21 +41,24 @@ def _of_owner(m: Movement, x: ir.Node, owned: ir.Node, names: Names) -> ir.Node:
 
 
 def _single(shape: ir.Shape, sizes: Sequence[int], starts: Sequence[ir.Node]) -> list[int]:
-    """Axes along which a block is one element of several."""
+    """Returns the axes with several elements along which a block has one."""
     return [
         k for k, n in enumerate(sizes) if n == 1 != shape[k] and _is_index(starts[k].dtype)
     ]  # fmt: skip
 
 
 def _is_index(dtype: np.dtype) -> bool:
-    """Whether numbers of elements can be added to indices of `dtype`: narrow ones would overflow."""
+    """Returns whether offsets of shards can be added to indices of `dtype`.
+
+    Narrow ones would overflow.
+    """
     return dtype.kind in "iu" and dtype.itemsize >= 4
 
 
 def _start(
     m: Movement, start: ir.Node, n: int, names: Names
 ) -> tuple[ir.Node, ir.Node]:  # fmt: skip
-    """Where an index, clamped into the whole of `n`, is in the part; and whether it is in it."""
+    """Returns an index, clamped to size `n`, relative to the shard; and whether it is in it."""
     b = m.b
     size = n // m.mesh.parts(names)
     clamped = _clamped(m, start, n - 1)
@@ -125,7 +128,7 @@ def _interpret_dynamic_update_slice(node: ir.DynamicUpdateSlice) -> Factors:
 def _owned_axes(
     shape: ir.Shape, sizes: Sequence[int], indices: ir.Node, moved: ir.Axes
 ) -> list[int]:
-    """Axes, of those that indices move along, in which windows are one element of several."""
+    """Returns the axes with several elements that indices move along, and windows have one of."""
     if not _is_index(indices.dtype):
         return []
     return [k for k in moved if sizes[k] == 1 != shape[k]]
@@ -134,7 +137,7 @@ def _owned_axes(
 def _clamped_vectors(
     m: Movement, indices: ir.Node, shape: ir.Shape, sizes: Sequence[int], moved: ir.Axes
 ) -> ir.Node:
-    """Index vectors such that all windows are inside."""
+    """Clamps index vectors such that all windows are inside."""
     b = m.b
     last = b.constant(np.asarray([shape[k] - sizes[k] for k in moved], _INT32))
     highest = b.broadcast(last, indices.shape, (len(indices.shape) - 1,))
@@ -143,7 +146,7 @@ def _clamped_vectors(
 
 
 def _local_vectors(m: Movement, indices: ir.Node, entry: int, size: int, names: Names) -> ir.Node:
-    """Index vectors whose number `entry` counts from the beginning of the device's part."""
+    """Returns index vectors whose element `entry` is relative to the device's shard."""
     b = m.b
     places = b.iota(_INT32, indices.shape, len(indices.shape) - 1)
     is_entry = b.apply("eq", places, b.full(indices.shape, entry, _INT32))
@@ -153,7 +156,7 @@ def _local_vectors(m: Movement, indices: ir.Node, entry: int, size: int, names: 
 
 
 def _within(m: Movement, indices: ir.Node, entry: int, size: int) -> ir.Node:
-    """Returns whether number `entry` of each index vector is one of `size` elements."""
+    """Returns whether element `entry` of each index vector is in [0, size)."""
     b, axis = m.b, len(indices.shape) - 1
     index = b.reshape(m.cut(indices, axis, entry, entry + 1), indices.shape[:-1])
     low = b.apply("ge", index, b.full(index.shape, 0, index.dtype))
@@ -164,10 +167,10 @@ def _aligned(
     shape: ir.Shape, indices: ir.Shape, sizes: Sequence[int], offsets: ir.Axes, gone: ir.Axes,
     pairs: Sequence[tuple[int, int]], result_rank: int,
 ) -> tuple[list[int], Dims, Dims, Dims]:  # fmt: skip
-    """Factors of a gather or scatter: sizes, and those of the operand, the indices, the windows.
+    """Returns the factors of a gather or scatter: sizes, and those of operand, indices, windows.
 
-    Windows are divided as the operand along axes that they have whole, and as the indices along the
-    others; `pairs` are axes that the operand and the indices go along together.
+    Windows are sharded like the operand along axes that they span completely, and like the indices
+    along the others; `pairs` are batching axes that the operand and the indices share.
     """
     rank = len(shape)
     whole = {k for k, n in enumerate(sizes) if n == shape[k] and k not in gone}
@@ -222,7 +225,7 @@ def _interpret_gather(node: ir.Gather) -> Factors:
         node.x.shape, node.indices.shape, node.slice_sizes, dims.offset_dims, gone, pairs,
         len(node.shape),
     )  # fmt: skip
-    still = [k for k in moved if x[k] and k not in own]  # a whole window may still begin outside
+    still = [k for k in moved if x[k] and k not in own]  # a complete window may still begin outside
     x, result = _without_factors(x, still), _without_factors(result, still)
     x = tuple([(k,) if k in own else factors for k, factors in enumerate(x)])
     return Factors(sizes, [x, index], [result], build)
@@ -234,7 +237,10 @@ def _without_factors(dims: Dims, gone: Sequence[int]) -> Dims:
 
 @rule(ir.Scatter)
 def _interpret_scatter(node: ir.Scatter) -> Factors:
-    """A device takes from all updates those of its part, in their order."""
+    """Returns the factors of a scatter.
+
+    Each device applies, of all updates, those to its shard, in order.
+    """
     dims = node.dims
     gone = (*dims.inserted_window_dims, *dims.operand_batching_dims)
     moved = dims.scatter_dims_to_operand_dims
@@ -258,7 +264,7 @@ def _interpret_scatter(node: ir.Scatter) -> Factors:
     )  # fmt: skip
     still = [k for k in moved if x[k]]
     rank = len(node.x.shape)
-    several = [f for f in itertools.chain(*index) if f >= rank]  # an element has several updates
+    several = [f for f in itertools.chain(*index) if f >= rank]  # elements may have several updates
     x = _without_factors(x, still)
     x = tuple([(k,) if k in own else factors for k, factors in enumerate(x)])
     index, updates = _without_factors(index, several), _without_factors(updates, [*still, *several])

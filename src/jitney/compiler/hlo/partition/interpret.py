@@ -1,7 +1,7 @@
-"""What partitioned programs mean: all devices of the mesh, step by step, in one process.
+"""The semantics of partitioned programs: all devices of the mesh, step by step, in one process.
 
-The reference for whatever runs them. Each node is computed for all devices before the next one, so a
-collective finds the operands of all.
+It is the reference for implementations. Each node is computed for all devices before the next one,
+so a collective has the operands of all.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from jitney.core import float_errors
 
 
 def run(program: Partitioned, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Returns the whole results of a partitioned program on whole operands.
+    """Returns the complete results of a partitioned program on complete operands.
 
     Raises:
-      AssertionError: if devices that have the same part of a result disagree on it.
+      AssertionError: if replicas of a shard differ.
     """
     mesh = program.mesh
     parts = [split(x, spec, mesh) for x, spec in zip(inputs, program.in_specs, strict=True)]
@@ -33,7 +33,7 @@ def run(program: Partitioned, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def _region(region: ir.Region, inputs: Sequence[list[Any]], mesh: Mesh) -> list[list[Any]]:
-    """Results of a region for each device, of operands for each device."""
+    """Returns the results of a region for each device, from operands for each device."""
     envs: list[interpret.Env] = [{} for _ in range(mesh.size)]
     for p, values in zip(region.parameters, inputs, strict=True):
         for env, value in zip(envs, values, strict=True):
@@ -66,7 +66,10 @@ def _evaluate(node: ir.Node, envs: Sequence[interpret.Env], mesh: Mesh) -> list[
 
 
 def _same(values: Sequence[Any]) -> Any:
-    """The value that all devices have: control flow must agree, or collectives would not match."""
+    """Returns the value that all devices share.
+
+    Control flow must agree between devices, or collectives would not match.
+    """
     assert all([value == values[0] for value in values]), f"devices disagree: {values}"
     return values[0]
 

@@ -1,8 +1,8 @@
-"""Layout of values on a mesh: which part of a tensor each device has.
+"""Layout of values on a mesh: which shard of a tensor each device has.
 
-A device's place in the mesh is a coordinate for each axis. A `Spec` says for each axis of a tensor the
-axes of the mesh that it is divided along, major first; all parts are of one size. Axes of the mesh of
-size 1 divide nothing, and are in no spec here.
+A device has a coordinate along each mesh axis. A `Spec` has, for each axis of a tensor, the mesh
+axes that it is sharded along, major first; all shards have one size. Mesh axes of size 1 are in no
+spec here.
 """
 
 from __future__ import annotations
@@ -33,26 +33,27 @@ class Mesh:
         return math.prod(self.extents.values())
 
     def parts(self, names: Sequence[str]) -> int:
-        """Into how many parts an axis is divided along the mesh's axes `names`."""
+        """Returns the number of shards along the mesh axes `names`."""
         return math.prod([self.extents[name] for name in names])
 
     def counts(self, spec: Spec) -> tuple[int, ...]:
-        """Into how many parts each axis of a tensor is divided."""
+        """Returns the number of shards along each axis of a tensor."""
         return tuple([self.parts(names) for names in spec])
 
     def local(self, shape: Sequence[int], spec: Spec) -> ir.Shape:
-        """Returns the shape of one device's part."""
+        """Returns the shape of one device's shard."""
         return tuple([n // self.parts(names) for n, names in zip(shape, spec, strict=True)])
 
     def axes(self, names: Sequence[str]) -> ir.MeshAxes:
-        """Returns the (name, size) pairs of `names`, as collectives take them."""
+        """Returns the (name, size) pairs of `names`, the form that collectives use."""
         return tuple([(name, self.extents[name]) for name in names])
 
     def normal(self, spec: Sequence[Sequence[object]], shape: Sequence[int]) -> Spec:
-        """`spec` without axes of the mesh of size 1.
+        """Returns `spec` without mesh axes of size 1.
 
         Raises:
-          ValueError: if it does not divide a tensor of shape `shape` evenly.
+          ValueError: if it does not divide a tensor of shape `shape` evenly, has another rank, or
+            has a mesh axis twice.
         """
         if len(spec) != len(shape):
             raise ValueError(f"partition: {len(spec)} entries of a spec for a tensor of {shape}")
@@ -71,30 +72,30 @@ class Mesh:
         return normalized
 
     def devices(self, names: Sequence[str] | None = None) -> Iterator[Coordinates]:
-        """All coordinates along `names` (all axes if None), in row-major order."""
+        """Yields all coordinates along `names` (all axes if None), in row-major order."""
         names = tuple(self.extents) if names is None else names
         for place in itertools.product(*[range(self.extents[name]) for name in names]):
             yield dict(zip(names, place, strict=True))
 
     def number(self, place: Mapping[str, int], names: Sequence[str]) -> int:
-        """Returns the number among the participants along `names` of the device at `place`."""
+        """Returns the index of the device at `place` among the participants along `names`."""
         number = 0
         for name in names:
             number = number * self.extents[name] + place[name]
         return number
 
     def tile(self, place: Mapping[str, int], spec: Spec) -> tuple[int, ...]:
-        """Returns the number, along each axis, of the part that the device at `place` has."""
+        """Returns the index, along each axis, of the shard of the device at `place`."""
         return tuple([self.number(place, names) for names in spec])
 
 
 def spec_text(spec: Spec) -> str:
-    """`[x, *, y+z]`: for each axis what it is divided along, `*` if it is whole."""
+    """Returns `[x, *, y+z]`: for each axis its mesh axes, or `*` if it is replicated."""
     return "[" + ", ".join(["+".join(names) or "*" for names in spec]) + "]"
 
 
 def split(x: np.ndarray, spec: Spec, mesh: Mesh) -> list[np.ndarray]:
-    """Returns the parts of `x` that the devices of a mesh have, in their order."""
+    """Returns the shards of `x` in the order of the devices of a mesh."""
     shape = mesh.local(x.shape, spec)
     parts: list[np.ndarray] = []
     for place in mesh.devices():
@@ -105,7 +106,7 @@ def split(x: np.ndarray, spec: Spec, mesh: Mesh) -> list[np.ndarray]:
 
 
 def join(parts: Sequence[np.ndarray], spec: Spec, mesh: Mesh) -> np.ndarray:
-    """Returns the tensor whose parts the devices have.
+    """Returns the tensor with these shards.
 
     Raises:
       AssertionError: if replicas differ.

@@ -1,7 +1,7 @@
-"""Resharding: collectives from one spec to another, and windows of neighbours' parts.
+"""Resharding: collectives from one spec to another, and windows of neighbors' shards.
 
-Everything here builds nodes of one device's program. What differs by device is
-computed from the number of the device (`axis_index`), so that all run one program (SPMD).
+This module builds nodes of one device's program. Whatever differs between devices is computed from
+the index of the device (`axis_index`), so that all run one program (SPMD).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _INT32 = np.dtype(np.int32)
 
 @record(frozen=True)
 class Partial:
-    """Values that are to be combined by the monoid `fn` of all devices along `names`."""
+    """Addends of a reduction by the monoid `fn` over all devices along `names`."""
 
     fn: ir.Monoid
     names: Names
 
 
 class Movement:
-    """Builds, in the program of one device of a mesh, what moves tensors."""
+    """Builds nodes that move data, in the program of one device of a mesh."""
 
     def __init__(self, b: Builder, mesh: Mesh) -> None:
         self.b = b
@@ -39,21 +39,21 @@ class Movement:
     def collective(
         self, kind: ir.CollectiveKind, names: Names, params: ir.Params, *args: ir.Node
     ) -> ir.Node:
-        """Returns a collective among the devices that differ along `names` alone."""
+        """Returns a collective among the devices that differ only along `names`."""
         return self.b.collective(kind, self.mesh.axes(names), params, args)
 
     def number(self, names: Names) -> ir.Node:
-        """Returns the number of this device along `names`: an int32 scalar."""
+        """Returns the index of this device along `names`, an int32 scalar."""
         return self.collective("axis_index", names, ())
 
     def offset(self, names: Names, step: int, first: int = 0) -> ir.Node:
-        """Returns the device's number times `step`, plus `first`."""
+        """Returns the device's index times `step`, plus `first`."""
         b = self.b
         scaled = b.apply("mul", self.number(names), b.constant(np.int32(step)))
         return b.apply("add", scaled, b.constant(np.int32(first))) if first else scaled
 
     def indices(self, shape: ir.Shape, dim: int, names: Names, dtype: np.dtype) -> ir.Node:
-        """Of each element of a part the index along `dim` that it has in the whole."""
+        """Returns the global index along `dim` of each element of a shard."""
         b = self.b
         local = b.iota(dtype, shape, dim)
         if not names:
@@ -62,13 +62,13 @@ class Movement:
         return b.apply("add", local, b.broadcast(start, shape, ()))
 
     def reduced(self, x: ir.Node, partial: Partial) -> ir.Node:
-        """`x` combined over all devices that have parts of it."""
+        """Returns `x` reduced over all devices that have addends."""
         return self.collective("all_reduce", partial.names, (("fn", partial.fn),), x)
 
     # --- from one spec to another -----------------------------------------------------------------
 
     def ways(self, x: ir.Node, old: Spec, new: Spec, partial: Partial | None) -> Iterator[ir.Node]:
-        """Ways to get from `x`, divided as `old`, to a tensor divided as `new`."""
+        """Yields alternatives of resharding `x` from `old` to `new`."""
         if partial is not None:
             yield self.moved(self.reduced(x, partial), old, new)
             yield from self._scattered(x, old, new, partial)
@@ -78,7 +78,10 @@ class Movement:
             yield self._permuted(x, old, new)
 
     def _scattered(self, x: ir.Node, old: Spec, new: Spec, partial: Partial) -> Iterator[ir.Node]:
-        """A device combines only its own part, where `new` divides along the axes of the partial."""
+        """Yields reduce-scatters, in which a device reduces only its own shard.
+
+        These are possible where `new` is sharded along the axes of the partial value.
+        """
         n = len(partial.names)
         for dim, (has, wants) in enumerate(zip(old, new, strict=True)):
             if wants[: len(has)] == has and wants[len(has) : len(has) + n] == partial.names:
@@ -87,7 +90,7 @@ class Movement:
                 yield self.moved(part, _with(old, dim, (*has, *partial.names)), new)
 
     def moved(self, x: ir.Node, old: Spec, new: Spec) -> ir.Node:
-        """`x`, divided as `old`, as `new` says: parts are cut first, then exchanged, then gathered."""
+        """Reshards `x` from `old` to `new`: by slicing first, then all-to-all, then all-gather."""
         x, old = self._cut(x, old, new)
         for dim in range(len(old)):
             kept = _common(old[dim], new[dim])
@@ -109,7 +112,7 @@ class Movement:
         return x
 
     def _cut(self, x: ir.Node, old: Spec, new: Spec) -> tuple[ir.Node, Spec]:
-        """Each device keeps its own part, along axes of the mesh that nothing is divided along."""
+        """Slices the device's own shard, along mesh axes that no axis is sharded along."""
         used = {name for names in old for name in names}
         for dim, (has, wants) in enumerate(zip(old, new, strict=True)):
             added = wants[len(has) :]
@@ -119,7 +122,7 @@ class Movement:
         return x, old
 
     def part(self, x: ir.Node, dim: int, names: Names) -> ir.Node:
-        """Returns the device's part of `x` along `dim`."""
+        """Returns the device's shard of `x` along `dim`."""
         n = x.shape[dim] // self.mesh.parts(names)
         sizes = (*x.shape[:dim], n, *x.shape[dim + 1 :])
         return self.dynamic_slice(x, dim, self.offset(names, n), sizes)
@@ -131,7 +134,7 @@ class Movement:
         return self.b.dynamic_slice(x, starts, sizes)
 
     def _permuted(self, x: ir.Node, old: Spec, new: Spec) -> ir.Node:
-        """Whole parts change places: the devices have the same parts, but other ones."""
+        """Exchanges complete shards: the devices have the same shards in another order."""
         mesh = self.mesh
         changed = {n for a, b in zip(old, new, strict=True) if a != b for n in (*a, *b)}
         names = tuple([name for name in mesh.extents if name in changed])
@@ -155,10 +158,11 @@ class Movement:
         self, x: ir.Node, dim: int, names: Names, step: int, first: int, length: int,
         periodic: bool = False,
     ) -> ir.Node:  # fmt: skip
-        """Elements k * step + first, ... of the whole, `length` of them, for device k along `names`.
+        """Returns a window of the global tensor on each device along `names`.
 
-        `x` is divided along `names`. What is outside of the whole is zero, or, where it is `periodic`,
-        begins again. Neighbours send what others need of their parts, and no more: halos.
+        Device k gets `length` elements, from k * step + first on. `x` is sharded along `names`.
+        Elements out of bounds are zero, or wrap around if `periodic`. Devices send only the
+        elements that others need of their shards: halos.
         """
         n, size = self.mesh.parts(names), x.shape[dim]
         begins = [k * step + first for k in range(n)]
@@ -192,7 +196,10 @@ class Movement:
         self, x: ir.Node, dim: int, names: Names, lo: int, hi: int,
         pairs: Sequence[tuple[int, int]],
     ) -> ir.Node:  # fmt: skip
-        """Elements lo ... hi of another device's part, by pairs of it and this; zeros without one."""
+        """Returns elements lo ... hi of the shard of another device.
+
+        `pairs` are the devices that send and receive; others get zeros.
+        """
         if not pairs:
             shape = (*x.shape[:dim], hi - lo, *x.shape[dim + 1 :])
             return self.b.full(shape, 0, x.dtype)
@@ -202,7 +209,7 @@ class Movement:
         return self.collective("permute", names, (("pairs", tuple(pairs)),), piece)
 
     def collected(self, x: ir.Node, dim: int, names: Names, start: int, limit: int) -> ir.Node:
-        """Elements start ... limit of the whole, on every device: their owners broadcast them."""
+        """Returns global elements start ... limit on every device; their owners broadcast them."""
         size = x.shape[dim]
         parts: list[ir.Node] = []
         for owner in range(start // size, -(-limit // size)):
@@ -212,20 +219,20 @@ class Movement:
         return self.b.concatenate(parts, dim)
 
     def mirrored(self, x: ir.Node, names: Names) -> ir.Node:
-        """Returns the part of the device as far from the end as this one is from the beginning."""
+        """Returns the shard of the device at the mirrored position along `names`."""
         n = self.mesh.parts(names)
         pairs = tuple([(k, n - 1 - k) for k in range(n)])
         return self.collective("permute", names, (("pairs", pairs),), x)
 
     def cut(self, x: ir.Node, dim: int, lo: int, hi: int, stride: int = 1) -> ir.Node:
-        """Elements lo, lo + stride, ... below hi of `x` along `dim`."""
+        """Returns elements lo, lo + stride, ... below hi of `x` along `dim`."""
         rank = len(x.shape)
         starts, limits, strides = [0] * rank, list(x.shape), [1] * rank
         starts[dim], limits[dim], strides[dim] = lo, hi, stride
         return self.b.slice(x, starts, limits, strides)
 
     def _padded(self, x: ir.Node, dim: int, low: int, high: int) -> ir.Node:
-        """`x` with zeros before and behind, along `dim`."""
+        """Pads `x` with zeros along `dim`."""
         rank = len(x.shape)
         lows, highs = [0] * rank, [0] * rank
         lows[dim], highs[dim] = low, high
@@ -233,7 +240,7 @@ class Movement:
         return self.b.pad(x, zero, lows, highs, [0] * rank)
 
     def inside(self, shape: ir.Shape, dim: int, names: Names, start: int, limit: int) -> ir.Node:
-        """Returns which elements of a part have indices start ... limit in the whole, along `dim`."""
+        """Returns which elements of a shard have global indices start ... limit along `dim`."""
         b = self.b
         index = self.indices(shape, dim, names, _INT32)
         tests: list[ir.Node] = []
@@ -259,5 +266,5 @@ def _common(old: Names, new: Names) -> int:
 
 
 def _gains(has: Names, wants: Names, names: Names) -> bool:
-    """Returns whether an axis divided as `has` is to be divided along `names` next."""
+    """Returns whether an axis sharded as `has` is to be sharded along `names` next."""
     return wants[: len(has)] == has and wants[len(has) : len(has) + len(names)] == names

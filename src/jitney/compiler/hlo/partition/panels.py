@@ -1,15 +1,15 @@
-"""Products of gathered operands, computed in panels.
+"""Computes products of gathered operands in panels.
 
     dot(all_gather(x), y)  ->  for t < turns: gather panel t of x, multiply by it
 
-A gathered operand takes as many times the memory of its part as there are devices along the axes that
-it is gathered along, while a product needs no more than a panel of it at a time. Where the operand is
-divided along an axis that is contracted, products of panels are added up; both operands may be divided
-along it, in different ways (SUMMA, van de Geijn and Watts, 1997). Where it is divided along another
-axis, each panel gives a panel of the result. What is sent stays the same, in more messages.
+A gathered operand takes the memory of its shard times the number of devices along the axes that it
+is gathered along, while a product needs only one panel of it at a time. Where the operand is
+sharded along a contracted axis, products of panels are added up; both operands may be sharded along
+it, in different ways (SUMMA, van de Geijn and Watts, 1997). Where it is sharded along another axis,
+each panel yields a panel of the result. The bytes sent stay the same, in more messages.
 
-Operands that the program uses again stay gathered, and so do those that are small beside what the
-device has anyway.
+Operands that the program uses again stay gathered, and so do those that are small compared to the
+other memory of the product.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from jitney.core.record import record, replace
 
 @record(frozen=True, eq=False)
 class Gathered:
-    """An operand of a product, as a device has it.
+    """An operand of a product on one device.
 
     Attributes:
-      x: the device's own part.
-      collective: gathers it; None if the part is the operand.
-      dim: the axis along which it is gathered, and cut into panels.
-      parts: how many there are of it.
+      x: the device's own shard.
+      collective: the all-gather; None if the shard is the operand.
+      dim: the axis along which it is gathered, and split into panels.
+      parts: number of shards.
     """
 
     x: ir.Node
@@ -46,17 +46,17 @@ class Gathered:
 
     @property
     def extent(self) -> int:
-        """Elements of the whole along the axis."""
+        """The global size of the axis."""
         return self.x.shape[self.dim] * self.parts
 
     @property
     def extra(self) -> int:
-        """Bytes of all panels, and of the pieces of the part that they are gathered from."""
+        """Bytes of all panels, and of the pieces of the shard that they are gathered from."""
         own = self.x.tensor_type.nbytes
         return own if self.collective is None else own * (self.parts + 1)
 
     def panel(self, b: Builder, turn: ir.Node, blocks: int, width: int) -> ir.Node:
-        """`width` elements, from `turn * width`, of each of `blocks` blocks of the whole."""
+        """Returns elements `turn * width` ... (`width` of them) of each of `blocks` blocks."""
         own, dim = blocks // self.parts, self.dim
         before, after = self.x.shape[:dim], self.x.shape[dim + 1 :]
         folded = b.reshape(self.x, (*before, own, self.extent // blocks, *after))
@@ -69,16 +69,16 @@ class Gathered:
 
 
 def in_panels(region: ir.Region, least: int = COSTS.panel_bytes) -> ir.Region:
-    """`region` with products of gathered operands in panels, within its loops and branches too.
+    """Returns `region` with products of gathered operands in panels, including nested regions.
 
-    Panels take `least` bytes, or a share of what a product has anyway if that is more.
+    Panels take `least` bytes, or a share of the product's other memory if that is more.
     """
     order = traversal.topological_order(traversal.roots(region))
     uses = traversal.count_uses(order, traversal.roots(region))
 
     def make(b: Builder, node: ir.Node, new: MutableMapping[ir.Node, Any]) -> Any:
         at = new.__getitem__
-        if isinstance(node, ir.Dot) and node.dtype in blas.PRODUCTS:  # others are rounded once
+        if isinstance(node, ir.Dot) and node.dtype in blas.PRODUCTS:  # others round once
             operands = [_gathered(x, uses, new) for x in (node.x, node.y)]
             if any(operands):
                 return _product(b, node, operands, new, least) or traversal.rebuild(b, node, at)
@@ -91,7 +91,7 @@ def in_panels(region: ir.Region, least: int = COSTS.panel_bytes) -> ir.Region:
 def _gathered(
     node: ir.Node, uses: Mapping[ir.Node, int], new: Mapping[ir.Node, ir.Node]
 ) -> Gathered | None:
-    """Returns the operand `node` of a product, if it is gathered for it alone."""
+    """Returns the operand `node` of a product if it is gathered only for it, else None."""
     match node:
         case ir.Collective(kind="all_gather", params=(("dim", int(dim)),)) if uses[node] == 1:
             return Gathered(new[node.args[0]], node, dim, group_size(node.axes, node.groups))
@@ -106,7 +106,10 @@ def _product(
     new: Mapping[ir.Node, ir.Node],
     least: int,
 ) -> ir.Node | None:
-    """`node` as a loop over panels of the larger of its gathered operands; None if it is small."""
+    """Returns `node` as a loop over panels of the larger of its gathered operands.
+
+    It is None if that operand is small.
+    """
     nodes = (node.x, node.y)
     side = max((0, 1), key=lambda k: nodes[k].tensor_type.nbytes * (gathered[k] is not None))
     first = gathered[side]
@@ -126,7 +129,10 @@ def _product(
 def _added_up(
     b: Builder, node: ir.Dot, pair: tuple[Gathered, Gathered], room: int
 ) -> ir.Node | None:
-    """Returns the sum of the products of panels of both operands along an axis that is contracted."""
+    """Returns the sum of products of panels of both operands along a contracted axis.
+
+    It is None if one panel suffices.
+    """
     blocks = math.lcm(*[g.parts for g in pair])
     length = pair[0].extent // blocks
     turns = _turns(length, sum([g.extra for g in pair]), room)
@@ -149,7 +155,10 @@ def _added_up(
 def _side_by_side(
     b: Builder, node: ir.Dot, side: int, first: Gathered, other: ir.Node, room: int
 ) -> ir.Node | None:
-    """The products of panels of one operand, along an axis that the result has, side by side."""
+    """Returns the concatenated products of panels of one operand along a free axis.
+
+    It is None if one panel suffices.
+    """
     blocks, length = first.parts, first.x.shape[first.dim]
     turns = _turns(length, first.extra + node.tensor_type.nbytes, room)
     if turns == 1:
@@ -179,25 +188,28 @@ def _side_by_side(
 
 
 def _block(b: Builder, x: ir.Node, dim: int, start: ir.Node, size: int) -> ir.Node:
-    """`size` elements of `x` from `start` along `dim`."""
+    """Returns `size` elements of `x` from `start` along `dim`."""
     sizes = (*x.shape[:dim], size, *x.shape[dim + 1 :])
     return b.dynamic_slice(x, _starts(b, x, dim, start), sizes)
 
 
 def _starts(b: Builder, x: ir.Node, dim: int, start: ir.Node) -> list[ir.Node]:
-    """Returns where a block of `x` begins that is not whole along `dim` alone."""
+    """Returns the start indices of a block of `x` that is partial only along `dim`."""
     zero = b.constant(np.int32(0))
     return [start if k == dim else zero for k in range(len(x.shape))]
 
 
 def _room(node: ir.Dot, pair: Sequence[Gathered], least: int) -> int:
-    """Bytes that a loop's panels may take: a share of what the device has for the product anyway."""
+    """Returns the bytes that a loop's panels may take: a share of the product's other memory."""
     has = node.tensor_type.nbytes + sum([g.x.tensor_type.nbytes for g in pair])
     return max(least, has // COSTS.panel_share)
 
 
 def _turns(length: int, needed: int, room: int) -> int:
-    """Returns the number of equal parts of `length` elements of which each needs at most `room`."""
+    """Returns the number of equal parts of `length` elements such that each fits into `room`.
+
+    All parts together need `needed` bytes.
+    """
     return next(
         (n for n in range(1, length) if length % n == 0 and needed <= n * room), max(length, 1)
     )

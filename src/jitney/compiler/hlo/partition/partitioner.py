@@ -1,17 +1,17 @@
 """The partitioner: turns a program over a mesh into the program that each device runs (SPMD).
 
-Nodes are taken in order. Each is divided in one of the ways that its operands suggest (`factors`), the
-one that costs least: bytes that a device sends, and operations at what they weigh against these.
-Operands are resharded for it. Three things keep traffic low:
+Nodes are processed in order. Each is sharded in one of the ways that its operands suggest
+(`factors`), the cheapest one: its cost is the bytes that a device sends, plus the operations,
+weighted against these. Operands are resharded for it. Three things keep traffic low:
 
-- A sum over a divided axis stays a *partial* sum until it is consumed: a consumer that needs only a
-  part of it takes a reduce-scatter instead of an all-reduce.
-- What is computed from values that all devices have, such as constants, indices and random bits, is
-  *free*: it is built when it is asked for, for the part that is asked for.
-- What has been moved for one node is there for others: the builder gives the same nodes again, and
-  they are not paid for twice.
+- A sum over a sharded axis stays a *partial sum* until it is consumed: a consumer that needs only
+  a shard of it costs a reduce-scatter instead of an all-reduce.
+- A value computed from replicated values, such as constants, indices and random bits, is *free*: it
+  is built on demand, for the shard that is needed.
+- What has been moved for one node is available to others: the builder returns the same nodes again,
+  and they cost nothing.
 
-Values are those of the whole program, to the bit where no reduction is divided.
+Results equal those of the original program, bit for bit unless a reduction is sharded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, map_loops, traversal
 from jitney.compiler.hlo.build import Builder
 
-# Rules are entered by modules that are imported.
+# These modules register rules when they are imported.
 from jitney.compiler.hlo.partition import halos as halos, indexed as indexed, rules, scans as scans
 from jitney.compiler.hlo.partition.counters import shaped_early
 from jitney.compiler.hlo.partition.factors import Division, Factors, factors_of
@@ -35,21 +35,21 @@ from jitney.compiler.hlo.partition.traffic import sent, work
 from jitney.compiler.hlo.sharding_propagation import Spec, propagate, wanted, whole, without
 from jitney.core.record import record, replace
 
-# Nodes that are cheap enough to be computed for parts on demand if their operands are replicated.
+# Nodes cheap enough to be computed for shards on demand if their operands are replicated.
 _FREE = (ir.Iota, ir.Apply, ir.Broadcast, ir.Reshape, ir.Transpose)
 
 
 @record(eq=False)
 class Value:
-    """A tensor of the whole program in the program of one device.
+    """A tensor of the original program in the program of one device.
 
     Attributes:
-      shape: of the whole.
-      spec: how it is divided.
-      node: the device's part; None where it is free.
-      partial: what parts are still to be combined by.
-      make: builds a free value's part for a spec.
-      needs: the parts of other values that it is built from.
+      shape: its global shape.
+      spec: its sharding.
+      node: the device's shard; None if it is free.
+      partial: the reduction that its addends still need.
+      make: builds a free value's shard for a spec.
+      needs: the shards of other values that it is built from.
     """
 
     shape: ir.Shape
@@ -65,7 +65,7 @@ Values: TypeAlias = "Value | list[Value]"
 
 @record(frozen=True, eq=False)
 class Partitioned:
-    """The program of one device, and how its operands and results are parts of the whole program's."""
+    """The program of one device, and the shardings of its operands and results."""
 
     module: ir.Module
     mesh: Mesh
@@ -83,13 +83,14 @@ def partition(
 
     Args:
       module: the program, as lowered or simplified.
-      in_specs: for each operand, for each of its axes, the axes of the mesh that it is divided along.
-      sizes: of the axes of the mesh, in the order in which devices are numbered.
-      out_specs: the same for results; where there is None, as sharding propagation says.
+      in_specs: for each operand, for each of its axes, the mesh axes that it is sharded along.
+      extents: sizes of the mesh axes, in the order in which devices are numbered.
+      out_specs: the same for results; None, for one or all, selects what sharding propagation
+        infers.
 
     Raises:
-      ValueError: if a spec does not divide its tensor evenly, or if the program has collectives of
-        several participants already.
+      ValueError: if a spec does not divide its tensor evenly, or if the program already has
+        collectives of several participants.
     """
     mesh = Mesh({str(name): n for name, n in extents.items()})
     region = module.region
@@ -105,22 +106,26 @@ def partition(
 
 
 class _Region:
-    """Divides one region."""
+    """Partitions one region."""
 
     def __init__(self, mesh: Mesh) -> None:
         self.mesh = mesh
         self.b = Builder()
         self.m = Movement(self.b, mesh)
         self.values: dict[ir.Node, Values] = {}
-        self.done: set[ir.Node] = set()  # nodes that are part of the program now
-        # Parts of free values. They are kept alive by it: rules make values that are not in `values`.
+        self.done: set[ir.Node] = set()  # nodes that are part of the program so far
+        # Shards of free values. It keeps the values alive: rules create some that are not in
+        # `values`.
         self.made: dict[tuple[Value, Spec], ir.Node] = {}
-        self.wanted: dict[ir.Node, Spec] = {}  # how results of the region are to be divided
+        self.wanted: dict[ir.Node, Spec] = {}  # required specs of results of the region
 
     def run(
         self, region: ir.Region, specs: Sequence[Spec], wanted: Sequence[Spec] | None
     ) -> tuple[ir.Region, list[Spec]]:
-        """The region for parts, and how its results are divided: as `wanted`, or as they come."""
+        """Returns the region for shards, and the specs of its results.
+
+        These are `wanted`, or those inferred if that is None.
+        """
         region = shaped_early(region)
         if wanted is not None:
             self.wanted = dict(zip(region.results, wanted, strict=True))
@@ -144,10 +149,11 @@ class _Region:
     # --- values -----------------------------------------------------------------------------------
 
     def read(self, region: ir.Region) -> list[ir.Node]:
-        """Returns what the region's results are computed from, in order.
+        """Returns the nodes that the region's results depend on, in order.
 
-        Slices that are only parts of a roll are not included: the roll reads the operand of the slices.
-        Otherwise the cost of moving them would be counted, and other uses of them would look free.
+        Slices that are only parts of a roll are excluded: the roll reads the operand of the slices.
+        Otherwise the cost of moving them would be counted, and other uses of them would appear
+        free.
         """
         nodes: dict[ir.Node, None] = {}
         stack = traversal.roots(region)
@@ -166,12 +172,12 @@ class _Region:
         return value
 
     def given(self, old: ir.Node, node: ir.Node, spec: Spec) -> Value:
-        """Returns the value of `old`, whose part there is."""
+        """Returns the value of `old`, of which `node` is the shard."""
         self.keep([node])
         return Value(old.shape, spec, node)
 
     def at(self, value: Value, spec: Spec) -> ir.Node:
-        """Returns the part of `value` that `spec` says, for which devices send least."""
+        """Returns the shard of `value` for `spec`, by the cheapest resharding."""
         if value.make is not None:
             return self.freely(value, spec)
         assert value.node is not None
@@ -181,7 +187,10 @@ class _Region:
         return min(ways, key=lambda node: self.cost([node]))
 
     def freely(self, value: Value, spec: Spec) -> ir.Node:
-        """The part of a free value. What it is built from is built first, however much that is."""
+        """Returns the shard of a free value.
+
+        The values that it depends on are built first, without recursion.
+        """
         stack = [(value, spec)]
         while stack:
             v, s = stack[-1]
@@ -196,11 +205,11 @@ class _Region:
         return self.made[value, spec]
 
     def keep(self, nodes: Sequence[ir.Node]) -> None:
-        """`nodes`, and all that they are computed from, are part of the program."""
+        """Makes `nodes`, and all that they depend on, part of the program."""
         self.done.update(self.new(nodes))
 
     def new(self, nodes: Sequence[ir.Node]) -> list[ir.Node]:
-        """`nodes`, and what they are computed from, that is not part of the program yet."""
+        """Returns `nodes`, and nodes that they depend on, that are not part of the program yet."""
         missing: dict[ir.Node, None] = {}
         stack = [*nodes]
         while stack:
@@ -219,7 +228,7 @@ class _Region:
     # --- nodes ------------------------------------------------------------------------------------
 
     def divide(self, node: ir.Node) -> Values:
-        """Returns the value of a node whose operands have theirs."""
+        """Returns the value of a node whose operands have values."""
         match node:
             case ir.Project():
                 results = self.values[node.node]
@@ -258,7 +267,11 @@ class _Region:
         return Value(node.shape, whole(len(node.shape)), make=make)
 
     def sum_of_partials(self, node: ir.Apply, values: Sequence[Value]) -> Value | None:
-        """The sum of partial sums over the same devices, partial itself: one reduction for all."""
+        """Returns the sum of partial sums over the same devices, which is partial itself.
+
+        Then one reduction suffices for all. It is None if the operands are not such sums, or have
+        been reduced already.
+        """
         first = values[0]
         if first.partial is None or first.partial.fn != node.fn:
             return None
@@ -274,7 +287,7 @@ class _Region:
         return Value(node.shape, first.spec, part, first.partial)
 
     def free(self, node: ir.Node, factors: Factors, values: Sequence[Value]) -> Value:
-        """Returns a value that is built for the part that is asked for, without any traffic."""
+        """Returns a value that is built on demand for the shard that is needed, without traffic."""
 
         def division_for(spec: Spec) -> Division:
             division = factors.read(factors.results[0], spec, self.mesh)
@@ -293,7 +306,7 @@ class _Region:
     def build(
         self, node: ir.Node, factors: Factors, values: Sequence[Value], division: Division
     ) -> list[ir.Node]:
-        """Returns the results' parts of a node that is divided in a certain way."""
+        """Returns the shards of the results of a node that is sharded as `division` states."""
         operands = [
             self.at(value, spec)
             for value, spec in zip(values, factors.operand_specs(division), strict=True)
@@ -308,7 +321,7 @@ class _Region:
     def cheapest(
         self, node: ir.Node, factors: Factors, values: Sequence[Value], free: Sequence[bool]
     ) -> Values:
-        """Returns the value of a node, divided in the way that costs least."""
+        """Returns the value of a node, sharded in the cheapest way."""
         specs = [
             None if is_free else value.spec for value, is_free in zip(values, free, strict=True)
         ]
@@ -317,7 +330,7 @@ class _Region:
             parts = self.build(node, factors, values, division)
             partial = self.partial(factors, division)
             complete = parts if partial is None else [self.m.reduced(x, partial) for x in parts]
-            # Consumers of the results are likely to need them divided as the operands were.
+            # Consumers of the results are likely to need them sharded like the operands.
             back = sum([x.tensor_type.nbytes for x in parts]) * (moved - 1) / moved
             cost = self.cost(complete) + back
             if best is None or cost < best[0]:
@@ -335,7 +348,7 @@ class _Region:
         return results if isinstance(node.type, tuple) else results[0]
 
     def partial(self, factors: Factors, division: Division) -> Partial | None:
-        """Returns what results are still to be combined by."""
+        """Returns the reduction that results still need, or None."""
         divided = [f for f in factors.reduced if f in division]
         if not divided:
             return None
@@ -343,7 +356,7 @@ class _Region:
         return Partial(factors.reduced[divided[0]], names)
 
     def undivided(self, node: ir.Node) -> Values:
-        """Returns the value of a node that each device computes as a whole."""
+        """Returns the value of a node that is replicated: each device computes all of it."""
         new: dict[ir.Node, ir.Node] = {}
         for x in traversal.operands(node):
             new[x] = self.at(self.value(x), whole(len(x.shape)))
@@ -360,8 +373,8 @@ class _Region:
     def constrained(self, node: ir.ShardingConstraint) -> Value:
         """Returns the operand, resharded as the user specified; a free value is built so.
 
-        A dimension that axes do not divide evenly is whole. Terms of a sum that the user wants to
-        stay unreduced do.
+        A dimension that mesh axes do not divide evenly is replicated. Addends of a sum that the
+        user requires to stay unreduced do.
         """
         value = self.value(node.x)
         asked = wanted(node.sharding, value.spec, self.mesh.extents)
@@ -381,9 +394,11 @@ class _Region:
         return [Value(v.shape, v.spec, part) for v, part in zip(values, parts, strict=True)]
 
     def loop(self, node: ir.While) -> list[Value]:
-        """A carry is divided as its first value and the body's result both are, if they agree.
+        """Returns the values of a loop's results.
 
-        A first value that is free is as the last one is wanted, or as the body makes it.
+        A carry is sharded as both its initial value and the body's result are, as far as they
+        agree. A free initial value has the sharding that the final one requires, or that of the
+        body's result.
         """
         values = [self.value(x) for x in node.init]
         mapped = map_loops.as_map(node)
@@ -403,9 +418,9 @@ class _Region:
         mesh: Mesh,
         last: Mapping[int, Spec] = {},
     ) -> tuple[list[ir.Node], list[Spec]]:
-        """The results of a loop whose first values are `values`, divided along the axes of `mesh`.
+        """Returns the results of a loop with initial values `values`, and their specs on `mesh`.
 
-        `last` says how some of the results are wanted.
+        `last` has the specs that some of the results require.
         """
         free = [v.make is not None for v in values]
         first, carry = True, [v.spec for v in values]
@@ -428,17 +443,17 @@ class _Region:
     def map(
         self, node: ir.While, loop: map_loops.MapLoop, values: Sequence[Value], names: Names
     ) -> list[Value]:
-        """A loop that maps, divided along `names`: each device runs one iteration per local row.
+        """Returns the values of a map loop that is sharded along `names`.
 
-        Within, devices that differ along `names` are at different rows, so nothing is divided along
-        these axes there.
+        Each device runs one iteration per local row. Within the loop, devices that differ along
+        `names` process different rows, so nothing is sharded along these axes there.
         """
         count = loop.counted.count // self.mesh.parts(names)
         inner = Mesh({x: n for x, n in self.mesh.extents.items() if x not in names})
         local = map_loops.for_rows(node, loop, self.mesh.parts(names))
 
         def rows(value: Value) -> Value:
-            """Returns the device's rows of a mapped carry, as a value of their own."""
+            """Returns the device's rows of a mapped carry, as a separate value."""
             shape, spec = (count, *value.shape[1:]), ((), *without(value.spec[1:], names))
             if value.make is not None:
                 return Value(shape, spec, make=lambda spec: self.at(value, (names, *spec[1:])))
@@ -472,7 +487,10 @@ class _Region:
         return self.results(node, parts, specs)
 
     def branches(self, node: ir.Cond) -> list[Value]:
-        """Operands stay as they are; results are divided where all branches agree."""
+        """Returns the values of a conditional.
+
+        Operands keep their shardings; results are sharded where all branches agree.
+        """
         values = [self.value(x) for x in node.args]
         specs = [v.spec for v in values]
         natural = [_Region(self.mesh).run(case, specs, None)[1] for case in node.cases]
@@ -500,7 +518,7 @@ def _types(node: ir.Node) -> tuple[ir.TensorType, ...]:
 
 
 def _is_empty(node: ir.Node) -> bool:
-    """Returns whether the node, or an operand of it, has no elements: there is nothing to divide."""
+    """Returns whether the node, or an operand of it, has no elements, and nothing to shard."""
     types = [t for x in (node, *traversal.operands(node)) for t in _types(x)]
     return any([0 in t.shape for t in types])
 

@@ -1,6 +1,6 @@
-"""Division of nodes along axes that they treat element by element, or sum over.
+"""Sharding of nodes along axes that they process elementwise, or sum over.
 
-Axes that a node mixes in another way (the one that is sorted, a transform's) have to be whole.
+Axes that a node mixes in other ways (the sorted one, a transform's) have to be replicated.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Shapes: TypeAlias = list[ir.Shape]
 
 
 def plain(rank: int, whole: Sequence[int] = ()) -> Dims:
-    """Axis k runs over factor k; those of `whole` over none."""
+    """Returns dims in which axis k has factor k; axes of `whole` have none."""
     return tuple([() if k in whole else (k,) for k in range(rank)])
 
 
 def without(dims: Dims, gone: Sequence[int]) -> Dims:
-    """`dims` of a tensor some of whose axes are removed."""
+    """Returns `dims` without the axes `gone`."""
     return tuple([factors for k, factors in enumerate(dims) if k not in gone])
 
 
@@ -36,7 +36,7 @@ def rebuilt(b: Builder, node: ir.Node, new: Mapping[ir.Node, ir.Node]) -> Nodes:
 
 
 def again(node: ir.Node) -> Build:
-    """Builds the node for parts by what it says itself, which does not depend on their shapes."""
+    """Returns a function that builds `node` for shards with its own fields, whatever the shapes."""
     operands = traversal.operands(node)
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> Nodes:
@@ -108,7 +108,7 @@ _OF_BOOLEANS: Mapping[ir.Monoid, ir.Monoid] = {
 
 
 def monoid(fn: ir.Monoid, dtype: np.dtype) -> ir.Monoid:
-    """Returns what partial results are combined by: for booleans a function of bits."""
+    """Returns the monoid that combines partial results; for Booleans it is bitwise."""
     return _OF_BOOLEANS.get(fn, fn) if dtype == np.bool_ else fn
 
 

@@ -1,6 +1,6 @@
-"""Division of running reductions and arg-reductions along their own axis.
+"""Sharding of running reductions and arg-reductions along their own axis.
 
-Each device works on its part alone; what the parts give is small, and is gathered.
+Each device works on its shard alone; the results of shards are small, and are gathered.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from jitney.compiler.hlo.partition.movement import Movement
 from jitney.compiler.hlo.partition.rules import Nodes, Shapes, plain, without
 from jitney.compiler.reference.reduction import neutral
 
-# Of sums of floats: 0.0 would change -0.0.
+# For sums of floats: 0.0 would change -0.0.
 _NOTHING = {"add": -0.0}
 
 
 @rule(ir.Cumulative)
 def _interpret_cumulative(node: ir.Cumulative) -> Factors:
-    """Returns a part begins with what all parts before it come to."""
+    """Returns the factors of a running reduction.
+
+    A shard is combined with the total of all shards before it.
+    """
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
         local = m.b.cumulative(xs[0], node.fn, node.dim, node.reverse)
@@ -33,7 +36,7 @@ def _interpret_cumulative(node: ir.Cumulative) -> Factors:
 
 
 def _before(m: Movement, local: ir.Node, node: ir.Cumulative, names: Names) -> ir.Node:
-    """Returns what the parts before this device's come to: an element along the axis."""
+    """Returns the total of the shards before this device's: one element along the axis."""
     dim, n, last = node.dim, m.mesh.parts(names), local.shape[node.dim] - 1
     end = 0 if node.reverse else last
     totals = m.collective("all_gather", names, (("dim", dim),), m.cut(local, dim, end, end + 1))
@@ -50,7 +53,10 @@ def _before(m: Movement, local: ir.Node, node: ir.Cumulative, names: Names) -> i
 
 @rule(ir.ArgReduce)
 def _interpret_arg_reduce(node: ir.ArgReduce) -> Factors:
-    """Returns the extreme of the parts' extremes, and where in the whole it is."""
+    """Returns the factors of an arg-reduction.
+
+    The result is the global index of the extreme of the shards' extremes.
+    """
     dim = node.dim
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:

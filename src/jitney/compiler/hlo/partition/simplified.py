@@ -1,7 +1,7 @@
-"""The partitioner between simplifications: what it is given is simple, and so is what it gives.
+"""The partitioner between simplifications: its input is simplified, and so is its output.
 
-Programs over several processes are divided each time they run first, whether or not their machine code
-is found on disk. So this needs nothing of the later stages.
+Programs over several processes are partitioned at the first run in each process, even if their
+machine code is found on disk. So this module does not import later stages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Partitioned programs as text: shardings of operands and results, and the cost of collectives."""
+"""Prints partitioned programs: shardings of operands and results, and the cost of collectives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jitney.compiler.hlo.partition.partitioner import Partitioned
 from jitney.compiler.hlo.partition.traffic import collectives_of, sent
 from jitney.compiler.hlo.text import print_module
 
-# What the operations are called in XLA's texts, which programs search.
+# The names of the operations in XLA's texts, which programs search for.
 _NAMES: dict[str, str] = {
     "all_reduce": "all-reduce",
     "all_gather": "all-gather",
@@ -20,7 +20,10 @@ _NAMES: dict[str, str] = {
 
 
 def print_partitioned(program: Partitioned) -> str:
-    """The program of one device; behind a collective XLA's name, and the bytes that are sent."""
+    """Returns the text of the program of one device.
+
+    Collectives are followed by their names in XLA and the bytes that they send.
+    """
     mesh = program.mesh
     axes = ", ".join([f"{name}={n}" for name, n in mesh.extents.items()])
     region = program.module.region
@@ -48,7 +51,7 @@ def _note(node: ir.Node) -> str:
 
 
 def bytes_text(n: float) -> str:
-    """`96 B`, `1.50 kB`, `24.0 MB`: three digits above a thousand."""
+    """Returns `96 B`, `1.50 kB`, `24.0 MB`: three digits from a thousand on."""
     if n < 1000:
         return f"{n:.0f} B"
     units = iter(("kB", "MB", "GB", "TB", "PB"))

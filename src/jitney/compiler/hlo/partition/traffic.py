@@ -1,4 +1,4 @@
-"""What collectives cost: the bytes that each device sends."""
+"""The cost of collectives: the bytes that each device sends."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from jitney.compiler.hlo.collectives import group_size
 
 
 def sent(node: ir.Collective) -> float:
-    """Bytes that each device sends, by the algorithms that send least.
+    """Returns the bytes that each device sends, by the algorithms that send least.
 
-    Of n participants, in a ring: an all-gather sends every part n - 1 times around, a reduce-scatter
-    the same of its operand's parts, an all-reduce is both.
+    In a ring of n participants, an all-gather sends every shard n - 1 times, a reduce-scatter every
+    part of its operand as often, and an all-reduce is both.
     """
     if not node.args:
         return 0
@@ -31,7 +31,7 @@ def sent(node: ir.Collective) -> float:
 
 
 def collectives_of(region: ir.Region) -> Iterator[ir.Collective]:
-    """Yields the collectives of a region, and of the loops and branches in it."""
+    """Yields the collectives of a region, including those in nested regions."""
     for node in traversal.topological_order(traversal.roots(region)):
         if isinstance(node, ir.Collective):
             yield node
@@ -40,7 +40,7 @@ def collectives_of(region: ir.Region) -> Iterator[ir.Collective]:
 
 
 def work(node: ir.Node) -> int:
-    """Operations of one device for `node`, about: elements, and products of a contraction."""
+    """Estimates the operations of one device for `node`: elements, or products."""
     match node:
         case ir.Dot():
             return node.tensor_type.size * math.prod([node.x.shape[k] for k in node.contract[0]])

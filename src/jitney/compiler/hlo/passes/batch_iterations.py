@@ -1,9 +1,9 @@
-"""Scalar expansion: what a loop computes in each iteration, computed for all iterations at once.
+"""Scalar expansion: computes for all iterations at once what a loop computes in each of them.
 
-A value of an iteration becomes an array with one more axis in front, a row for each iteration (Padua
+A value of an iteration becomes an array with one more leading axis, a row for each iteration (Padua
 and Wolfe, "Advanced compiler optimizations for supercomputers", 1986). Loop fission and the other
-passes on loops use it. Linear in the nodes that are expanded; memory grows with the trip count, which
-callers bound.
+passes on loops use it. Its cost is linear in the nodes that are expanded; memory grows with the
+trip count, which callers bound.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ VIEWS = (ir.Reshape, ir.Transpose, ir.Slice, ir.Reverse, ir.Bitcast)
 
 
 def is_loop_invariant(loop: ir.While, node: ir.Node) -> bool:
-    """Returns whether `node` is a constant, or a carry that stays what it is."""
+    """Returns whether `node` is a constant or a loop-invariant carry."""
     return isinstance(node, ir.Constant) or is_invariant(loop.body, node)
 
 
 def row(loop: ir.While, trips: CountedLoop, node: ir.Node) -> ir.DynamicSlice | None:
-    """`node`, if it is one row for each iteration of an array that stays as it is."""
+    """Returns `node` if it is each iteration's row of a loop-invariant array, else None."""
     if not isinstance(node, ir.DynamicSlice) or not is_loop_invariant(loop, node.x):
         return None
     shape = node.x.shape
@@ -37,14 +37,14 @@ def row(loop: ir.While, trips: CountedLoop, node: ir.Node) -> ir.DynamicSlice | 
 
 
 def is_forward(start: ir.Node, counter: ir.Node) -> bool:
-    """Returns whether `start`, which walks all rows, is the counter, and not the counter backwards."""
+    """Returns whether `start`, which runs over all rows, is the counter itself, not reversed."""
     while isinstance(start, ir.Apply) and start.fn == "convert":
         (start,) = start.args
     return start is counter
 
 
 def can_lift(loop: ir.While, trips: CountedLoop, node: ir.Node) -> bool:
-    """Whether `batch_over_iterations` can compute `node` from its operands in all iterations."""
+    """Returns whether `batch_over_iterations` can compute `node` from its operands."""
     match node:
         case ir.Parameter():
             return node.index == trips.counter or is_loop_invariant(loop, node)
@@ -65,15 +65,15 @@ def batch_over_iterations(
     results: Iterable[ir.Node],
     rows: MutableMapping[ir.Node, ir.Node],
 ) -> None:
-    """Computes in `b` what `results` are in all iterations, on an axis in front of theirs.
+    """Computes in `b` the values of `results` in all iterations, along a new leading axis.
 
     Args:
       b: the builder of the loop.
       loop: the loop.
-      trips: its iterations.
+      trips: its trip count and counter.
       results: nodes of its body.
-      rows: what nodes are in all iterations, where that is known: `results` can be lifted from these.
-        Gets the others that are computed.
+      rows: known values of nodes in all iterations, from which `results` can be computed. Receives
+        the values that are computed.
     """
     stack = list(results)
     needed: set[ir.Node] = set()
@@ -88,7 +88,7 @@ def batch_over_iterations(
 
 
 def broadcast_over_iterations(b: Builder, x: ir.Node, iterations: int) -> ir.Node:
-    """`x` on an axis for the iterations in front of its own."""
+    """Broadcasts `x` along a new leading axis for the iterations."""
     return b.broadcast(x, (iterations, *x.shape), tuple(range(1, len(x.shape) + 1)))
 
 
@@ -139,7 +139,7 @@ def _after(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _rows_read(b: Builder, loop: ir.While, trips: CountedLoop, node: ir.DynamicSlice) -> ir.Node:
-    """All rows that the iterations read, in the order of iterations."""
+    """Returns the rows that the iterations read, in the order of iterations."""
     if isinstance(node.x, ir.Parameter):
         x = loop.init[node.x.index]
     else:
@@ -153,8 +153,10 @@ def _rows_read(b: Builder, loop: ir.While, trips: CountedLoop, node: ir.DynamicS
 def with_stacked_outputs(
     b: Builder, loop: ir.While, trips: CountedLoop, stacked: Sequence[ir.Node], kept: Sequence[int]
 ) -> ir.While:
-    """`loop` with the carries `kept`, and one more for each of `stacked`, with a row for each
-    iteration."""
+    """Returns `loop` with the carries `kept`, and with stacked values of `stacked`.
+
+    Each of these is a further carry, with a row for each iteration.
+    """
 
     def write_down(
         inner: Builder, new: dict[ir.Node, Any], stacks: Sequence[ir.Node]

@@ -1,15 +1,15 @@
-"""Loops with fewer carries, or more: dead and congruent carries, and predictive commoning.
+"""Removes and adds carries of loops: dead and congruent carries, and predictive commoning.
 
 A carry is removed if nothing needs it (dead code elimination by liveness of carries), if it equals
-another (congruent induction variables), or if it is a constant. One is added for what two iterations
-would compute twice (predictive commoning, O'Brien 1990; scalar replacement, Callahan, Carr and
+another (congruent induction variables), or if it is a constant. One is added for a value that two
+iterations would compute (predictive commoning, O'Brien 1990; scalar replacement, Callahan, Carr and
 Kennedy 1990):
 
     while (a)            y = f(a); a' = ...; z = f(a')
     while (a, y = f(a))            a' = ...; z = f(a');  y' = z
 
-Congruence is found by partition refinement from the optimistic side. Each analysis is linear in the
-body's nodes times the number of times that the set of carries shrinks.
+Congruence is found by optimistic partition refinement. The cost of each analysis is linear in the
+nodes of the body, times the number of refinements.
 """
 
 from __future__ import annotations
@@ -26,11 +26,15 @@ from jitney.compiler.hlo.loop_analysis import is_invariant
 Place: TypeAlias = int | ir.Constant | None
 
 
-# --- fewer ----------------------------------------------------------------------------------------
+# --- removing carries -----------------------------------------------------------------------------
 
 
 def live_carries(loop: ir.While, used: Iterable[int]) -> list[int]:
-    """Returns the carries that are `used` after the loop, or that those, the test or effects need."""
+    """Returns the live carries of a loop.
+
+    These are the carries that are `used` after it, and those that they, the test or effects depend
+    on.
+    """
     body = loop.body
     tested = [
         x for x in traversal.topological_order(loop.cond.results) if isinstance(x, ir.Parameter)
@@ -51,10 +55,11 @@ def live_carries(loop: ir.While, used: Iterable[int]) -> list[int]:
 
 
 def congruent_carries(loop: ir.While) -> tuple[list[int], list[Place]]:
-    """(carries that differ and change, for each carry its place among them, or the constant it is).
+    """Returns the distinct, changing carries, and what each carry equals.
 
-    Carries count as equal that start equal and, if equal ones are, become equal: the coarsest such
-    division, found by dividing until nothing changes.
+    The latter is the index of one of the former, or a constant. Carries are congruent if they start
+    equal and, assuming congruence, become equal: the coarsest such partition, found by refinement
+    until it is stable.
     """
     first: dict[ir.Node, int] = {}
     group = [first.setdefault(x, len(first)) for x in loop.init]
@@ -83,9 +88,10 @@ def congruent_carries(loop: ir.While) -> tuple[list[int], list[Place]]:
 
 
 def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) -> ir.While:
-    """`loop` with the carries `kept` alone.
+    """Returns `loop` with only the carries `kept`.
 
-    Carry i is number place[i] of them, or a constant, or None: then the others do not need it.
+    Carry i becomes number place[i] of them, or a constant. It is None if the others do not need the
+    carry.
     """
     init = tuple([loop.init[i] for i in kept])
 
@@ -107,7 +113,7 @@ def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) ->
 
 
 def project_carries(loop: ir.While, kept: Sequence[int]) -> ir.While:
-    """`loop` with the carries `kept`, in this order, and what these need of those that never change."""
+    """Returns `loop` with the carries `kept`, in order, and the invariant ones that these need."""
     body = loop.body
     needed = traversal.topological_order([*[body.results[i] for i in kept], *body.ordered])
     needed += traversal.topological_order(loop.cond.results)
@@ -118,7 +124,7 @@ def project_carries(loop: ir.While, kept: Sequence[int]) -> ir.While:
     return with_carries(loop, every, [place.get(i) for i in range(len(loop.init))])
 
 
-# --- more -----------------------------------------------------------------------------------------
+# --- adding carries -------------------------------------------------------------------------------
 
 
 Change: TypeAlias = Callable[[Builder, dict[ir.Node, Any], Sequence[ir.Node]], None]
@@ -131,13 +137,13 @@ def add_carries(
     replace: Change | None = None,
     following: Following | None = None,
 ) -> ir.While:
-    """`loop` with more carries.
+    """Returns `loop` with more carries.
 
     Args:
       loop: the loop.
-      first_values: of the added carries.
-      replace: takes the builder of the new body, the new nodes by the old, and the parameters of the
-        added carries; records what the body is to compute with them instead.
+      first_values: initial values of the added carries.
+      replace: takes the builder of the new body, the new nodes by the old, and the parameters of
+        the added carries; records new nodes that the body uses in place of old ones.
       following: takes the same arguments and returns the next values of the added carries; None if
         they do not change.
     """
@@ -161,10 +167,10 @@ def add_carries(
 
 
 def common_across_iterations(loop: ir.While) -> dict[ir.Node, ir.Node]:
-    """Nodes of the body that the previous iteration computes already, and the nodes that do so.
+    """Returns the nodes of the body whose values the previous iteration has computed.
 
-    The second is the first with what carries become for what they are. These are the largest such nodes
-    that are worth a carry.
+    They are mapped to the nodes that computed them: these are equal to them after each carry is
+    replaced by its next value. Of such nodes, the largest that are worth a carry are returned.
     """
     body = loop.body
     if not any(_worth(node) for node in traversal.topological_order(traversal.roots(body))):
@@ -195,7 +201,7 @@ def common_across_iterations(loop: ir.While) -> dict[ir.Node, ir.Node]:
 def _frontier(
     body: ir.Region, nodes: Sequence[ir.Node], known: dict[ir.Node, ir.Node]
 ) -> list[ir.Node]:
-    """Returns those of `known` that others need, or the loop's results, and that are worth a carry."""
+    """Returns those of `known` that other nodes or results use, and that are worth a carry."""
     needed = {x for node in nodes if node not in known for x in traversal.operands(node)}
     needed.update(body.results)
     frontier: list[ir.Node] = []
@@ -215,14 +221,14 @@ _PURE = (
 
 
 def _worth(node: ir.Node) -> bool:
-    """Returns whether `node` alone can be worth a carry."""
+    """Returns whether a single `node` can be worth a carry."""
     if isinstance(node, ir.Apply):
         return COSTS.function(node.fn) >= COSTS.transfer
     return isinstance(node, ir.Reduce | ir.ArgReduce | ir.Cumulative | ir.Dot | ir.Scatter)
 
 
 def _work(node: ir.Node) -> int:
-    """Additions that `node` takes, about."""
+    """Estimates the cost of `node` in additions."""
     match node:
         case ir.Apply():
             return COSTS.function(node.fn) * node.tensor_type.size
@@ -238,7 +244,10 @@ def _work(node: ir.Node) -> int:
 
 
 def with_known(b: Builder, loop: ir.While, known: dict[ir.Node, ir.Node]) -> ir.While:
-    """`loop` with a carry for each of `known`, computed in `b` for the first iteration."""
+    """Returns `loop` with a carry for each of `known`.
+
+    Their initial values are computed in `b`.
+    """
     first: dict[ir.Node, Any] = dict(zip(loop.body.parameters, loop.init, strict=True))
     traversal.rebuild_all(b, known, first)
 

@@ -1,4 +1,4 @@
-"""Decomposition: operations in terms of simpler ones, for which kernels can be generated.
+"""Decomposition: replaces operations by simpler ones, for which kernels can be generated.
 
     arg_reduce x            ->  m = max of x;  min of the indices i where x[i] = m or x[i] is NaN
 
@@ -8,10 +8,10 @@
 
     dot x, y of bfloat16    ->  convert of the dot of x and y as float32, if it is large
 
-    dot x, y of bytes       ->  calls of native code, or products of floats; so of bfloat16, where tile
-                                registers multiply them; see `hlo/narrow_products.py`
+    dot x, y of bytes       ->  calls of native code, or products of floats; likewise of bfloat16,
+                                with tile registers; see `hlo/narrow_products.py`
 
-    dot x, y                ->  dot of transposes, if BLAS or tiles do not take operands as they lie
+    dot x, y                ->  dot of transposes, if BLAS or tiles do not support the layouts
 
     convolution x, w        ->  calls of native code, products; see `hlo/convolutions.py`
 
@@ -19,12 +19,12 @@
 
     sort x of many elements ->  transpose, call of native code, transpose; see `compiler/sorting.py`
 
-Elsewhere called expansion, or legalization. NumPy would compute them as well, but a call of Python
-takes longer than a small one, keeps other threads waiting, and stands in the way of fusion and of
-native loops. The sort is counting of ranks (Knuth, vol. 3, 5.2, algorithm C): each element is
-compared with each, n**2 comparisons without a branch, and 64 elements take less than a microsecond.
-More elements, and complex numbers, are sorted by digits, or by NumPy where it is faster. A sorting
-network would take n log(n)**2 comparisons.
+This is also called expansion, or legalization. NumPy could compute these operations as well, but a
+small one takes less time than a call of Python, which also blocks other threads, and prevents
+fusion and native loops. The sort is counting of ranks (Knuth, vol. 3, 5.2, algorithm C): each
+element is compared with each, n**2 comparisons without a branch, and 64 elements take less than a
+microsecond. More elements, and complex ones, are sorted by digits, or by NumPy where it is faster.
+A sorting network would take n log(n)**2 comparisons.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _SORTED = frozenset([np.dtype(d) for d in "?bhilBHILefd"] + [np.dtype(ml_dtypes.
 
 
 def is_needed(region: ir.Region) -> bool:
-    """Returns whether `region`, or one within it, has such an operation."""
+    """Returns whether `region`, or a region nested in it, has such operations."""
     for node in traversal.topological_order(traversal.roots(region)):
         if _is_expanded(node) or any(is_needed(inner) for _, inner in traversal.regions(node)):
             return True
@@ -64,7 +64,7 @@ def is_needed(region: ir.Region) -> bool:
 
 
 def run(module: ir.Module) -> ir.Module:
-    """`module` without such operations."""
+    """Returns `module` without such operations."""
     return replace(module, region=_region(module.region))
 
 
@@ -114,7 +114,7 @@ def _is_expanded(node: ir.Node) -> bool:
             return made_here and (whole or _is_elementwise(node.body))
         case ir.Sort():
             return _is_compared(node.xs, node.dim) or _has_code(node.xs, node.dim)
-        case ir.Dot():  # BLAS has no half precision; sums are carried in float32 anyway
+        case ir.Dot():  # BLAS has no half precision, and sums are float32 anyway
             wider = carrier(node.dtype) != node.dtype and not is_small_dot(node)
             laid_out = is_scattered(node) or turned(node) is not None
             return wider or laid_out or narrow_products.narrow_operands(node) is not None
@@ -128,7 +128,7 @@ def _is_expanded(node: ir.Node) -> bool:
 
 
 def _is_compared(xs: Sequence[ir.Node], dim: int) -> bool:
-    """Returns whether a sort of `xs` is one of few elements, each of which is compared with each."""
+    """Returns whether a sort of `xs` is small enough to compare all pairs of elements."""
     return all(x.dtype in _SORTED for x in xs) and _is_short(xs[0].shape, dim)
 
 
@@ -139,7 +139,7 @@ def _has_code(xs: Sequence[ir.Node], dim: int) -> bool:
 
 
 def _is_short(shape: Sequence[int], dim: int) -> bool:
-    """Returns whether each element along `dim` may be compared with each."""
+    """Returns whether all pairs of elements along `dim` may be compared."""
     if not shape or 0 in shape:
         return False
     return (
@@ -148,7 +148,7 @@ def _is_short(shape: Sequence[int], dim: int) -> bool:
 
 
 def laid_out(b: Builder, node: ir.Node) -> ir.Node:
-    """Returns the contraction `node`, with operands in the layouts that its implementation needs."""
+    """Returns the contraction `node` with operands in the layouts that its implementation needs."""
     if not isinstance(node, ir.Dot):
         return node
     order = turned(node)
@@ -164,10 +164,10 @@ def _axes_of_y(node: ir.Dot) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def gathered_dot(b: Builder, node: ir.Dot) -> ir.Node:
-    """Returns the contraction `node`, of transposed operands where BLAS does not take them as they lie.
+    """Returns the contraction `node` on operands in layouts that BLAS supports.
 
-    A transpose reads and writes an operand once; NumPy, to which such a contraction is left else, may
-    loop over all products.
+    The others are transposed. A transpose reads and writes an operand once; NumPy, which would
+    compute such a contraction otherwise, may loop over all products.
     """
 
     def scattered(contract: tuple[tuple[int, ...], tuple[int, ...]]) -> list[bool]:
@@ -193,7 +193,7 @@ def gathered_dot(b: Builder, node: ir.Dot) -> ir.Node:
 def arg_reduce(
     b: Builder, x: ir.Node, kind: Literal["max", "min"], dim: int, dtype: np.dtype
 ) -> ir.Node:
-    """Index along `dim` of the first largest or smallest element; NaN counts as such."""
+    """Returns the index along `dim` of the first largest or smallest element, or the first NaN."""
     x = b.convert(x, np.dtype(np.int8) if x.dtype == _BOOL else carrier(x.dtype))
     extreme = b.reduce(x, kind, (dim,))
     kept_dims = tuple([k for k in range(len(x.shape)) if k != dim])
@@ -207,7 +207,10 @@ def arg_reduce(
 
 
 def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.Node:
-    """Running reduction of `x` along `dim`, from the end if `reverse`: a loop over rows."""
+    """Returns the running reduction of `x` along `dim`, from the end if `reverse`.
+
+    It is a loop over rows.
+    """
     n = x.shape[dim]
     if n == 1:
         return x
@@ -230,10 +233,10 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
 
 
 def _long_run(b: Builder, fn: str, rows: ir.Node, reverse: bool) -> ir.Node:
-    """Running sum, product or logarithm of a sum of exponentials of many rows.
+    """Returns the running sum, product or logaddexp of many rows.
 
-    Of float32 it is kept in float64, which costs a conversion beside each step; of float64 it is in
-    order within blocks, as the reference combines them.
+    For float32 it is accumulated in float64, which costs a conversion at each step; for float64 it
+    is computed in order within blocks, which are combined as in the reference.
     """
     n, dtype = rows.shape[0], rows.dtype
     start = b.full(rows.shape[1:], _neutral(fn, _FLOAT64), _FLOAT64)
@@ -267,10 +270,11 @@ def _long_run(b: Builder, fn: str, rows: ir.Node, reverse: bool) -> ir.Node:
 
 
 def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
-    """`fn` of a partial result and a row; a NaN stays.
+    """Applies `fn` to a partial result and a row; NaN propagates.
 
-    Iterations wait for each other here: of the largest, they wait for a comparison and a choice alone.
-    Of zeros 0.0 is the larger one: it is compared as if it were the number next to it.
+    Iterations are bound by latency: for max and min, the dependence between them is only a
+    comparison and a select. The maximum of 0.0 and -0.0 is 0.0, the minimum is -0.0: for this, the
+    zero that wins is compared as if it were the adjacent float.
     """
     if (
         fn not in ("max", "min")
@@ -281,7 +285,7 @@ def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
     further = "gt" if fn == "max" else "lt"
     zero, one = (b.full(row.shape, value, row.dtype) for value in (0, 1))
     next_to_zero = np.nextafter(row.dtype.type(0), row.dtype.type(1 if fn == "max" else -1))
-    # Only the reciprocal tells zeros apart.
+    # Zeros differ only in their reciprocals.
     is_further_zero = b.apply(
         "and", b.apply("eq", row, zero), b.apply(further, b.apply("div", one, row), zero)
     )
@@ -291,7 +295,7 @@ def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
 
 
 def _neutral(fn: str, dtype: np.dtype) -> Any:
-    """Returns what gives x, bit for bit, when it is combined with x."""
+    """Returns the value that, combined with x, yields x bit for bit."""
     match fn:
         case "add":
             return -0.0 if dtype.kind == "f" else 0
@@ -315,7 +319,10 @@ def fold(
     dims: Sequence[int],
     body: ir.Region,
 ) -> list[ir.Node]:
-    """Arrays folded together over `dims` by a region of scalars, in row-major order: a loop."""
+    """Folds arrays together over `dims` by a region of scalars.
+
+    It is a loop in row-major order.
+    """
     kept = [k for k in range(len(xs[0].shape)) if k not in dims]
     shape = tuple([xs[0].shape[k] for k in kept])
     n = math.prod([xs[0].shape[k] for k in dims])
@@ -334,7 +341,7 @@ def fold(
 
 
 def _is_elementwise(body: ir.Region) -> bool:
-    """Returns whether a region of scalars is made of functions of scalars alone."""
+    """Returns whether a region of scalars contains scalar functions only."""
     nodes = traversal.topological_order(body.results)
     return all(isinstance(node, ir.Parameter | ir.Constant | ir.Apply) for node in nodes)
 
@@ -342,7 +349,7 @@ def _is_elementwise(body: ir.Region) -> bool:
 def _on_arrays(
     b: Builder, body: ir.Region, args: Sequence[ir.Node], shape: tuple[int, ...]
 ) -> list[ir.Node]:
-    """Results of a region of scalars for each element of arrays of `shape`."""
+    """Applies a region of scalars to each element of arrays of `shape`."""
     new: dict[ir.Node, Any] = dict(zip(body.parameters, args, strict=True))
 
     def rebuild(node: ir.Node) -> Any:
@@ -359,7 +366,7 @@ def _on_arrays(
 
 
 def sort(b: Builder, xs: Sequence[ir.Node], dim: int, num_keys: int) -> list[ir.Node]:
-    """`xs` sorted together along `dim` by the first `num_keys`; equal elements keep their order."""
+    """Sorts `xs` together along `dim` by the first `num_keys`; equal elements keep their order."""
     moved = [_to_last(b, x, dim) for x in xs]
 
     def before(x: Sequence[ir.Node], y: Sequence[ir.Node]) -> ir.Node:
@@ -370,9 +377,10 @@ def sort(b: Builder, xs: Sequence[ir.Node], dim: int, num_keys: int) -> list[ir.
 
 
 def top_k(b: Builder, x: ir.Node, k: int, dim: int) -> list[ir.Node]:
-    """Returns the k largest of `x` along `dim`, descending, and their indices; of equals, lower ones.
+    """Returns the k largest of `x` along `dim`, descending, and their indices.
 
-    Floats go by their bits: NaN is largest, -0.0 less than 0.0.
+    Of equal elements, those with lower indices come first. Floats are ordered by their bits: NaN is
+    largest, -0.0 is less than 0.0.
     """
     x = _to_last(b, x, dim)
     ranks = _ranks(b, [_ordered(b, x)], lambda x, y: _less(b, y, x))
@@ -381,7 +389,7 @@ def top_k(b: Builder, x: ir.Node, k: int, dim: int) -> list[ir.Node]:
 
 
 def sort_rows(b: Builder, xs: Sequence[ir.Node], dim: int, num_keys: int) -> list[ir.Node]:
-    """`sort` by native code, which sorts rows."""
+    """Sorts like `sort`, by native code, which sorts rows."""
     rows = [_to_last(b, x, dim) for x in xs]
     routine = sorting.sort_routine([x.tensor_type for x in rows], num_keys)
     sorted_ = b.library_call(routine.name, routine.params, rows)
@@ -389,7 +397,7 @@ def sort_rows(b: Builder, xs: Sequence[ir.Node], dim: int, num_keys: int) -> lis
 
 
 def top_k_of_rows(b: Builder, x: ir.Node, k: int, dim: int) -> list[ir.Node]:
-    """`top_k` by native code, which goes over rows."""
+    """Computes `top_k` by native code, which works on rows."""
     rows = _to_last(b, x, dim)
     routine = sorting.top_k_routine(rows.tensor_type, k)
     results = b.library_call(routine.name, routine.params, [rows])
@@ -410,7 +418,7 @@ _Before = Callable[[Sequence[ir.Node], Sequence[ir.Node]], ir.Node]
 
 
 def _ranks(b: Builder, xs: Sequence[ir.Node], before: _Before) -> ir.Node:
-    """Returns how many elements along the last axis come before each: no two have one number."""
+    """Returns how many elements along the last axis come before each; all ranks are distinct."""
     shape = xs[0].shape
     n, last = shape[-1], len(shape) - 1
     square = (*shape, n)
@@ -423,7 +431,7 @@ def _ranks(b: Builder, xs: Sequence[ir.Node], before: _Before) -> ir.Node:
 
 
 def _less(b: Builder, xs: Sequence[ir.Node], ys: Sequence[ir.Node]) -> ir.Node:
-    """Returns whether `xs` come before `ys`, the first foremost; NaN is last, and equals NaN."""
+    """Returns whether `xs` come lexicographically before `ys`; NaN is last, and equals NaN."""
     result: ir.Node | None = None
     for x, y in reversed(list(zip(xs, ys, strict=True))):
         less, greater = _one_less(b, x, y), _one_less(b, y, x)
@@ -446,7 +454,7 @@ def _one_less(b: Builder, x: ir.Node, y: ir.Node) -> ir.Node:
 
 
 def _ordered(b: Builder, x: ir.Node) -> ir.Node:
-    """Integers in the order of the bits of `x`: -inf ... -0.0, 0.0 ... inf, NaN."""
+    """Returns integers in the order of the bits of `x`: -inf ... -0.0, 0.0 ... inf, NaN."""
     if x.dtype.kind not in "fV":
         return x
     width = 8 * x.dtype.itemsize
@@ -458,7 +466,7 @@ def _ordered(b: Builder, x: ir.Node) -> ir.Node:
 
 
 def _placed(b: Builder, x: ir.Node, ranks: ir.Node, k: int) -> ir.Node:
-    """Returns the elements of `x` with the ranks 0 to k - 1, in this order, bit for bit."""
+    """Returns the elements of `x` with ranks 0 to k - 1 in order, bit for bit."""
     dtype, last = x.dtype, len(x.shape) - 1
     unsigned = np.dtype(f"uint{8 * dtype.itemsize}")
     bits = b.convert(x, unsigned) if dtype == _BOOL else b.bitcast(x, unsigned)

@@ -1,21 +1,21 @@
-"""Loop fission: a loop divided, where most of an iteration does not depend on the previous one.
+"""Loop fission: splits a loop in which most of an iteration does not depend on the previous one.
 
     for i < n  k = g(k);  x = x + 0.1 * normal(k)
         ->  for i < n  k = g(k), ks[i] = k
             zs = normal(ks)
             for i < n  x = x + 0.1 * zs[i]
 
-Also loop distribution (Kuck 1981; Kennedy and McKinley, "Loop distribution with arbitrary control
-flow", 1990), here followed by scalar expansion of what lies between (`batch_iterations`). An
-iteration then takes as long as its own chain of operations; what lies between the loops is computed
-by vectors, and by all processors. This is what steps with random draws do, forcing terms, and
-observations of a state.
+It is also called loop distribution (Kuck 1981; Kennedy and McKinley, "Loop distribution with
+arbitrary control flow", 1990), here followed by scalar expansion of the values between
+(`batch_iterations`). An iteration then takes as long as its own chain of operations; the
+computation between the loops is vectorized, and uses all processors. Steps with random draws,
+forcing terms, and observations of a state benefit.
 
-The carries are divided in two: early ones, which depend on each other alone, and late ones. A node
-that is computed from early carries is computed in the first loop, if their chain needs it; or between
-the loops, if it takes much work; or else by the iterations of the second, as before. The most
+The carries are split in two: early ones, which depend only on each other, and late ones. A node
+that is computed from early carries is computed in the first loop, if their chain needs it; between
+the loops, if it is expensive; or else by the iterations of the second, as before. The most
 promising sets of carries that are closed under dependence are tried as the first loop (at most
-`fission_attempts`), and the division that saves most is taken: linear in the nodes of the body.
+`fission_attempts`), and the one that saves most is chosen: linear in the nodes of the body.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from jitney.core.record import record
 
 
 def run_in_parts(b: Builder, loop: ir.While) -> list[ir.Node]:
-    """Returns the results of `loop`, built in `b`: divided for as long as that saves work."""
+    """Returns the results of `loop`, built in `b`, and split as long as that saves work."""
     division = _find_fission(loop)
     if division is None:
         return b.while_(loop.cond, loop.body, loop.init)
@@ -55,17 +55,17 @@ def run_in_parts(b: Builder, loop: ir.While) -> list[ir.Node]:
 
 @record(eq=False)
 class _Fission:
-    """What of a loop is computed where.
+    """Where each value of a split loop is computed.
 
     Attributes:
-      early: the carries of the first loop, the counter aside.
-      stacked: values that the first loop writes down in each iteration.
-      read: values that the iterations of the second loop read, of those known for all iterations.
+      early: the carries of the first loop, except the counter.
+      stacked: values that the first loop stores in each iteration.
+      read: values, known for all iterations, that the second loop reads.
       filled: carries that are filled with values known for all iterations.
       fillers: these values.
-      fixed: what is the same in all iterations, and those values are computed from.
-      late: the carries of the second loop, the counter aside.
-      saved: additions that each iteration saves.
+      fixed: loop-invariant values that those known for all iterations are computed from.
+      late: the carries of the second loop, except the counter.
+      saved: additions saved per iteration.
     """
 
     early: list[int]
@@ -78,7 +78,7 @@ class _Fission:
     saved: float
 
 
-# --- deciding -------------------------------------------------------------------------------------
+# --- choosing a split -----------------------------------------------------------------------------
 
 
 def _find_fission(loop: ir.While) -> _Fission | None:
@@ -95,7 +95,7 @@ def _find_fission(loop: ir.While) -> _Fission | None:
 
 
 def _gain(node: ir.Node) -> float:
-    """Additions saved if `node` is computed for all iterations at once, by vectors."""
+    """Estimates the additions saved by computing `node` for all iterations at once, in vectors."""
     if not isinstance(node, ir.Apply):
         return 0
     size = node.tensor_type.size
@@ -105,7 +105,7 @@ def _gain(node: ir.Node) -> float:
 
 
 class _Needs:
-    """Which carries the nodes of a body are computed from; sets of carries are the bits of an int."""
+    """The carries that each node of a body depends on; a set of carries is a bit mask."""
 
     def __init__(self, loop: ir.While, nodes: Sequence[ir.Node]) -> None:
         body = loop.body
@@ -122,7 +122,7 @@ class _Needs:
         self._nodes = nodes
 
     def closed(self, carries: int) -> int:
-        """`carries`, and what they need in whatever iteration."""
+        """Returns `carries` and all carries that they depend on, in any iteration."""
         closure = fresh = carries
         while fresh:
             needed = 0
@@ -133,7 +133,7 @@ class _Needs:
         return closure
 
     def sets(self) -> list[int]:
-        """Sets of carries from which much is computed that vectors could compute faster."""
+        """Returns sets of carries from which much can be computed faster by vectors."""
         gains: dict[int, float] = {}
         for node in self._nodes:
             gain = _gain(node)
@@ -154,23 +154,23 @@ class _Needs:
 
 
 def bits(mask: int) -> Iterable[int]:
-    """Yields the numbers of the bits that are set, rising."""
+    """Yields the indices of set bits, ascending."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
 
 
-_CAP = 1e6  # of estimates: sums over shared operands grow without bound
+_CAP = 1e6  # on estimates: sums over shared operands grow without bound
 
 
 class _Divider:
-    """Divides a loop with a given set of early carries.
+    """Splits a loop for a given set of early carries.
 
     Each node of the body is one of these:
-      fixed: the same in all iterations;
+      fixed: loop-invariant;
       chain: computed by the first loop, because early carries need it or it cannot be lifted;
-      lifted: computed from early carries, and can be for all iterations at once; `work` has its gain;
+      lifted: computed from early carries, for all iterations at once; `work` has its gain;
       rest: all others.
     """
 
@@ -206,14 +206,17 @@ class _Divider:
                 self.chain.add(node)
 
     def _can_lift(self, node: ir.Node) -> bool:
-        """Whether `node`, which needs no late carry, is to be computed for all iterations at once."""
+        """Returns whether `node` should be computed for all iterations at once.
+
+        It does not depend on late carries.
+        """
         if not can_lift(self.loop, self.trips, node) or node.dtype.kind == "c":
             return False
         known = (self.work, self.chain, self.fixed)
         return all(any(x in group for group in known) for x in traversal.operands(node))
 
     def division(self) -> _Fission:
-        """Returns the division; it saves nothing if there is nothing left for a second loop."""
+        """Returns the split; it saves nothing if nothing is left for a second loop."""
         body, counter = self.loop.body, self.trips.counter
         filled: list[int] = []
         fillers: list[ir.Node] = []
@@ -244,7 +247,10 @@ class _Divider:
         return _Fission(early, stacked, read, filled, fillers, outside, late, saved)
 
     def _fills(self, carry: int) -> ir.Node | None:
-        """What each iteration puts into a row of `carry`, of which it writes all and reads none."""
+        """Returns what each iteration writes to its row of `carry`.
+
+        It is None unless the loop writes all rows and reads none.
+        """
         if not is_fully_overwritten(self.loop, carry):
             return None
         result = self.loop.body.results[carry]
@@ -253,12 +259,12 @@ class _Divider:
         return x.x if isinstance(x, ir.Reshape) else x
 
     def _is_heavy(self, node: ir.Node) -> bool:
-        """Whether `node` is lifted, and cheaper stored, and loaded, than computed in each iteration."""
+        """Returns whether `node` is lifted, and cheaper to store and load than to recompute."""
         work = self.work.get(node)
         return work is not None and work > COSTS.transfer * (node.tensor_type.size + 1)
 
     def _read_by(self, results: Iterable[ir.Node]) -> list[ir.Node]:
-        """Returns the nodes known for all iterations that `results` are computed from."""
+        """Returns the nodes, known for all iterations, that `results` are computed from."""
         stored_nodes: dict[ir.Node, None] = {}
         seen: set[ir.Node] = set()
         stack = list(results)
@@ -275,7 +281,7 @@ class _Divider:
         return sorted(stored_nodes, key=lambda node: node.id)
 
     def _cone(self, ends: Iterable[ir.Node]) -> tuple[list[ir.Node], list[ir.Node]]:
-        """(the lifted nodes that `ends` are computed from, the nodes of the chain that these are)."""
+        """Returns the lifted nodes that `ends` depend on, and the chain nodes that feed these."""
         inner: dict[ir.Node, None] = {}
         sources: dict[ir.Node, None] = {}
         stack = list(ends)
@@ -291,11 +297,11 @@ class _Divider:
         return list(inner), sorted(sources, key=lambda node: node.id)
 
 
-# --- building -------------------------------------------------------------------------------------
+# --- building the loops ---------------------------------------------------------------------------
 
 
 def _divided(b: Builder, loop: ir.While, division: _Fission) -> list[ir.Node]:
-    """Returns the results of `loop` as `division` has it."""
+    """Returns the results of `loop`, split as `division` states."""
     trips = count_trips(loop)
     assert trips is not None
     results = list(loop.init)
@@ -327,8 +333,10 @@ def _lift(
     division: _Fission,
     rows: dict[ir.Node, ir.Node],
 ) -> None:
-    """Computes in `b`, for all iterations, what the second loop reads and what carries are filled
-    with."""
+    """Computes values for all iterations in `b`.
+
+    These are the values that the second loop reads, and those that carries are filled with.
+    """
     outside: dict[ir.Node, Any] = dict(zip(loop.body.parameters, loop.init, strict=True))
     traversal.rebuild_all(b, division.fixed, outside)
     for node in division.fixed:
@@ -339,7 +347,7 @@ def _lift(
 def _filled_with(
     b: Builder, loop: ir.While, trips: CountedLoop, carry: int, value: ir.Node
 ) -> ir.Node:
-    """What `carry` is after the loop, if its rows are those of `value` in the order of iterations."""
+    """Returns the final value of `carry`, whose rows are those of `value` in iteration order."""
     result = loop.body.results[carry]
     assert isinstance(result, ir.DynamicUpdateSlice)
     filled = b.reshape(value, result.shape)
@@ -350,7 +358,7 @@ def _filled_with(
 def _reading(
     loop: ir.While, trips: CountedLoop, division: _Fission, rows: dict[ir.Node, ir.Node]
 ) -> ir.While:
-    """The second loop: the late carries alone, and what iterations read of what is known for all."""
+    """Returns the second loop: the late carries, and reads of values known for all iterations."""
 
     def look_up(inner: Builder, new: dict[ir.Node, Any], every: Sequence[ir.Node]) -> None:
         counter = new[loop.body.parameters[trips.counter]]

@@ -1,13 +1,13 @@
-"""Loops made smaller: fewer carries, and less work in an iteration.
+"""Makes loops smaller: fewer carries, and less work in an iteration.
 
     while (a, b) ...   where nothing needs b   ->   while (a) ...
 
-    while (a, b) ...   where b starts as a and becomes what a becomes   ->   while (a) ...
+    while (a, b) ...   where b starts as a and is updated as a   ->   while (a) ...
 
     while (a, c) ...   where c is a constant and stays so   ->   while (a) ... c itself
 
-    while (a) ...  y = f(a), z = f(a')   where a' is what a becomes
-        ->  while (a, y = f(a)) ...  z = f(a'), and that is what y becomes
+    while (a) ...  y = f(a), z = f(a')   where a' is the next a
+        ->  while (a, y = f(a)) ...  z = f(a'), and that is the next y
 
     while (...)  y = xs[i] @ w   where xs and w are loop-invariant
         ->  ys = xs @ w;  while (...)  y = ys[i]
@@ -15,14 +15,14 @@
     while (...)  w @ x   where w is loop-invariant, and its rows are short
         ->  t = transpose(w);  while (...)  transpose(t) @ x
 
-The first four are those of `carries`; reductions over iterations are left to `sink_reductions`,
-division of loops to `loop_fission`. The fourth is what a method of Verlet's kind does with its
-forces, or one of Runge and Kutta's whose last stage is the first of the next step. The fifth,
-loop-invariant code motion of the matrix and batching of the products, is what a recurrent network
-does with its inputs: one large product reads `w` once, where 500 small ones read it 500 times.
-Reductions within a product have no order that a program could count on. The last, a choice of layout,
-lets kernels read along the long axis (`simplify.dot_of_narrow_constant` does it to constants). Each
-pass is linear in the loop's nodes.
+`carries` has the first four; `sink_reductions` handles reductions over iterations, `loop_fission`
+splits loops. The fourth applies to the forces in Verlet integration, and to Runge-Kutta methods
+whose last stage is the first of the next step. The fifth, loop-invariant code motion of the matrix
+and batching of the products, applies to the inputs of a recurrent network: one large product reads
+`w` once, where 500 small ones read it 500 times. The order of reductions within a product is
+unspecified, so it may change. The last, a choice of layout, lets kernels read along the long axis
+(`simplify.dot_of_narrow_constant` does it for constants). The cost of each pass is linear in the
+loop's nodes.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ _FLOATS = ("float32", "float64")
 
 
 def run(module: ir.Module) -> ir.Module:
-    """`module` with smaller loops, nested ones too."""
+    """Returns `module` with smaller loops, including nested ones."""
     return replace(module, region=_region(module.region))
 
 
 def has_loops(module: ir.Module) -> bool:
-    """Returns whether `run` may find something to do."""
+    """Returns whether `module` has loops that `run` may change."""
     return any(isinstance(n, ir.While | ir.Cond) for n in _nodes(module.region))
 
 
@@ -85,9 +85,9 @@ def _region(region: ir.Region) -> ir.Region:
 def _loop(
     b: Builder, node: ir.While, init: Sequence[ir.Node], used: Iterable[int]
 ) -> list[ir.Node]:
-    """Returns the results of the loop `node`, built in `b` with fewer carries and shorter iterations.
+    """Returns the results of the loop `node`, built in `b` as a smaller loop.
 
-    Those that are not `used` are what they were at first.
+    Results that are not `used` are the initial values.
     """
     loop = ir.While(node.type, -1, node.cond, node.body, tuple(init))
     needed = live_carries(loop, used)
@@ -123,12 +123,12 @@ def _loop(
 
 @record(eq=False)
 class _Product:
-    """A product of one row of `rows` with the matrix `matrix`, neither of which changes.
+    """A product of one row of `rows` with the matrix `matrix`, both loop-invariant.
 
     Attributes:
       node: the product.
-      side: which of its operands the row is.
-      row: where the row is read.
+      side: which of its operands is the row.
+      row: the slice that reads the row.
     """
 
     node: ir.Dot
@@ -142,7 +142,7 @@ class _Product:
 
     @property
     def operands(self) -> tuple[ir.Node, ir.Node]:
-        """(the row, the matrix)"""
+        """The row and the matrix."""
         x, y = self.node.x, self.node.y
         return (x, y) if self.side == 0 else (y, x)
 
@@ -163,7 +163,7 @@ def _products_of_rows(loop: ir.While) -> list[_Product]:
 
 
 def _row_of(body: ir.Region, node: ir.Node) -> ir.DynamicSlice | None:
-    """Returns the slice that reads `node`, one row of an array that stays as it is; or None."""
+    """Returns the slice if `node` is one row of a loop-invariant array, else None."""
     while isinstance(node, ir.Reshape):
         node = node.x
     if not isinstance(node, ir.DynamicSlice) or not is_invariant(body, node.x):
@@ -173,7 +173,7 @@ def _row_of(body: ir.Region, node: ir.Node) -> ir.DynamicSlice | None:
 
 
 def _pays(loop: ir.While, trips: CountedLoop, product: _Product) -> bool:
-    """Returns whether one product of all rows is much less work than one for each iteration."""
+    """Returns whether one product of all rows is much less work than one in each iteration."""
     row, matrix = product.operands
     if not (is_invariant(loop.body, matrix) or isinstance(matrix, ir.Constant)):
         return False
@@ -190,7 +190,7 @@ def _pays(loop: ir.While, trips: CountedLoop, product: _Product) -> bool:
 
 
 def _without_products(b: Builder, loop: ir.While, products: Sequence[_Product]) -> ir.While:
-    """`loop` with `products` looked up in arrays that are computed before, in `b`."""
+    """Returns `loop` with `products` read from arrays that are computed before it, in `b`."""
     ready = [_all_rows(b, loop, product) for product in products]
 
     def look_up(inner: Builder, new: dict[ir.Node, Any], every: Sequence[ir.Node]) -> None:
@@ -203,7 +203,10 @@ def _without_products(b: Builder, loop: ir.While, products: Sequence[_Product]) 
 
 
 def _all_rows(b: Builder, loop: ir.While, product: _Product) -> ir.Node:
-    """The products of all rows: axes are the rows', the row's free ones, the matrix's free ones."""
+    """Returns the products of all rows.
+
+    Its axes are the rows, the row's free axes, and the matrix's free axes.
+    """
     row, matrix = product.operands
     rows = b.reshape(loop.init[product.rows.index], (product.rows.shape[0], *row.shape))
     if isinstance(matrix, ir.Constant):
@@ -230,7 +233,7 @@ def _looked_up(b: Builder, product: _Product, every: ir.Node, start: ir.Node) ->
 
 
 def _narrow_matrices(loop: ir.While) -> dict[ir.Parameter, list[tuple[ir.Dot, int]]]:
-    """Matrices of short rows that stay as they are, and the products (with the side) they are in."""
+    """Returns loop-invariant matrices of short rows, with the products (and sides) they are in."""
     uses: dict[ir.Parameter, list[tuple[ir.Dot, int]]] = {}
     for node in _nodes(loop.body):
         if isinstance(node, ir.Dot) and node.x is not node.y:
@@ -244,7 +247,7 @@ def _narrow_matrices(loop: ir.While) -> dict[ir.Parameter, list[tuple[ir.Dot, in
 def _with_turned(
     b: Builder, loop: ir.While, narrow: dict[ir.Parameter, list[tuple[ir.Dot, int]]]
 ) -> ir.While:
-    """`loop` with the matrices `narrow` transposed in `b` before it starts."""
+    """Returns `loop` with the matrices `narrow` transposed in `b` before it starts."""
     ready = [b.transpose(loop.init[p.index], (1, 0)) for p in narrow]
 
     def step(inner: Builder, new: dict[ir.Node, Any], turned: Sequence[ir.Node]) -> None:

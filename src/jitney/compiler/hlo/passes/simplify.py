@@ -1,10 +1,10 @@
 """Algebraic simplification and constant folding: exact rewrite rules, applied to a fixed point.
 
-The program is rebuilt operands first. Each new node is offered to the rules of its kind; a rule
+The program is rebuilt, operands first. The rules for its kind are applied to each new node; a rule
 returns a simpler node or None. Building interns nodes (hash-consing, Ershov 1958), which is common
-subexpression elimination by value numbering, and nodes that nothing needs are never built, which is
-dead code elimination. Linear in the number of nodes and rules; a rule sees its node's operands, never
-its users.
+subexpression elimination by value numbering; nodes that nothing needs are never built, which is
+dead code elimination. The cost is linear in the number of nodes and rules; a rule sees its node's
+operands, never its users.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Rules = Mapping[type, tuple[Rule, ...]]
 
 
 def run(module: ir.Module, rules: Rules | None = None) -> ir.Module:
-    """`module`, simplified; regions within it too.
+    """Returns `module` simplified, including nested regions.
 
     Args:
-      module: any program.
+      module: the program.
       rules: for each kind of node, the rules to apply; all if None.
     """
     return replace(module, region=_region(module.region, _rules if rules is None else rules))
@@ -67,7 +67,7 @@ def rule_names() -> list[str]:
 
 
 def rules_without(name: str) -> Rules:
-    """All rules but the one called `name`."""
+    """Returns all rules except the one called `name`."""
     return {
         kind: tuple([rule for rule in rules if rule.__name__ != name])
         for kind, rules in _rules.items()
@@ -75,7 +75,7 @@ def rules_without(name: str) -> Rules:
 
 
 def rule_alone(name: str) -> Rules:
-    """Returns the rule called `name`, and no other: for tests."""
+    """Returns only the rule called `name`, for tests."""
     return {
         kind: tuple([rule for rule in rules if rule.__name__ == name])
         for kind, rules in _rules.items()
@@ -90,7 +90,10 @@ def _is_small_constant(node: ir.Node) -> bool:
 
 
 def _has_bits_of_its_own(node: ir.Node) -> bool:
-    """Whether compiled code gives `node` other last bits than the reference, which folding asks."""
+    """Returns whether compiled code may round `node` differently than the reference.
+
+    Constants are folded by the reference.
+    """
     if not isinstance(node, ir.Apply):
         return False
     function = lookup(node.fn)
@@ -98,7 +101,7 @@ def _has_bits_of_its_own(node: ir.Node) -> bool:
 
 
 def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
-    """f(constants) -> constant."""
+    """Folds f(constants) to a constant."""
     operands = traversal.operands(node)
     if not operands or not all(map(_is_small_constant, operands)):
         return None
@@ -117,7 +120,7 @@ def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
 
 
 def neutral_operand(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """x * 1 -> x; x + (-0.0) -> x; integers: x + 0 -> x; and, or with neutral elements."""
+    """Rewrites x * 1, x + (-0.0), and x + 0, `and`, `or` of integers with neutral elements to x."""
     if len(node.args) != 2:
         return None
     x, y = node.args
@@ -149,7 +152,7 @@ def neutral_operand(b: Builder, node: ir.Apply) -> ir.Node | None:
 
 
 def sum_with_zero(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """x + 0.0 -> x, where x is known not to be -0.0."""
+    """Rewrites x + 0.0 to x where x cannot be -0.0."""
     if node.fn != "add" or node.dtype.kind != "f":
         return None
     for x, zero in (node.args, node.args[::-1]):
@@ -159,7 +162,7 @@ def sum_with_zero(b: Builder, node: ir.Apply) -> ir.Node | None:
 
 
 def bound_that_holds(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """max(x, c) -> x, where x is known to be at least c; min likewise."""
+    """Rewrites max(x, c) to x where x is known to be at least c; min likewise."""
     if node.fn not in ("max", "min") or node.dtype.kind != "f":
         return None
     for x, end in (node.args, node.args[::-1]):
@@ -173,7 +176,7 @@ def bound_that_holds(b: Builder, node: ir.Apply) -> ir.Node | None:
 
 
 def division_by_power_of_two(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """x / 2^k -> x * 2^-k, which is as exact."""
+    """Rewrites x / 2^k to x * 2^-k, which is as exact."""
     if node.fn != "div" or node.dtype.kind != "f":
         return None
     value = scalar_value(node.args[1])
@@ -187,7 +190,7 @@ def division_by_power_of_two(b: Builder, node: ir.Apply) -> ir.Node | None:
 
 
 def select_of_constant(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """select with a known predicate, or between equals."""
+    """Simplifies a select with a constant predicate, or between equal operands."""
     if node.fn != "select":
         return None
     predicate, yes, no = node.args
@@ -198,7 +201,7 @@ def select_of_constant(b: Builder, node: ir.Apply) -> ir.Node | None:
 
 
 def apply_to_scalars(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """f(broadcast scalar, ...) -> broadcast f(scalar, ...): computed once."""
+    """Rewrites f(broadcast scalar, ...) to broadcast f(scalar, ...), computed once."""
     if not node.shape:
         return None
     inner: list[ir.Node] = []
@@ -219,7 +222,7 @@ def _apply_like(b: Builder, node: ir.Apply, args: list[ir.Node]) -> ir.Node:
 
 
 def _no_loss(old: np.dtype, new: np.dtype) -> bool:
-    """Returns whether every value of `old` is one of `new`."""
+    """Returns whether every value of `old` is representable in `new`."""
     if "V" in (old.kind, new.kind):
         return False
     if old.kind in "iu" and new.kind == "f":  # NumPy calls int64 to float64 safe
@@ -228,9 +231,10 @@ def _no_loss(old: np.dtype, new: np.dtype) -> bool:
 
 
 def convert_of_convert(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """convert(convert(x)) -> convert(x) where the first loses nothing.
+    """Rewrites convert(convert(x)) to convert(x) where the first is lossless.
 
-    Not where integers go to integers by way of floats: floats out of range are clamped, integers wrap.
+    This excludes conversions from integers to integers through floats: floats out of range are
+    clamped, integers wrap.
     """
     if node.fn != "convert":
         return None
@@ -249,7 +253,7 @@ def convert_of_convert(b: Builder, node: ir.Apply) -> ir.Node | None:
 
 
 def broadcast_of_broadcast(b: Builder, node: ir.Broadcast) -> ir.Node | None:
-    """broadcast(broadcast(x)) -> broadcast(x)."""
+    """Rewrites broadcast(broadcast(x)) to broadcast(x)."""
     inner = node.x
     if not isinstance(inner, ir.Broadcast):
         return None
@@ -263,7 +267,7 @@ def broadcast_of_broadcast(b: Builder, node: ir.Broadcast) -> ir.Node | None:
 
 
 def reshape_of_scalar(b: Builder, node: ir.Reshape) -> ir.Node | None:
-    """reshape(broadcast scalar) -> broadcast scalar."""
+    """Rewrites reshape(broadcast scalar) to broadcast scalar."""
     x = node.x
     if isinstance(x, ir.Broadcast) and not x.x.shape:
         return b.broadcast(x.x, node.shape, ())
@@ -271,7 +275,7 @@ def reshape_of_scalar(b: Builder, node: ir.Reshape) -> ir.Node | None:
 
 
 def transpose_of_scalar(b: Builder, node: ir.Transpose) -> ir.Node | None:
-    """transpose(broadcast scalar) -> broadcast scalar."""
+    """Rewrites transpose(broadcast scalar) to broadcast scalar."""
     x = node.x
     if isinstance(x, ir.Broadcast) and not x.x.shape:
         return b.broadcast(x.x, node.shape, ())
@@ -279,7 +283,7 @@ def transpose_of_scalar(b: Builder, node: ir.Transpose) -> ir.Node | None:
 
 
 def slice_of_simple(b: Builder, node: ir.Slice) -> ir.Node | None:
-    """slice(broadcast scalar), slice(slice(x)), slice within one part of a concatenation."""
+    """Simplifies slices of broadcast scalars, of slices, and within one part of a concatenation."""
     x = node.x
     if isinstance(x, ir.Broadcast) and not x.x.shape:
         return b.broadcast(x.x, node.shape, ())
@@ -310,10 +314,10 @@ def slice_of_simple(b: Builder, node: ir.Slice) -> ir.Node | None:
 
 
 def dot_of_transpose(b: Builder, node: ir.Dot) -> ir.Node | None:
-    """Transposes of operands go into the dimension numbers, where the result keeps its axes' order.
+    """Folds transposes of operands into the dimension numbers.
 
-    Not where BLAS, or loops over tiles, would then have to take an operand as they cannot: transposes
-    are how they get them (`decompose.laid_out`).
+    The axes of the result must keep their order. It keeps a transpose if BLAS, or loops over tiles,
+    would not support the layout without it (`decompose.laid_out` adds such transposes).
     """
     if has_tiles(node):
         return None
@@ -343,9 +347,9 @@ def dot_of_transpose(b: Builder, node: ir.Dot) -> ir.Node | None:
 
 
 def dot_of_one_product(b: Builder, node: ir.Dot) -> ir.Node | None:
-    """A sum of a single product is that product, which can become part of a kernel.
+    """Rewrites a contraction over axes of size 1 to a product, which can be fused.
 
-    Sums start from 0, so that a product of -0.0 gives 0.0.
+    Sums start from 0, so that a product of -0.0 becomes 0.0.
     """
     if node.dtype.kind not in "iuf" or any(node.x.shape[j] != 1 for j in node.contract[0]):
         return None
@@ -367,7 +371,7 @@ def dot_of_one_product(b: Builder, node: ir.Dot) -> ir.Node | None:
 
 
 def is_narrow(node: ir.Dot, side: int) -> bool:
-    """Returns whether an operand of `node` is a tall matrix of rows that are too short for vectors."""
+    """Returns whether an operand of `node` is a tall matrix with rows too short for vectors."""
     shape = (node.x, node.y)[side].shape
     if node.batch[0] or len(shape) != 2 or len(node.contract[side]) != 1:
         return False
@@ -375,7 +379,7 @@ def is_narrow(node: ir.Dot, side: int) -> bool:
 
 
 def with_turned(b: Builder, node: ir.Dot, side: int, turned: ir.Node, other: ir.Node) -> ir.Node:
-    """Returns the product `node` where the transpose of one operand is given."""
+    """Returns the product `node` with one operand replaced by its transpose."""
     along, others = 1 - node.contract[side][0], node.contract[1 - side]
     if side == 0:
         return b.dot(turned, other, ((along,), others), node.batch, node.dtype)
@@ -383,7 +387,7 @@ def with_turned(b: Builder, node: ir.Dot, side: int, turned: ir.Node, other: ir.
 
 
 def dot_of_narrow_constant(b: Builder, node: ir.Dot) -> ir.Node | None:
-    """A constant matrix of short rows is kept transposed: kernels read along its long axis."""
+    """Transposes a constant matrix of short rows, so that kernels read along its long axis."""
     for side, x in enumerate((node.x, node.y)):
         if isinstance(x, ir.Constant) and is_narrow(node, side):
             turned = b.constant(np.ascontiguousarray(x.value.T))
@@ -392,7 +396,7 @@ def dot_of_narrow_constant(b: Builder, node: ir.Dot) -> ir.Node | None:
 
 
 def transpose_of_dot(b: Builder, node: ir.Transpose) -> ir.Node | None:
-    """transpose(x @ y) -> y @ x with the axes' roles exchanged: a product can be written either way."""
+    """Rewrites transpose(x @ y) to y @ x, with the roles of axes swapped."""
     x = node.x
     if not isinstance(x, ir.Dot) or x.batch[0]:
         return None
@@ -407,9 +411,9 @@ def transpose_of_dot(b: Builder, node: ir.Transpose) -> ir.Node | None:
 
 
 def scatter_of_one_window(b: Builder, node: ir.Scatter) -> ir.Node | None:
-    """x.at[i].set(y), or add, with a single window is an update of a slice.
+    """Rewrites x.at[i].set(y), or add, with a single window to an update of a slice.
 
-    A window that would be dropped is written as it was.
+    A window that would be dropped writes the old elements.
     """
     dims, shape = node.dims, node.x.shape
     batch = node.indices.shape[:-1]
@@ -424,7 +428,7 @@ def scatter_of_one_window(b: Builder, node: ir.Scatter) -> ir.Node | None:
     for j, axis in enumerate(dims.scatter_dims_to_operand_dims):
         lower, upper = [0] * len(batch) + [j], [1] * len(batch) + [j + 1]
         one = b.slice(node.indices, lower, upper, [1] * (len(batch) + 1))
-        if one.dtype == np.uint64:  # what no int64 holds is past any end
+        if one.dtype == np.uint64:  # values above int64's range are out of bounds
             one = b.apply("min", one, b.full(one.shape, np.iinfo(wide).max, one.dtype))
         start = starts[axis] = b.convert(b.reshape(one, ()), wide)
         most = b.constant(wide.type(shape[axis] - sizes[axis]))
@@ -446,9 +450,9 @@ def scatter_of_one_window(b: Builder, node: ir.Scatter) -> ir.Node | None:
 
 
 def reduce_of_one(b: Builder, node: ir.Reduce) -> ir.Node | None:
-    """A reduction over axes of size 1 gives the elements themselves.
+    """Rewrites a reduction over axes of size 1 to a reshape.
 
-    Sums start from 0, so that -0.0 gives 0.0; a sum cannot be -0.0.
+    Sums start from 0, so that -0.0 becomes 0.0; a sum cannot be -0.0.
     """
     if any(node.x.shape[d] != 1 for d in node.dims):
         return None
@@ -467,7 +471,7 @@ def reduce_of_one(b: Builder, node: ir.Reduce) -> ir.Node | None:
 
 
 def collective_of_one(b: Builder, node: ir.Collective) -> ir.Node | None:
-    """A collective of a group of one participant -> its operand, or zero."""
+    """Rewrites a collective of a group of one participant to its operand, or zero."""
     if collectives.group_size(node.axes, node.groups) != 1:
         return None
     if collectives.is_operand(node.kind, node.params):
@@ -476,7 +480,7 @@ def collective_of_one(b: Builder, node: ir.Collective) -> ir.Node | None:
 
 
 def drop_sharding_constraint(b: Builder, node: ir.ShardingConstraint) -> ir.Node:
-    """A constraint -> its operand: in a program that is compiled whole nothing lies elsewhere."""
+    """Rewrites a sharding constraint to its operand, in programs that are not partitioned."""
     return node.x
 
 

@@ -1,13 +1,13 @@
-"""Reductions over the iterations of a loop, sunk below it.
+"""Sinks reductions over the iterations of a loop below the loop.
 
     for i < n  a = a + outer(u, v)     where a starts as 0, and u and v are small
         ->  for i < n  us[i] = u, vs[i] = v;  a = sum over i of outer(us[i], vs[i])
 
-The delayed updates of blocked linear algebra (rank-1 updates aggregated into one product). This is
-how gradients of weights grow in recurrent networks: each iteration would read and write the whole of
-`a`, which afterwards stays in registers while its sum goes over the iterations. The order of
-additions is the same. Rows of arrays that are loop-invariant (u = xs[i]) are not stacked: they lie
-there already. Linear in the nodes of the body.
+These are the delayed updates of blocked linear algebra (rank-1 updates aggregated into one
+product). Gradients of weights in recurrent networks accumulate like this: each iteration would read
+and write all of `a`, which afterwards stays in registers while its sum runs over the iterations.
+The order of additions is the same. Rows of loop-invariant arrays (u = xs[i]) are not stacked, since
+they are in memory already. The cost is linear in the nodes of the body.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from jitney.core.record import record
 _FLOATS = (
     np.dtype(np.float32),
     np.dtype(np.float64),
-)  # others are rounded once, not in each iteration
+)  # other dtypes are rounded once, not in each iteration
 _ELEMENTWISE = (ir.Apply, ir.Broadcast, ir.Transpose, ir.Reshape)
 
 
 @record(eq=False)
 class Sum:
-    """A carry that becomes itself plus `term`.
+    """A carry to which each iteration adds `term`.
 
     Attributes:
-      index: the carry.
+      index: index of the carry.
       term: what each iteration adds.
-      sources: small values of a step, and invariants, that `term` is computed from.
+      sources: small values of an iteration, and loop-invariant ones, that `term` is computed from.
     """
 
     index: int
@@ -52,7 +52,7 @@ class Sum:
 
 
 def sums_over_turns(loop: ir.While) -> list[Sum]:
-    """Returns the carries of `loop` whose reductions are better computed after it."""
+    """Returns the carries of `loop` whose sums should be computed after it."""
     trips = count_trips(loop)
     if trips is None or trips.count < COSTS.sunk_trips:
         return []
@@ -80,7 +80,7 @@ def sums_over_turns(loop: ir.While) -> list[Sum]:
 
 
 def _term(loop: ir.While, index: int) -> ir.Node | None:
-    """Returns what each iteration adds to a large carry that starts as 0; None for any other carry."""
+    """Returns what each iteration adds to a large carry that starts as 0, else None."""
     start, result = loop.init[index], loop.body.results[index]
     if not isinstance(result, ir.Apply) or result.fn != "add" or result.dtype not in _FLOATS:
         return None
@@ -92,13 +92,13 @@ def _term(loop: ir.While, index: int) -> ir.Node | None:
 
 
 def _is_zero(node: ir.Node) -> bool:
-    """Returns whether `node` is 0 everywhere, and not -0."""
+    """Returns whether all elements of `node` are 0, not -0."""
     value = node.x if isinstance(node, ir.Broadcast) else node
     return isinstance(value, ir.Constant) and not any(value.value.tobytes())
 
 
 def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
-    """Returns what `term` is computed from by elements; None if that is not small."""
+    """Returns the small values that `term` is computed from elementwise; None if any is large."""
     size = term.tensor_type.size
     sources: dict[ir.Node, None] = {}
     seen: set[ir.Node] = set()
@@ -121,7 +121,7 @@ def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
 
 
 def _is_stacked(loop: ir.While, trips: CountedLoop, node: ir.Node) -> bool:
-    """Returns whether `node` has to be stored in each iteration."""
+    """Returns whether `node` has to be stored by each iteration."""
     is_leaf = isinstance(node, ir.Parameter | ir.Constant | ir.DynamicSlice)
     return not (is_leaf and can_lift(loop, trips, node))
 
@@ -150,7 +150,10 @@ def without_sums(b: Builder, loop: ir.While, sums: Sequence[Sum], run: RunLoop) 
 
 
 def _zeros_added(term: ir.Node) -> dict[ir.Node, ir.Node]:
-    """Sums x + 0 that `term` is, and their x: in a sum that starts as 0 they are no different."""
+    """Returns the sums x + 0 that `term` consists of, with their x.
+
+    In a sum that starts as 0, x + 0 and x have the same effect.
+    """
     summands: dict[ir.Node, ir.Node] = {}
     while True:
         match term:

@@ -1,14 +1,14 @@
-"""Complex numbers as pairs of real ones: kernels and loops need to know real arithmetic only.
+"""Splits complex values into pairs of real ones: kernels and loops need only real arithmetic.
 
     z = x * y   ->   re = real(x) * real(y) - imag(x) * imag(y)
                      im = real(x) * imag(y) + imag(x) * real(y)
                      z = complex(re, im)   if z is needed in memory
 
-Also known as the split-complex, or planar, format. What enters or leaves the program, what a library
-call or a Python function takes or returns, and what a loop never changes stays in memory as it is,
-parts side by side: kernels read it through `real` and `imag` and write it through `complex`. All other
-values, carries of loops among them, become two. A short contraction becomes a sum of products, whose
-parts share one kernel.
+This is known as the split-complex, or planar, format. Inputs and outputs of the program, operands
+and results of library calls and Python functions, and loop-invariant carries stay interleaved in
+memory: kernels read them through `real` and `imag` and write them through `complex`. All other
+values, including carries of loops, become two. A short contraction becomes a sum of products, whose
+real and imaginary parts share one kernel.
 
 Functions without such a form are left to their reference implementation.
 """
@@ -30,7 +30,7 @@ from jitney.core.record import record, replace
 
 _BOOL = np.dtype(bool)
 
-# Nodes whose parts are the same node of the parts of their operands.
+# Nodes whose real and imaginary parts are the same node on the parts of their operands.
 _LINEAR = (
     ir.Broadcast, ir.Reshape, ir.Transpose, ir.Slice, ir.Reverse, ir.Pad, ir.Concatenate,
     ir.DynamicSlice, ir.DynamicUpdateSlice,
@@ -42,8 +42,8 @@ class Split:
     """A complex value.
 
     Attributes:
-      re, im: its parts.
-      whole: the value itself, where it is in memory anyway.
+      re, im: its real and imaginary parts.
+      whole: the value itself, if it is in memory anyway.
     """
 
     re: ir.Node
@@ -57,7 +57,7 @@ _Values: TypeAlias = MutableMapping[ir.Node, Any]
 
 
 def is_needed(region: ir.Region) -> bool:
-    """Returns whether there are complex numbers in `region`, or in a region within it."""
+    """Returns whether `region`, or a region nested in it, has complex values."""
     for node in traversal.reachable(traversal.roots(region)).values():
         for type_ in node.type if isinstance(node.type, tuple) else (node.type,):
             if type_.dtype.kind == "c":
@@ -70,7 +70,7 @@ def is_needed(region: ir.Region) -> bool:
 
 
 def run(module: ir.Module) -> ir.Module:
-    """`module` with its complex numbers split."""
+    """Returns `module` with its complex values split."""
     n = len(module.region.parameters)
     whole = [False] * max(n, len(module.region.results))
     region = _region(module.region, whole[:n], whole[: len(module.region.results)])
@@ -78,7 +78,10 @@ def run(module: ir.Module) -> ir.Module:
 
 
 def _region(region: ir.Region, split: Sequence[bool], split_results: Sequence[bool]) -> ir.Region:
-    """`region` with those parameters and results that are `split` taken and returned as two."""
+    """Returns `region` with some complex parameters and results split in two.
+
+    `split` and `split_results` mark them.
+    """
     b = Builder()
     new: dict[ir.Node, Any] = {}
     parameters: list[ir.Parameter] = []
@@ -105,7 +108,7 @@ def _part_type(node: ir.Node) -> ir.TensorType:
 
 
 def is_complex(node: ir.Node) -> bool:
-    """Returns whether the elements of `node` are complex numbers."""
+    """Returns whether the elements of `node` are complex."""
     return node.dtype.kind == "c"
 
 
@@ -120,21 +123,21 @@ def _value(b: Builder, node: ir.Node) -> _Value:
 
 
 def _whole(b: Builder, value: _Value) -> ir.Node:
-    """Returns a value as one node."""
+    """Returns a value as a single node."""
     if not isinstance(value, Split):
         return value
     return b.apply("complex", value.re, value.im) if value.whole is None else value.whole
 
 
 def _pair(b: Builder, value: _Value) -> _Pair:
-    """Returns the parts of a value, complex or not."""
+    """Returns the real and imaginary parts of a value, complex or not."""
     if isinstance(value, Split):
         return value.re, value.im
     return value, b.full(value.shape, 0, value.dtype)
 
 
 def _part(value: _Value, which: int) -> ir.Node:
-    """One part of a complex value; any other value as it is."""
+    """Returns one part of a complex value; other values unchanged."""
     return (value.im if which else value.re) if isinstance(value, Split) else value
 
 
@@ -142,7 +145,7 @@ def _part(value: _Value, which: int) -> ir.Node:
 
 
 def _made(b: Builder, node: ir.Node, new: _Values) -> Any:
-    """`node` in `b`: a node, a `Split`, or a list of them for several results."""
+    """Builds `node` in `b`: a node, a `Split`, or a list of them for several results."""
     match node:
         case ir.While():
             return _while(b, node, new)
@@ -189,7 +192,7 @@ def _as_it_is(b: Builder, node: ir.Node, new: _Values) -> Any:
 
 
 def _of_parts(b: Builder, node: ir.Node, new: _Values) -> Split:
-    """Returns the same operation on either part."""
+    """Applies the operation to either part."""
     re, im = (traversal.rebuild(b, node, lambda x, k=k: _part(new[x], k)) for k in (0, 1))
     return Split(re, im)
 
@@ -209,7 +212,7 @@ def _optimization_barrier(b: Builder, node: ir.OptimizationBarrier, new: _Values
 
 
 def _taken_apart(values: Sequence[_Value]) -> list[ir.Node]:
-    """All values, the complex ones as two."""
+    """Returns all values, complex ones as two."""
     flat: list[ir.Node] = []
     for x in values:
         flat += [x.re, x.im] if isinstance(x, Split) else [x]
@@ -217,7 +220,7 @@ def _taken_apart(values: Sequence[_Value]) -> list[ir.Node]:
 
 
 def _joined(nodes: Sequence[ir.Node], like: Sequence[_Value]) -> list[_Value]:
-    """Inverse of `_taken_apart`."""
+    """Inverts `_taken_apart`."""
     flat = iter(nodes)
     return [Split(next(flat), next(flat)) if isinstance(x, Split) else next(flat) for x in like]
 
@@ -249,7 +252,7 @@ def _cond(b: Builder, node: ir.Cond, new: _Values) -> list[_Value]:
 
 
 def _apply(b: Builder, node: ir.Apply, args: Sequence[_Value]) -> _Value | None:
-    """Returns a scalar function by parts; None if there is no such form."""
+    """Returns a scalar function in terms of parts, or None if it has no such form."""
     fn = node.fn
     if fn == "complex":
         re, im = args
@@ -293,7 +296,10 @@ def _compare(fn: str, joined_by: str) -> Callable[[Builder, _Pair, _Pair], ir.No
 
 
 def _extreme(order: str) -> Callable[[Builder, _Pair, _Pair], _Pair]:
-    """Returns the one whose (real, imaginary) is beyond the other's; the second if neither is."""
+    """Returns a function that selects the lexicographic extreme of two complex values.
+
+    It compares (real, imaginary), and selects the second operand if neither is beyond the other.
+    """
 
     def rule(b: Builder, x: _Pair, y: _Pair) -> _Pair:
         tie = b.apply("and", b.apply("eq", x[0], y[0]), b.apply(order, x[1], y[1]))
@@ -323,7 +329,7 @@ _FORMS: dict[str, _Unary | _Binary] = {
 
 
 def _dot(b: Builder, node: ir.Dot, x: _Value, y: _Value) -> Split | None:
-    """Returns a contraction of few elements as a sum of products; None for others."""
+    """Returns a contraction of few elements as a sum of products, or None for others."""
     (cx, cy), (bx, by) = node.contract, node.batch
     fx = [j for j in range(len(node.x.shape)) if j not in cx and j not in bx]
     fy = [j for j in range(len(node.y.shape)) if j not in cy and j not in by]
@@ -343,7 +349,7 @@ def _dot(b: Builder, node: ir.Dot, x: _Value, y: _Value) -> Split | None:
 
 
 def _folded(b: Builder, node: ir.Reduce, x: _Pair) -> Split | None:
-    """Returns a product, or an extreme, by halves: each step folds the second half into the first."""
+    """Reduces by a product, or to an extreme: each step folds the second half into the first."""
     n = math.prod([node.x.shape[d] for d in node.dims])
     if n == 0 or node.in_order or node.fn not in _FORMS:
         return None
@@ -362,7 +368,10 @@ def _folded(b: Builder, node: ir.Reduce, x: _Pair) -> Split | None:
 
 
 def _run_along(b: Builder, node: ir.Cumulative, x: _Pair) -> Split:
-    """Running products or extremes: each step combines elements twice as far apart (Hillis, Steele)."""
+    """Returns running products or extremes.
+
+    Each step combines elements twice as far apart as the one before (Hillis and Steele).
+    """
     dim, n, apart = node.dim, node.shape[node.dim], 1
     while apart < n:
         first, second = _between(b, x, dim, 0, n - apart), _between(b, x, dim, apart, n)
@@ -385,7 +394,7 @@ def _one_after_another(b: Builder, x: _Pair, y: _Pair, dim: int) -> _Pair:
 
 
 def _between(b: Builder, x: _Pair, dim: int, low: int, high: int) -> _Pair:
-    """Elements low, ..., high - 1 along axis `dim`."""
+    """Returns elements low, ..., high - 1 along axis `dim`."""
     shape = x[0].shape
     starts, limits = [0] * len(shape), list(shape)
     starts[dim], limits[dim] = low, high
@@ -394,6 +403,6 @@ def _between(b: Builder, x: _Pair, dim: int, low: int, high: int) -> _Pair:
 
 
 def _spread(b: Builder, x: ir.Node, shape: Sequence[int], places: dict[int, int]) -> ir.Node:
-    """Axis a of `x` as axis places[a] of `shape`; the others repeat."""
+    """Broadcasts `x` to `shape`: its axis a becomes axis places[a]; the others repeat."""
     order = sorted(places, key=places.__getitem__)
     return b.broadcast(b.transpose(x, order), shape, [places[a] for a in order])
