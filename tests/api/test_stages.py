@@ -222,6 +222,8 @@ def test_analyses():
     assert memory.argument_size_in_bytes == memory.output_size_in_bytes == 4000
     assert memory.generated_code_size_in_bytes > 0
     assert {"trace", "lower"} <= set(compiled.timings())
+    factored = jitney.jit(jtnp.linalg.cholesky).lower(jtnp.eye(60)).compile()
+    assert factored.cost_analysis()["flops"] >= 60**3 / 3  # LAPACK's count
 
 
 def test_calls_of_compiled_programs_are_described_as_in_jax():

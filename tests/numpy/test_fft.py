@@ -414,3 +414,14 @@ def test_transforms_of_nothing(name, norm):
             continue  # the length of their results is given by that of the operand less one
         found = getattr(ours.fft, name)(ours.ones(shape), norm=norm)
         assert found.size == 0 and found.shape[0] == shape[0]
+
+
+@pytest.mark.parametrize("name", ["fftfreq", "rfftfreq"])
+def test_frequencies_on_a_device(name):
+    f = getattr(ours.fft, name)
+    one = f(6, device=jitney.devices()[0])
+    assert one.committed and not f(6).committed
+    np.testing.assert_array_equal(one, f(6))
+    mesh = jitney.make_mesh((1,), ("x",))
+    divided = jitney.sharding.NamedSharding(mesh, jitney.sharding.PartitionSpec("x"))
+    assert f(6, device=divided).sharding == divided

@@ -422,9 +422,15 @@ def _spacing(name: str, d: ArrayLike) -> ArrayLike:
     return d
 
 
-def _frequencies(k: np.ndarray, n: int, d: ArrayLike, dtype: DTypeLike | None) -> Array:
+def _frequencies(
+    k: np.ndarray,
+    n: int,
+    d: ArrayLike,
+    dtype: DTypeLike | None,
+    device: Device | Sharding | None,
+) -> Array:
     kind = dtypes.canonicalize_dtype(float if dtype is None else dtype)
-    return (asarray(k.astype(kind)) / (d * n)).astype(kind)
+    return (asarray(k.astype(kind), device=device) / (d * n)).astype(kind)
 
 
 def fftfreq(
@@ -440,7 +446,7 @@ def fftfreq(
       n: the length of the transform.
       d: the spacing of the samples.
       dtype: the dtype of the result; the default float by default.
-      device: has no effect.
+      device: where to create the array: a Device or a Sharding; uncommitted by default.
 
     Returns: an array of shape (n,): 0, 1, ..., -2, -1, divided by n d.
 
@@ -450,7 +456,7 @@ def fftfreq(
     """
     n, d = _count("fftfreq", n), _spacing("fftfreq", d)
     k = np.arange(n)
-    return _frequencies(np.where(k < (n + 1) // 2, k, k - n), n, d, dtype)
+    return _frequencies(np.where(k < (n + 1) // 2, k, k - n), n, d, dtype, device)
 
 
 def rfftfreq(
@@ -473,7 +479,7 @@ def rfftfreq(
       Array([0. , 0.5, 1. ], dtype=float32)
     """
     n, d = _count("rfftfreq", n), _spacing("rfftfreq", d)
-    return _frequencies(np.arange(n // 2 + 1), n, d, dtype)
+    return _frequencies(np.arange(n // 2 + 1), n, d, dtype, device)
 
 
 def _shifted(name: str, x: ArrayLike, axes: int | Sequence[int] | None, back: bool) -> Array:

@@ -35,6 +35,8 @@ def plan_cost(plan: ir.Plan) -> dict[str, float]:
                     flops += sum(map(_applied, step.launches))
                 case ir.Gemm():
                     flops += 2.0 * step.batch * step.m * step.n * step.k
+                case ir.LibraryCall(native=native) if native is not None:
+                    flops += native.operations
                 case _:
                     pass
             moved += sum(b.nbytes for b in ir.touched(step))

@@ -170,6 +170,6 @@ def _renamed(step: ir.Step, new: ir.Buffer, old: ir.Buffer) -> ir.Step:
             args = tuple((name(b), t) for b, t in step.args)
             return replace(step, args=args, results=tuple((name(b), t) for b, t in step.results))
         case ir.Copy():
-            return ir.Copy(name(step.to), name(step.source))
+            return replace(step, to=name(step.to), source=name(step.source))
         case _:
             return step
