@@ -1,5 +1,5 @@
-"""The primitives: one family a file, each primitive with all its rules, and the `jax.lax` functions."""
+"""Primitives, one family per module, each with all of its rules, and the `jax.lax` functions."""
 
-# Modules that look up rules of primitives declare the slots that the modules of this package fill.
+# These modules look up rules by slot, so they declare the slots before primitives fill them.
 from jitney.compiler import lower
 from jitney.transforms import batch, jet, jvp, partial, transpose

@@ -1,11 +1,11 @@
-"""The operations that rules compute with, as functions: `mul(t, cos(x))`.
+"""Functions that bind primitives, for use in rules: `mul(t, cos(x))`.
 
-Each binds the primitive of its name. Dtypes must be equal and shapes must fit, as the primitive's type
-rule says: nothing is promoted or broadcast. Parameters have the names that they have in jaxprs; those
-that rules seldom set have defaults.
+Each binds the primitive of its name. Operands are neither promoted nor broadcast: dtypes must be
+equal and shapes must match, as the type rule of the primitive requires. Parameters have their names
+in jaxprs; those that rules seldom set have defaults.
 
-Rules of almost all primitives compute with a few others. So that their modules need not import each
-other, those are looked up by name here.
+The rules of almost all primitives are built from a few other primitives. These are looked up by
+name here, so that the modules of primitives need not import each other.
 """
 
 # ruff: noqa: A001  # named after primitives, and several of these after builtins
@@ -31,7 +31,7 @@ Axes = Sequence[SupportsIndex]
 
 def _bind(name: str) -> Callable[..., Any]:
     prim = registry.get(name)
-    if prim is None:  # its module has not been asked for yet
+    if prim is None:  # first use: its module may not be loaded yet
         from jitney.primitives import load_all
 
         load_all.load_primitive(name)
@@ -43,22 +43,22 @@ def _bind(name: str) -> Callable[..., Any]:
 
 
 def neg(x: Value) -> Array:
-    """-x."""
+    """Computes -x."""
     return _bind("neg")(x)
 
 
 def sign(x: Value) -> Array:
-    """Returns the sign of x."""
+    """Computes the sign of x."""
     return _bind("sign")(x)
 
 
 def abs(x: Value) -> Array:
-    """Returns the modulus of x."""
+    """Computes the absolute value (modulus) of x."""
     return _bind("abs")(x)
 
 
 def floor(x: Value) -> Array:
-    """x rounded down."""
+    """Rounds x down."""
     return _bind("floor")(x)
 
 
@@ -68,27 +68,27 @@ def square(x: Value) -> Array:
 
 
 def rsqrt(x: Value) -> Array:
-    """1 / sqrt(x)."""
+    """Computes 1 / sqrt(x)."""
     return _bind("rsqrt")(x, accuracy=None)
 
 
 def one_minus_square(x: Value) -> Array:
-    """1 - x * x, accurate near 1."""
+    """Computes 1 - x * x, accurate near x = 1."""
     return _bind("one_minus_square")(x)
 
 
 def exp(x: Value, *, accuracy: object = None) -> Array:
-    """Returns the exponential of x."""
+    """Computes the exponential of x."""
     return _bind("exp")(x, accuracy=accuracy)
 
 
 def log(x: Value) -> Array:
-    """Returns the natural logarithm of x."""
+    """Computes the natural logarithm of x."""
     return _bind("log")(x, accuracy=None)
 
 
 def log1p(x: Value) -> Array:
-    """Computes log(1 + x), accurate near 0."""
+    """Computes log(1 + x), accurate near x = 0."""
     return _bind("log1p")(x, accuracy=None)
 
 
@@ -103,7 +103,7 @@ def imag(x: Value) -> Array:
 
 
 def stop_gradient(x: Value) -> Array:
-    """x, with no derivative."""
+    """Returns x with a zero derivative."""
     return _bind("stop_gradient")(x)
 
 
@@ -118,12 +118,12 @@ def sub(x: Value, y: Value) -> Array:
 
 
 def mul(x: Value, y: Value) -> Array:
-    """x * y."""
+    """Computes x * y."""
     return _bind("mul")(x, y, out_dtype=None)
 
 
 def div(x: Value, y: Value) -> Array:
-    """x / y; of integers, rounded towards 0."""
+    """Computes x / y; integer division rounds toward zero."""
     return _bind("div")(x, y)
 
 
@@ -138,7 +138,7 @@ def min(x: Value, y: Value) -> Array:
 
 
 def clamp(low: Value, x: Value, high: Value) -> Array:
-    """x, or the bound that it is beyond."""
+    """Clamps x to the interval from low to high."""
     return _bind("clamp")(low, x, high)
 
 
@@ -183,50 +183,50 @@ def ge(x: Value, y: Value) -> Array:
 
 
 def and_(x: Value, y: Value) -> Array:
-    """x & y."""
+    """Computes x & y."""
     return _bind("and")(x, y)
 
 
 def integer_pow(x: Value, *, y: int) -> Array:
-    """x to the power of a constant."""
+    """Raises x to the constant integer power y."""
     return _bind("integer_pow")(x, y=y)
 
 
 def select_n(which: Value, *cases: Value) -> Array:
-    """Returns the case whose number is in `which`; of two, the second where it is true."""
+    """Selects elementwise from `cases` by index; of two, the second where `which` is true."""
     return _bind("select_n")(which, *cases)
 
 
 def convert_element_type(
     x: Value, *, new_dtype: DType, weak_type: bool = False, sharding: object = None
 ) -> Array:
-    """x in another dtype."""
+    """Converts x to another dtype."""
     return _bind("convert_element_type")(
         x, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
     )
 
 
 def bitcast_convert_type(x: Value, *, new_dtype: DType) -> Array:
-    """Returns the bits of x as numbers of another dtype."""
+    """Reinterprets the bits of x as elements of another dtype."""
     return _bind("bitcast_convert_type")(x, new_dtype=new_dtype)
 
 
 def polynomial(x: Value, *coefficients: Value) -> Array:
-    """Returns the sum of coefficients[k] x^k."""
+    """Evaluates the polynomial sum of coefficients[k] x^k."""
     return _bind("polynomial")(x, *coefficients, unroll=None)
 
 
 def custom_jvp_call(
     *operands: Value, name: str, call_jaxpr: ClosedJaxpr, jvp: Callable[..., Any]
 ) -> list[Array]:
-    """Returns the results of a program whose derivative is a rule: see `primitives.call.custom`."""
+    """Calls a program with a user-defined JVP rule: see `primitives.call.custom`."""
     return _bind("custom_jvp_call")(
         *operands, name=name, call_jaxpr=call_jaxpr, jvp=jvp, num_consts=0, symbolic_zeros=False
     )
 
 
 def random_wrap(words: Value, *, impl: object) -> Array:
-    """Keys made of their words."""
+    """Wraps key words into an array of PRNG keys."""
     return _bind("random_wrap")(words, impl=impl)
 
 
@@ -234,14 +234,14 @@ def random_wrap(words: Value, *, impl: object) -> Array:
 
 
 def iota(*, dtype: DType, shape: Shape, dimension: int, sharding: object = None) -> Array:
-    """Numbers from 0 on along an axis."""
+    """Returns an array whose elements equal their index along `dimension`."""
     return _bind("iota")(dtype=dtype, shape=shape, dimension=dimension, sharding=sharding)
 
 
 def broadcast_in_dim(
     x: Value, *, shape: Shape, broadcast_dimensions: Axes, sharding: object = None
 ) -> Array:
-    """x with axes added or stretched: axis i of x is axis `broadcast_dimensions[i]` of the result."""
+    """Broadcasts x: axis i of x becomes axis `broadcast_dimensions[i]` of the result."""
     return _bind("broadcast_in_dim")(
         x, shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding
     )
@@ -250,39 +250,39 @@ def broadcast_in_dim(
 def reshape(
     x: Value, *, new_sizes: Shape, dimensions: Axes | None = None, sharding: object = None
 ) -> Array:
-    """Returns the elements of x, in their order, in another shape."""
+    """Reshapes x, with elements in row-major order."""
     return _bind("reshape")(x, new_sizes=new_sizes, dimensions=dimensions, sharding=sharding)
 
 
 def transpose(x: Value, *, permutation: Axes) -> Array:
-    """x with axis `permutation[i]` in the place i."""
+    """Permutes the axes of x: axis i of the result is axis `permutation[i]` of x."""
     return _bind("transpose")(x, permutation=permutation)
 
 
 def squeeze(x: Value, *, dimensions: Axes) -> Array:
-    """x without these axes, of size 1."""
+    """Removes axes of size 1 from x."""
     return _bind("squeeze")(x, dimensions=dimensions)
 
 
 def rev(x: Value, *, dimensions: Axes) -> Array:
-    """x backwards along axes."""
+    """Reverses x along axes."""
     return _bind("rev")(x, dimensions=dimensions)
 
 
 def slice(x: Value, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None) -> Array:
-    """Returns a box out of x."""
+    """Slices x along all axes."""
     return _bind("slice")(
         x, start_indices=start_indices, limit_indices=limit_indices, strides=strides
     )
 
 
 def pad(x: Value, value: Value, *, padding_config: Sequence[Sequence[SupportsIndex]]) -> Array:
-    """x with `value` before, behind and between its elements; (low, high, interior) of each axis."""
+    """Pads x with `value`; the configuration is (low, high, interior) for each axis."""
     return _bind("pad")(x, value, padding_config=padding_config)
 
 
 def concatenate(*xs: Value, dimension: int) -> Array:
-    """Arrays joined along an axis."""
+    """Concatenates arrays along an axis."""
     return _bind("concatenate")(*xs, dimension=dimension)
 
 
@@ -295,24 +295,24 @@ def reduce_sum(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
 
 
 def reduce_max(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
-    """Returns the largest elements along axes."""
+    """Computes the maximum along axes."""
     return _bind("reduce_max")(x, axes=axes, out_sharding=out_sharding)
 
 
 def reduce_or(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
-    """Returns whether some element along axes is true."""
+    """Computes the logical or along axes."""
     return _bind("reduce_or")(x, axes=axes, out_sharding=out_sharding)
 
 
 def reduce_and(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
-    """Returns whether all elements along axes are true."""
+    """Computes the logical and along axes."""
     return _bind("reduce_and")(x, axes=axes, out_sharding=out_sharding)
 
 
 def dot_general(
     x: Value, y: Value, *, dimension_numbers: DotDimensionNumbers, **params: Param
 ) -> Array:
-    """Sums of products of x and y along contracted axes."""
+    """Contracts x with y along the given axes."""
     return _bind("dot_general")(x, y, dimension_numbers=dimension_numbers, **params)
 
 
@@ -330,20 +330,20 @@ def unreduced_psum(x: Value, *, axes: Sequence[object]) -> Array:
 
 
 def unreduced_reduce_scatter(x: Value, **params: Param) -> Array:
-    """Returns a part, for each device, of the sums over a mesh axis along which x is unreduced."""
+    """Sums over a mesh axis along which x is unreduced, and leaves one shard on each device."""
     return _bind("unreduced_reduce_scatter")(x, **params)
 
 
 def all_gather(x: Value, **params: Param) -> Array:
-    """Returns the values of x of all positions of a named axis."""
+    """Gathers the values of x along a named axis."""
     return _bind("all_gather")(x, **params)
 
 
 def all_gather_reduced(x: Value, **params: Param) -> Array:
-    """Returns the values of x of all positions of a mesh axis, as a result that is reduced over it."""
+    """Gathers x along a mesh axis; the result's type is reduced over it."""
     return _bind("all_gather_reduced")(x, **params)
 
 
 def reshard(x: Value, *, dst_sharding: NamedSharding, concrete_mesh: object = None) -> Array:
-    """x, divided over devices in another way."""
+    """Changes the sharding of x."""
     return _bind("reshard")(x, dst_sharding=dst_sharding, concrete_mesh=concrete_mesh)

@@ -1,11 +1,11 @@
-"""Groups of operands and results of `scan`, which its parameters `ft_in` and `ft_out` hold.
+"""Structures of the operands and results of `scan`: its parameters `ft_in` and `ft_out`.
 
     ft_in   (constants, carry, rows)
     ft_out  (carry, rows of results)
 
-A group is a tree whose leaves stand for values; some leaves stand for values that are left out. Trees
-print as those of JAX do: a derivative of a loop has groups of values and tangents, a loop backwards
-groups of lists. What is computed depends on the numbers of values alone.
+A group is a tree whose leaves stand for values; some leaves stand for values that are left out.
+Trees print like those of JAX: the derivative of a loop has groups of values and tangents, a
+transposed loop has groups of lists. Computations depend only on the numbers of values.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class FlatTree:
     """A tree of values.
 
     Attributes:
-      text: how it prints.
-      elts: the trees that it is made of; none of a leaf or a list.
+      text: its printed form.
+      elts: its subtrees; empty for a leaf or a list.
     """
 
     __slots__ = ("_size", "elts", "text")
@@ -33,7 +33,7 @@ class FlatTree:
     _size: int
 
     def __new__(cls, text: str, elts: tuple[FlatTree, ...], size: int) -> FlatTree:
-        """Returns the tree that prints so: there is one, which its text determines."""
+        """Returns the unique tree with this printed form, which determines a tree."""
         tree = _trees.get(text)
         if tree is None:
             tree = _trees[text] = object.__new__(cls)
@@ -42,11 +42,11 @@ class FlatTree:
 
     @property
     def vals(self) -> tuple[None, ...]:
-        """None for each value."""
+        """A tuple with None for each value."""
         return (None,) * self._size
 
     def unpack(self) -> tuple[FlatTree, ...]:
-        """Returns the trees that it is made of."""
+        """Returns its subtrees."""
         return self.elts
 
     def __len__(self) -> int:
@@ -66,14 +66,14 @@ _trees: dict[str, FlatTree] = {}
 
 
 def group(*elts: FlatTree) -> FlatTree:
-    """Returns a tuple of trees."""
+    """Returns the tuple of the given trees."""
     comma = "," if len(elts) == 1 else ""
     text = f"({', '.join([t.text for t in elts])}{comma})"
     return FlatTree(text, elts, sum([len(t) for t in elts]))
 
 
 VALUE = FlatTree("None", (), 1)
-# A row of results: one that is computed, and one that is a row of operands, handed on.
+# A stacked result: a computed one, and one that equals a stacked operand.
 ROW, SAME_ROW = (
     FlatTree("RightsOnly(Right(None))", (), 1),
     FlatTree("RightsOnly(Left(None))", (), 0),
@@ -88,13 +88,13 @@ def values(n: int) -> FlatTree:
 
 @functools.cache
 def operands(n_consts: int, n_carry: int, n_rows: int) -> FlatTree:
-    """`ft_in` of a loop by its number of constants, carries, and arrays of rows."""
+    """Returns `ft_in` of a loop with so many constants, carries and stacked operands."""
     return group(values(n_consts), values(n_carry), values(n_rows))
 
 
 @functools.cache
 def results(n_carry: int, n_rows: int) -> FlatTree:
-    """`ft_out` of a loop by its number of carries, and of arrays of rows that it makes."""
+    """Returns `ft_out` of a loop with the given numbers of carries and stacked results."""
     return group(values(n_carry), group(*(ROW,) * n_rows))
 
 
@@ -102,13 +102,13 @@ def results(n_carry: int, n_rows: int) -> FlatTree:
 def groups(
     n_consts: int, n_carry: int, n_rows: int, same: tuple[int | None, ...]
 ) -> tuple[FlatTree, FlatTree]:
-    """(`ft_in`, `ft_out`) of a loop; `same` has a number for each array of rows that is handed on."""
+    """Returns (`ft_in`, `ft_out`); `same` has the index of the operand that a result equals."""
     rows = group(*[ROW if k is None else SAME_ROW for k in same])
     return operands(n_consts, n_carry, n_rows), group(values(n_carry), rows)
 
 
 def kept(tree: FlatTree, keep: Sequence[bool]) -> FlatTree:
-    """Returns the values of a tree that are marked in `keep`; the others are left out."""
+    """Returns a tree without the values that are not marked in `keep`."""
     assert len(keep) == len(tree), (tree, keep)
     return _kept(tree, iter(keep))
 
@@ -120,13 +120,13 @@ def _kept(tree: FlatTree, keep: Iterator[bool]) -> FlatTree:
     again = iter(marks)
     elts = tuple([_kept(t, again) for t in tree.elts])
     sides = iter(["Right(None)" if m else "Left(None)" for m in marks])
-    # A value that is left out already stays so.
+    # Values that are already left out stay so.
     text = re.sub(r"(?<!Left\()\bNone\b", lambda _: next(sides), tree.text)
     return FlatTree(f"RightsOnly({text})", elts, sum(marks))
 
 
 def split(tree: FlatTree, late: Sequence[bool]) -> tuple[FlatTree, FlatTree]:
-    """Returns what is not marked in `late`, and what is; of a pair of both, its halves."""
+    """Splits a tree by `late`; if it is a pair of an early and a late half, into these."""
     if len(tree.elts) == 2:
         n = len(tree.elts[0])
         if not any(late[:n]) and all(late[n:]):
@@ -136,7 +136,7 @@ def split(tree: FlatTree, late: Sequence[bool]) -> tuple[FlatTree, FlatTree]:
 
 
 def lists(of: Lists) -> FlatTree:
-    """Returns a tree of lists of values; `of` is a number of values, or a tuple of such."""
+    """Returns a tree of lists of values; `of` is a size or a (nested) tuple of sizes."""
     n, text = _listed(of)
     elts = () if isinstance(of, int) else tuple([lists(x) for x in of])
     return FlatTree(f"Pytree(vals=[{', '.join(['None'] * n)}], tree=PyTreeDef({text}))", elts, n)
@@ -150,6 +150,6 @@ def _listed(of: Lists) -> tuple[int, str]:
 
 
 def sizes(params: dict[str, Any]) -> tuple[int, int]:
-    """Returns (number of constants, of carries) of a loop, by its parameters."""
+    """Returns (number of constants, number of carries) from the parameters of a loop."""
     consts, carry, _ = params["ft_in"].elts
     return len(consts), len(carry)

@@ -1,4 +1,4 @@
-"""Primitives that are not declared yet: modules of operations are loaded at first access."""
+"""Lazy loading of primitives: modules are imported when a primitive of theirs is first needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pkgutil
 
 from jitney import primitives
 
-# Where primitives are that rules of others ask for by name: all modules together take 40 ms to load.
+# Modules of primitives that rules look up by name; importing all modules takes 40 ms.
 _HOMES = {
     "all_gather": "parallel.all_gather",
     "all_gather_reduced": "parallel.reduced",
@@ -23,7 +23,7 @@ _HOMES = {
 
 
 def load_primitive(name: str) -> None:
-    """Imports the module of the primitive called `name`, so that `core.primitive.registry` has it."""
+    """Imports the module of the primitive `name`, which adds it to `core.primitive.registry`."""
     home = _HOMES.get(name)
     if home is None:
         load()
@@ -33,6 +33,6 @@ def load_primitive(name: str) -> None:
 
 @functools.cache
 def load() -> None:
-    """Imports every module of operations, so that `core.primitive.registry` is whole."""
+    """Imports all modules of primitives, so that `core.primitive.registry` is complete."""
     for module in pkgutil.walk_packages(primitives.__path__, f"{primitives.__name__}."):
         importlib.import_module(module.name)

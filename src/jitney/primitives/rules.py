@@ -1,4 +1,4 @@
-"""Common forms of derivative, transposition and batching rules: what families of primitives share.
+"""Common forms of JVP, transpose and batching rules, shared by families of primitives.
 
     defjvp(p, rule, ...)      tangent = sum of rule_i(t_i, *primals, **params)
     defjvp2(p, rule, ...)     the same, with the result: rule_i(t_i, answer, *primals, **params)
@@ -6,7 +6,7 @@
     defbilinear(p, ...)       linear in each of two operands
     vectorized(p)             elementwise on one operand; broadcasting(p) on several
 
-Other primitives are called through `calculus`, so that this module depends on none.
+Other primitives are called through `calculus`, so this module does not depend on their modules.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ Rule = Callable[..., Any]
 
 
 def is_linear(x: object) -> TypeIs[UndefinedPrimal]:
-    """Returns whether a transposition rule is to give the cotangent of operand `x`."""
+    """Returns whether a transpose rule must return the cotangent of operand `x`."""
     return type(x) is UndefinedPrimal
 
 
 def shape_of(x: Operand | Sequence[Any]) -> tuple[int, ...]:
-    """Shape of an operand, linear or not."""
-    aval = getattr(x, "aval", None)  # arrays, tracers, linear operands: not by their properties
+    """Returns the shape of an operand, linear or not."""
+    aval = getattr(x, "aval", None)  # arrays, tracers, linear operands
     if aval is not None:
         return aval.shape
     if isinstance(x, np.ndarray | np.generic):
@@ -65,7 +65,7 @@ def shape_of(x: Operand | Sequence[Any]) -> tuple[int, ...]:
 
 
 def aval_of(x: Operand) -> Any:
-    """Type of an operand, linear or not."""
+    """Returns the type of an operand, linear or not."""
     return x.aval if type(x) is UndefinedPrimal else get_aval(x)
 
 
@@ -74,7 +74,7 @@ _PYTHON: dict[str, type[Any]] = {"f": float, "i": int, "c": complex}
 
 
 def const(like: Operand, value: complex | np.number) -> Any:
-    """`value` as a scalar operand of the dtype and weakness of `like`."""
+    """Returns `value` as a scalar operand with the dtype and weak type of `like`."""
     aval = aval_of(like)
     python = _PYTHON.get(aval.dtype.kind) if aval.weak_type else None
     if python is not None and dtypes.canonicalize_dtype(python) == aval.dtype:
@@ -83,19 +83,20 @@ def const(like: Operand, value: complex | np.number) -> Any:
 
 
 def factor(like: Operand, value: complex | np.number) -> Any:
-    """`value` as a scalar operand of the dtype of `like`, weakly typed as scalars `like` are.
+    """Returns `value` as a scalar factor with the dtype of `like`; weakly typed beside scalars.
 
-    Beside an array of some rank it is strongly typed: the slopes with such factors are, as in JAX.
+    Beside arrays it is strongly typed, so that derivatives with such factors are, as in JAX.
     """
     aval = aval_of(like)
     return typed(np.asarray(value).astype(aval.dtype)) if aval.ndim else const(like, value)
 
 
 def typed(value: np.ndarray, weak_type: bool = False) -> Any:
-    """Data as an operand of their dtype: NumPy's array or number.
+    """Returns data as an operand with exactly their dtype: a NumPy array or scalar if possible.
 
-    These are narrowed without x64. Where 64-bit dtypes are allowed nevertheless, it is an array of
-    ours, and so are weakly typed 32-bit data where 64-bit dtypes are the default.
+    NumPy data are narrowed without x64. Where 64-bit dtypes are nevertheless allowed, the operand
+    is an array of jitney, and likewise for weakly typed 32-bit data if 64-bit dtypes are the
+    default.
     """
     if not dtypes.is_of_scalars(value.dtype, weak_type):
         return array_from_numpy(value, shaped_array(value.shape, value.dtype, weak_type))
@@ -103,14 +104,15 @@ def typed(value: np.ndarray, weak_type: bool = False) -> Any:
 
 
 def zeros_like(x: Operand) -> Any:
-    """Zeros of the type of `x`."""
+    """Returns zeros of the type of `x`."""
     return Zero(aval_of(x)).instantiate()
 
 
 def zeros_for(ct: Value, x: Operand, *, strong: bool = False) -> Any:
-    """Zeros of the cotangent type of `x` in the dtype of `ct`, which a user's rule may have widened.
+    """Returns zeros of the cotangent type of `x` in the dtype of `ct`, which may be wider.
 
-    They are not weakly typed if that is another dtype, or if `strong`.
+    A user's rule may have widened `ct`. The zeros are strongly typed if its dtype differs, or if
+    `strong`.
     """
     aval, dtype = aval_of(x).to_cotangent_aval(), aval_of(ct).dtype
     if strong or aval.dtype != dtype:
@@ -127,7 +129,7 @@ def zero_tangent(out: Value) -> Zero:
 
 
 def defjvp(prim: Primitive, *rules: Rule | None) -> None:
-    """Sets the forward derivative of a primitive of one result, operand by operand."""
+    """Sets the JVP rule of a primitive with one result, with a rule for each operand."""
 
     def derivative(primals: Primals, tangents: Tangents, params: dict[str, Any]) -> Any:
         total: Any = None
@@ -151,7 +153,7 @@ def defjvp(prim: Primitive, *rules: Rule | None) -> None:
 
 
 def defjvp2(prim: Primitive, *rules: Rule | None) -> None:
-    """`defjvp` with rules that are also given the result."""
+    """Sets the JVP rule like `defjvp`, with rules that also get the result."""
 
     @prim.jvp
     def jvp_rule(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
@@ -165,7 +167,7 @@ def defjvp2(prim: Primitive, *rules: Rule | None) -> None:
 
 
 def def_zero_derivative(*prims: Primitive) -> None:
-    """Says that the derivative is zero wherever it exists: steps, comparisons, integers."""
+    """Sets JVP rules with zero tangents, for step functions, comparisons and integers."""
     for prim in prims:
 
         @prim.jvp
@@ -181,9 +183,9 @@ def def_zero_derivative(*prims: Primitive) -> None:
 
 
 def deflinear(prim: Primitive, transpose: Rule) -> None:
-    """One operand, linear: the tangent is the operation on the tangent.
+    """Sets the rules of a primitive that is linear in its only operand.
 
-    `transpose(ct, x, **params)` gives the cotangent of the operand.
+    `transpose(ct, x, **params)` returns the cotangent of the operand.
     """
 
     @prim.jvp
@@ -198,7 +200,10 @@ def deflinear(prim: Primitive, transpose: Rule) -> None:
 
 
 def def_jointly_linear_jvp(prim: Primitive, n_linear: int | None = None) -> None:
-    """Linear in all operands together (or in the first `n_linear`): zeros are filled in."""
+    """Sets the JVP rule of a primitive that is jointly linear in its (first `n_linear`) operands.
+
+    Zero tangents are instantiated.
+    """
 
     @prim.jvp
     def jvp_rule(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
@@ -214,10 +219,10 @@ def def_jointly_linear_jvp(prim: Primitive, n_linear: int | None = None) -> None
 
 
 def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
-    """Linear in each of two operands.
+    """Sets the rules of a primitive that is linear in each of two operands.
 
-    `left(ct, x, y, **params)` gives the cotangent of x, `right` that of y; the linear operand is an
-    `UndefinedPrimal`.
+    `left(ct, x, y, **params)` returns the cotangent of x, `right` that of y; the linear operand is
+    an `UndefinedPrimal`.
     """
 
     def by_left(t: Value, x: Value, y: Value, **params: Param) -> Any:
@@ -241,7 +246,7 @@ def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
 
 
 def unbroadcast(x: Operand, ct: Cotangent) -> Any:
-    """Returns the cotangent `ct` of a broadcast operand, summed down to the operand's shape."""
+    """Sums the cotangent `ct` of a broadcast operand to the operand's shape."""
     if isinstance(ct, Zero):
         return Zero(aval_of(x).to_cotangent_aval())
     shape = x.aval.shape if type(x) is UndefinedPrimal else shape_of(x)
@@ -256,7 +261,7 @@ def unbroadcast(x: Operand, ct: Cotangent) -> Any:
 
 
 def broadcast_to_result(t: Value, shape: tuple[int, ...]) -> Any:
-    """Returns a tangent stretched as its operand was: scalars and sizes of 1."""
+    """Broadcasts a tangent from its operand's shape (scalar, or with sizes of 1) to `shape`."""
     old = shape_of(t)
     if old == shape:
         return t
@@ -268,7 +273,7 @@ def broadcast_to_result(t: Value, shape: tuple[int, ...]) -> Any:
 
 
 def vectorized(*prims: Primitive) -> None:
-    """One operand, and the same thing done to each of its elements."""
+    """Sets the batching rule of elementwise primitives of one operand."""
     for prim in prims:
 
         @prim.batch
@@ -279,7 +284,7 @@ def vectorized(*prims: Primitive) -> None:
 
 
 def move_axis(x: Value, source: int, destination: int) -> Any:
-    """`x` with one axis moved."""
+    """Moves one axis of `x`."""
     rank = len(shape_of(x))
     source, destination = source % rank, destination % rank
     if source == destination:
@@ -290,7 +295,7 @@ def move_axis(x: Value, source: int, destination: int) -> Any:
 
 
 def insert_axes(x: Value, positions: tuple[int, ...]) -> Any:
-    """`x` with axes of size 1 at `positions` of the result."""
+    """Inserts axes of size 1 into `x`, at `positions` of the result."""
     shape = shape_of(x)
     rank = len(shape) + len(positions)
     kept = tuple(k for k in range(rank) if k not in positions)
@@ -303,7 +308,7 @@ def insert_axes(x: Value, positions: tuple[int, ...]) -> Any:
 
 
 def broadcasting(*prims: Primitive) -> None:
-    """Elementwise on several operands of one rank, scalars aside."""
+    """Sets the batching rule of elementwise primitives of operands with equal ranks or rank 0."""
     for prim in prims:
 
         @prim.batch
@@ -315,7 +320,10 @@ def broadcasting(*prims: Primitive) -> None:
 
 
 def align(args: Sequence[Value], dims: Dims) -> tuple[list[Any], int]:
-    """Operands with their batch axes in one place, of one rank but for true scalars; and the place."""
+    """Moves all batch axes to the same position, and makes ranks equal except for scalars.
+
+    Returns: (operands, position of the batch axis).
+    """
     mapped = [(x, d) for x, d in zip(args, dims, strict=True) if d is not None]
     shapes = {(shape_of(x), d) for x, d in mapped}
     others = [x for x, d in zip(args, dims, strict=True) if d is None]
@@ -327,7 +335,7 @@ def align(args: Sequence[Value], dims: Dims) -> tuple[list[Any], int]:
         move_axis(x, d, 0) if d is not None else insert_axes(x, (0,)) if r else x
         for x, d, r in zip(args, dims, ranks, strict=True)
     ]
-    out = [  # an operand of lower rank with a batch axis gets the others' rank
+    out = [  # batched operands of lower rank get the rank of the others
         _widen(x, rank - r) if d is not None and r < rank else x
         for x, d, r in zip(moved, dims, ranks, strict=True)
     ]
@@ -335,7 +343,7 @@ def align(args: Sequence[Value], dims: Dims) -> tuple[list[Any], int]:
 
 
 def _widen(x: Value, n: int) -> Any:
-    """`x` with `n` axes of size 1 behind the first."""
+    """Inserts `n` axes of size 1 into `x` after the first axis."""
     shape = shape_of(x)
     full = (*shape[:1], *(1,) * n, *shape[1:])
     kept = (0, *range(n + 1, len(full)))
@@ -343,7 +351,7 @@ def _widen(x: Value, n: int) -> Any:
 
 
 def to_front(x: Value, dim: int | None, size: int) -> Any:
-    """`x` with its batch axis in front, made by repetition where there is none."""
+    """Moves the batch axis of `x` to the front, or broadcasts `x` along a new one."""
     if dim is not None:
         return move_axis(x, dim, 0)
     shape = shape_of(x)
@@ -357,12 +365,12 @@ def batch_size(args: Sequence[Value], dims: Dims) -> int:
 
 
 def shifted_axes(axes: Sequence[int], dim: int) -> tuple[np.int64, ...]:
-    """Axes of an operand as axes of the operand with a batch axis at `dim`."""
+    """Shifts axes of an operand for the operand with a batch axis at `dim`."""
     return tuple(np.int64(a + (a >= dim)) for a in axes)
 
 
 def reducer(*prims: Primitive) -> None:
-    """Reductions over the parameter `axes`."""
+    """Sets the batching rule of reductions over the parameter `axes`."""
     for prim in prims:
 
         @prim.batch
@@ -380,5 +388,5 @@ def reducer(*prims: Primitive) -> None:
 
 
 def is_float0(aval: AbstractValue) -> bool:
-    """Returns whether a type holds no tangent information."""
+    """Returns whether a type is that of a trivial tangent."""
     return aval.dtype == dtypes.float0

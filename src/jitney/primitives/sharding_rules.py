@@ -1,7 +1,7 @@
-"""Rules for the slot `sharding`, of operations that move, drop, join or cut axes: see `core.explicit`.
+"""Sharding rules of operations that move, remove, join or slice axes: see `core.explicit`.
 
-Each stands here because several primitives have it, or because it is long; a primitive's own module
-says which is its. What no rule can say without moving data between devices is refused.
+A rule is defined here if several primitives share it, or if it is long; the modules of primitives
+register them. A result sharding that requires data movement between devices is rejected.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def shape_of(operation: Operation, operand: int) -> tuple[int, ...]:
 
 
 def broadcast_in_dim(operation: Operation) -> list[Entries]:
-    """New axes are whole, as those are that are stretched."""
+    """Keeps shardings of axes; new axes and broadcast axes are replicated."""
     out: list[tuple[Any, ...]] = [()] * len(operation.shapes[0])
     for axis, names in zip(
         operation.params["broadcast_dimensions"], operation.specs[0], strict=True
@@ -41,7 +41,7 @@ def broadcast_in_dim(operation: Operation) -> list[Entries]:
 
 
 def check_broadcast(aval: AbstractValue, like: AbstractValue, place: NamedSharding) -> None:
-    """Raises ValueError unless an operand to be broadcast is sharded as the result."""
+    """Raises ValueError unless an operand to be broadcast is sharded like the result."""
     new = like.ndim - aval.ndim
     own = entries_of(sharding_of(aval), aval.ndim)
     wanted = entries_of(place, like.ndim)[max(new, 0) :]
@@ -53,7 +53,7 @@ def check_broadcast(aval: AbstractValue, like: AbstractValue, place: NamedShardi
 
 
 def check_rows_whole(aval: AbstractValue) -> None:
-    """Raises ValueError if values of this type, whose rows `scan` goes along, are divided there."""
+    """Raises ValueError if an operand of `scan` is sharded along its leading axis."""
     if names_along(aval, 0):
         raise ValueError(
             "scan goes along the 0th dimension of all xs, which should be replicated: got "
@@ -62,20 +62,20 @@ def check_rows_whole(aval: AbstractValue) -> None:
 
 
 def transpose(operation: Operation) -> list[Entries]:
-    """Axes keep how they are divided."""
+    """Permutes the shardings of axes."""
     (spec,) = operation.specs
     return [tuple([spec[axis] for axis in operation.params["permutation"]])]
 
 
 def squeeze(operation: Operation) -> list[Entries]:
-    """Returns the axes that are kept keep how they are divided."""
+    """Keeps the shardings of the remaining axes."""
     (spec,) = operation.specs
     dropped = {axis % len(spec) for axis in operation.params["dimensions"]}
     return [tuple([names for axis, names in enumerate(spec) if axis not in dropped])]
 
 
 def reduced(operation: Operation) -> list[Entries]:
-    """Reductions along `axes`, of one operand or of several alike."""
+    """Drops the shardings of `axes`, for reductions of one or more operands of the same shape."""
     n = len(shape_of(operation, 0))
     operands = [s for k, s in enumerate(operation.specs) if len(shape_of(operation, k)) == n]
     alike = Operation(
@@ -93,12 +93,12 @@ def reduced(operation: Operation) -> list[Entries]:
 
 
 def reshape(operation: Operation) -> list[Entries]:
-    """Axes become others in groups of equal products, in each of which the division is kept.
+    """Maps shardings within groups of axes with equal products of sizes.
 
-    Axes that are joined are divided along the axes of the mesh of all of them, which may move elements
-    between devices. New axes of one that is split are divided in the same order, each as far as it
-    goes. Axes of size 1, which only axes of the mesh of size 1 divide, keep them where there are as
-    many between the same groups.
+    A merged axis is sharded along the mesh axes of all of its parts, which may move elements
+    between devices. If an axis is split, the mesh axes are assigned to the new axes in order, as
+    far as sizes permit. Axes of size 1, which only mesh axes of size 1 can shard, keep them if
+    there are as many between the same groups.
     """
     (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
     if operation.params.get("dimensions") is not None and any(spec):
@@ -125,7 +125,7 @@ def reshape(operation: Operation) -> list[Entries]:
 
 
 def _axes_of_one(shape: Sequence[int], places: Iterable[int]) -> list[list[int]]:
-    """For each of `places`, the axes of size 1 that come after as many others."""
+    """Returns, for each of `places`, the axes of size 1 preceded by that many larger axes."""
     before = list(itertools.accumulate([n != 1 for n in shape], initial=0))
     return [
         [axis for axis, n in enumerate(shape) if n == 1 and before[axis] == place]
@@ -134,9 +134,9 @@ def _axes_of_one(shape: Sequence[int], places: Iterable[int]) -> list[list[int]]
 
 
 def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]]]) -> list[Any]:
-    """Returns the axes of the mesh that divide the elements of some (size, names), in their order."""
+    """Returns the mesh axes that shard the merged axes (size, names), in order."""
     names: list[Any] = []
-    is_open = True  # whether all axes so far are divided
+    is_open = True  # whether all preceding axes are sharded
     for _, own in axes:
         if own and not is_open:
             operation.refuse(
@@ -151,7 +151,7 @@ def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]
 def _distributed(
     operation: Operation, names: Sequence[Any], extents: Sequence[int]
 ) -> list[tuple[Any, ...]]:
-    """Returns how axes of `extents` are divided whose elements `names` divide, in their order."""
+    """Assigns the mesh axes `names` of a split axis to new axes of sizes `extents`, in order."""
     left = list(names)
     out: list[tuple[Any, ...]] = []
     for n in extents:
@@ -168,10 +168,10 @@ def _distributed(
 
 
 def cut(operation: Operation) -> list[Entries]:
-    """Results that have some of the first operand's elements: axes that are divided stay whole.
+    """Keeps shardings for results that have some of the first operand's elements.
 
-    So slices, padding, and what is like them: an axis of another size may be divided only where its
-    parts stay equal. A single element is on all devices.
+    This applies to slices, padding and similar operations. A sharded axis may change its size only
+    if the new size is divisible by the number of shards. A single element is replicated.
     """
     spec, old = operation.specs[0], shape_of(operation, 0)
     for shape in operation.shapes:
@@ -193,12 +193,12 @@ def _is_one_element(shape: Sequence[int]) -> bool:
 
 
 def _whole_if_one(spec: Entries, shape: Sequence[int]) -> Entries:
-    """Returns `spec` for results of `shape`, which a single element has on all devices."""
+    """Returns `spec`, or a replicated spec if `shape` has a single element."""
     return ((),) * len(spec) if _is_one_element(shape) else spec
 
 
 def dynamic_update_slice(operation: Operation) -> list[Entries]:
-    """Operand and update are divided alike, or the update is one element; the result is as well."""
+    """Requires equal shardings of operand and update, unless the update is a single element."""
     operand, update = operation.specs[:2]
     if operand != update and (any(update) or not _is_one_element(shape_of(operation, 1))):
         operation.refuse(
@@ -208,7 +208,7 @@ def dynamic_update_slice(operation: Operation) -> list[Entries]:
 
 
 def concatenate(operation: Operation) -> list[Entries]:
-    """As functions of elements; along the axis that joins them, operands are divided alike."""
+    """Combines shardings elementwise; along the concatenated axis, they must be equal."""
     axis = operation.params["dimension"]
     if len({spec[axis] for spec in operation.specs}) > 1:
         listed = ", ".join([repr(PartitionSpec(*spec)) for spec in operation.specs])
@@ -217,21 +217,21 @@ def concatenate(operation: Operation) -> list[Entries]:
             f"{listed}; jax.reshard moves them"
         )
     shape = list(operation.shapes[0])
-    shape[axis] = 1  # sizes differ there
+    shape[axis] = 1  # sizes differ along this axis
     out = elementwise(operation, tuple(shape))
     _check_parts(operation, out, axis, "joins")
     return [out]
 
 
 def split(operation: Operation) -> list[Entries]:
-    """Parts are divided as the operand, where they can be divided evenly; single elements are whole."""
+    """Keeps the operand's sharding, if it divides results evenly; single elements replicate."""
     (spec,) = operation.specs
     _check_parts(operation, spec, operation.params["axis"], "cuts")
     return [_whole_if_one(spec, shape) for shape in operation.shapes]
 
 
 def _check_parts(operation: Operation, spec: Entries, axis: int, does: str) -> None:
-    """Raises if results cannot be divided evenly along `axis`."""
+    """Raises an error unless results can be sharded evenly along `axis`."""
     for shape in operation.shapes:
         if shape[axis] % operation.parts(spec[axis]) and not _is_one_element(shape):
             operation.refuse(
@@ -241,7 +241,7 @@ def _check_parts(operation: Operation, spec: Entries, axis: int, does: str) -> N
 
 
 def unstack(operation: Operation) -> list[Entries]:
-    """Results are divided as the operand; its axis that is gone has to be whole."""
+    """Keeps the sharding of the operand, whose removed axis must be replicated."""
     (spec,), axis = operation.specs, operation.params["axis"]
     if spec[axis]:
         operation.refuse(
@@ -252,7 +252,7 @@ def unstack(operation: Operation) -> list[Entries]:
 
 
 def tile(operation: Operation) -> list[Entries]:
-    """Axes that are not repeated keep how they are divided; others have to be whole."""
+    """Keeps the shardings of axes that are not repeated; the others must be replicated."""
     (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
     added = len(new) - len(old)
     for axis, (n, m) in enumerate(zip(old, new[added:], strict=True)):
@@ -265,7 +265,7 @@ def tile(operation: Operation) -> list[Entries]:
 
 
 def bitcast_convert_type(operation: Operation) -> list[Entries]:
-    """An axis of the bits of one element comes or goes at the end, and is whole."""
+    """Adds or removes the last axis, with the bits of an element, which is replicated."""
     (spec,), new = operation.specs, operation.shapes[0]
     if len(new) < len(spec) and spec[-1]:
         operation.refuse(
@@ -278,9 +278,9 @@ def bitcast_convert_type(operation: Operation) -> list[Entries]:
 
 
 def whole_along(param: str, what: str) -> Callable[[Operation], list[Entries]]:
-    """The rule of operations that need all elements along the axis that the parameter `param` names.
+    """Returns the rule of operations that need the axis named by `param` to be replicated.
 
-    `what` says in the error what has to be whole there.
+    `what` states the requirement in the error message.
     """
 
     def rule(operation: Operation) -> list[Entries]:
@@ -296,11 +296,11 @@ def whole_along(param: str, what: str) -> Callable[[Operation], list[Entries]]:
 
 
 def batch_of(core: int | str | Callable[[dict[str, Any]], int]) -> Callable[..., list[Entries]]:
-    """The rule of operations on blocks: the last axes of their operands, the others being a batch.
+    """Returns the rule of operations on blocks, the last axes of their operands, over batch axes.
 
     Args:
-      core: how many axes of the first operand a block has; or the parameter with an entry for each of
-        them; or a function of the parameters.
+      core: the number of axes of a block of the first operand; or the name of a parameter with an
+        entry for each of them; or a function of the parameters.
     """
 
     def rule(operation: Operation) -> list[Entries]:
@@ -320,7 +320,7 @@ def batch_of(core: int | str | Callable[[dict[str, Any]], int]) -> Callable[...,
 
 
 def _batch_axes(operation: Operation, n: int) -> Entries:
-    """Returns how the first `n` axes are divided, which all operands have."""
+    """Returns the shardings of the first `n` axes, which all operands share."""
     out: list[tuple[Any, ...]] = [()] * n
     for spec in operation.specs:
         for axis, names in enumerate(spec[:n]):
@@ -333,11 +333,11 @@ def _batch_axes(operation: Operation, n: int) -> Entries:
 
 
 def triangular_solve(operation: Operation) -> list[Entries]:
-    """Right-hand sides may be divided among devices, and so may the equations; unknowns may not."""
+    """Allows sharded right-hand sides and equations, but not unknowns."""
     (a, b), params = operation.specs, operation.params
     is_left = params["left_side"]
-    unknowns = -1 if is_left != params["transpose_a"] else -2  # of the axes of `a`
-    solved, free = (-2, -1) if is_left else (-1, -2)  # of the axes of `b`
+    unknowns = -1 if is_left != params["transpose_a"] else -2  # an axis of `a`
+    solved, free = (-2, -1) if is_left else (-1, -2)  # axes of `b`
     if a[unknowns] or b[solved]:
         operation.refuse(
             f"triangular_solve: axis {len(a) + unknowns} of the matrix and axis {len(b) + solved} of "
@@ -350,12 +350,12 @@ def triangular_solve(operation: Operation) -> list[Entries]:
 
 
 def as_operand(k: int) -> Callable[[Operation], list[Entries]]:
-    """The rule of operations whose result is of the shape of operand `k`, and divided like it."""
+    """Returns the rule of operations whose result has the shape and sharding of operand `k`."""
     return lambda operation: [operation.specs[k]] * len(operation.shapes)
 
 
 def fft(operation: Operation) -> list[Entries]:
-    """As the operand, also along the axes of the transform, which are gathered for it."""
+    """Keeps the sharding of the operand, even along transformed axes, which are gathered."""
     (spec,) = operation.specs
     for axis in range(len(spec)):
         _check_parts(operation, spec, axis, "changes the size of")
@@ -363,7 +363,7 @@ def fft(operation: Operation) -> list[Entries]:
 
 
 def convolution(operation: Operation) -> list[Entries]:
-    """The batch of the left operand, the features of the right one, space where parts stay equal."""
+    """Takes the batch from lhs, features from rhs, and spatial axes from lhs if sizes permit."""
     numbers = operation.params["dimension_numbers"]
     lhs, rhs = operation.specs
     if lhs[numbers.lhs_spec[1]] or any([rhs[axis] for axis in numbers.rhs_spec[1:]]):
@@ -388,17 +388,18 @@ def convolution(operation: Operation) -> list[Entries]:
 
 
 def stack(operation: Operation) -> list[Entries]:
-    """Operands alike, on a new axis, which is whole."""
+    """Combines shardings elementwise; the new axis is replicated."""
     shape, axis = shape_of(operation, 0), operation.params["axis"]
     spec = elementwise(operation, shape)
     return [(*spec[:axis], (), *spec[axis:])]
 
 
 def dot_general(operation: Operation) -> list[Entries]:
-    """Batch axes of both operands, then what is free of the first and of the second.
+    """Returns shardings of batch axes, then of the free axes of lhs and of rhs.
 
-    An axis that both contract is summed where it is divided in one operand alone: the other one is
-    brought there. Where both are divided there are terms of sums, and it is for the user to say.
+    If a contracted axis is sharded in one operand only, the other operand is moved, and the result
+    is summed over devices. If it is sharded in both, devices have partial sums, and the user must
+    choose an `out_sharding`.
     """
     (cx, cy), (bx, by) = operation.params["dimension_numbers"]
     x, y = operation.specs
@@ -433,7 +434,7 @@ def dot_general(operation: Operation) -> list[Entries]:
 
 
 def unreduced_sum(operation: Operation, out_sharding: NamedSharding) -> None:
-    """Refuses terms of a sum along axes of the mesh that do not divide what is summed over."""
+    """Rejects results that are unreduced along mesh axes that do not shard the reduced axes."""
     (spec,) = operation.specs[:1]
     summed = {name for axis in operation.params["axes"] for name in spec[axis]}
     own = sharding_of(operation.avals[0])
@@ -447,7 +448,7 @@ def unreduced_sum(operation: Operation, out_sharding: NamedSharding) -> None:
 
 
 def no_terms(operation: Operation, out_sharding: NamedSharding) -> None:
-    """Refuses terms of a sum as results of what is not a sum."""
+    """Rejects unreduced results of operations that are not sums."""
     if out_sharding.spec.unreduced:
         operation.refuse(
             f"{operation.name} has no terms of a sum for results, so out_sharding can have no "
@@ -456,7 +457,7 @@ def no_terms(operation: Operation, out_sharding: NamedSharding) -> None:
 
 
 def unreduced_product(operation: Operation, out_sharding: NamedSharding) -> None:
-    """Refuses terms of a sum of products along axes that do not divide what is contracted."""
+    """Rejects results that are unreduced along mesh axes that do not shard the contracted axes."""
     if any([s.spec.unreduced for s in map(sharding_of, operation.avals) if s is not None]):
         operation.refuse(
             "dot_general: where `out_sharding` is given, no operand may be unreduced; jax.reshard adds "
@@ -481,7 +482,7 @@ def unreduced_product(operation: Operation, out_sharding: NamedSharding) -> None
 
 
 def reshaped_sum(operation: Operation, out_sharding: NamedSharding) -> None:
-    """Refuses a reshape that would take a sum, or undo one."""
+    """Rejects a reshape that changes the unreduced or reduced mesh axes."""
     own = sharding_of(operation.avals[0])
     for what in ("unreduced", "reduced"):
         operand_axes = getattr(own and own.spec, what, frozenset())
@@ -495,7 +496,7 @@ def reshaped_sum(operation: Operation, out_sharding: NamedSharding) -> None:
 
 
 def gather(operation: Operation) -> list[Entries]:
-    """Axes of the operand that are taken whole stay as they are, as those of the indices do."""
+    """Keeps the shardings of operand axes that are gathered completely, and of index axes."""
     numbers, sizes = operation.params["dimension_numbers"], operation.params["slice_sizes"]
     operand, indices = operation.specs
     shape = shape_of(operation, 0)
@@ -527,7 +528,7 @@ def gather(operation: Operation) -> list[Entries]:
 
 
 def scatter(operation: Operation) -> list[Entries]:
-    """Returns the operand's, where windows of updates are whole along axes that are divided."""
+    """Keeps the operand's sharding, if windows of updates are complete along sharded axes."""
     numbers = operation.params["dimension_numbers"]
     operand, shape = operation.specs[0], shape_of(operation, 0)
     updates = shape_of(operation, 2)

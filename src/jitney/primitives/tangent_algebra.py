@@ -1,4 +1,4 @@
-"""What the transformations need to do themselves: see `transforms.algebra`."""
+"""The operations that transformations themselves need: see `transforms.algebra`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 def zeros(aval: AbstractValue) -> Any:
-    """Zeros of type `aval`: a NumPy scalar for a scalar, or float0 data without content."""
+    """Returns zeros of type `aval`: a NumPy scalar for a scalar, or empty float0 data."""
     if isinstance(aval, HiType):
         return aval.vspace_zero()
-    if aval.is_ref:  # it has no tangents: nothing reads the zero
+    if aval.is_ref:  # references have no tangents: this zero is never read
         return np.zeros((), dtypes.float0)
     assert isinstance(aval, ShapedArray), aval
     if aval.dtype == dtypes.float0:
@@ -45,7 +45,7 @@ def zeros(aval: AbstractValue) -> Any:
 
 
 def add(x: Value, y: Value) -> Any:
-    """Returns the sum of two cotangents."""
+    """Adds two tangents or cotangents."""
     if getattr(x, "dtype", None) == dtypes.float0:
         return x
     if not isinstance(x, Array) or x.aval.is_high:
@@ -56,7 +56,7 @@ def add(x: Value, y: Value) -> Any:
 
 
 def insert_axis(x: Value, position: int, size: int, along: NamedSharding | None = None) -> Any:
-    """`x` repeated along a new axis at `position`, which lies as `along` says."""
+    """Broadcasts `x` along a new axis at `position`, with the sharding `along` for it."""
     shape = shape_of(x)
     full = (*shape[:position], size, *shape[position:])
     dims = tuple(np.int64(k) for k in range(len(full)) if k != position)
@@ -67,17 +67,17 @@ def insert_axis(x: Value, position: int, size: int, along: NamedSharding | None 
 
 
 def scale(x: Value, factor: float) -> Any:
-    """`x` times a number."""
+    """Multiplies `x` by a Python number."""
     return mul_p.bind(x, const(x, factor), out_dtype=None)
 
 
 def reshard(x: Value, place: NamedSharding) -> Any:
-    """x lying as `place` says along Explicit axes."""
+    """Reshards `x` along Explicit axes."""
     return calculus.reshard(x, dst_sharding=place)
 
 
 def install() -> None:
-    """Hands the operations to the transformations."""
+    """Provides the operations to the transformations."""
     algebra.zeros = zeros
     algebra.add = add
     algebra.move_axis = move_axis

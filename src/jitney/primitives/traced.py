@@ -1,4 +1,4 @@
-"""Primitives whose meaning is a program of others: lowered by tracing it, evaluated by compiling it."""
+"""Primitives that are defined by a program of other primitives, for lowering and evaluation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def lower_by(prim: Primitive, meaning: Callable[..., Sequence[Any]]) -> None:
-    """Lowers `prim` by tracing `meaning(*arrays, **params)`, which returns a sequence."""
+    """Sets the lowering of `prim`: traces `meaning(*arrays, **params)`, returning a sequence."""
 
     @prim.lower
     def lower_rule(b: Builder, *nodes: Node, **params: object) -> Any:

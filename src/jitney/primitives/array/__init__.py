@@ -1,1 +1,1 @@
-"""Shapes, creation and concatenation of arrays, and operations that return their operand."""
+"""Shape manipulation, creation and joining of arrays, and identity operations."""

@@ -1,4 +1,4 @@
-"""Operations that return their operand: they say something to transformations or to the compiler."""
+"""Identity operations that carry information for transformations or for the compiler."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _identity(name: str, *, copies: bool = False) -> Primitive:
-    """Declares a primitive of one operand that returns it; `copies`: in memory of its own."""
+    """Declares a primitive that returns its only operand, in a new buffer if `copies`."""
     prim = declare(name, linear=True)
 
     @prim.abstract
@@ -56,7 +56,7 @@ stage_p = _identity("stage")
 
 
 def stop_gradient(x: PyTree) -> PyTree:
-    """Returns `x` as a constant for differentiation: its derivative is zero.
+    """Returns `x` unchanged and treats it as a constant in differentiation: its derivative is zero.
 
     Args:
       x: a pytree of arrays.
@@ -81,7 +81,7 @@ def _stop_gradient_of(x: Value) -> Any:
 
 
 def stage(x: ArrayLike, /) -> Array:
-    """Makes `x` a value of the current trace."""
+    """Records `x` as a value of the current trace."""
     from jitney.primitives.elementwise.convert import as_value
 
     return as_value(x)
@@ -110,7 +110,7 @@ def _optimization_barrier_lower(b: Builder, *xs: Node) -> list[Any]:
 
 
 def optimization_barrier(operand: PyTree, /) -> PyTree:
-    """Returns `operand`; the compiler moves no operation across this point.
+    """Returns `operand` unchanged; the compiler does not move operations across this point.
 
     Args:
       operand: a pytree of arrays.
@@ -136,7 +136,7 @@ rules.vectorized(copy_p, stage_p, stop_gradient_p)
 
 
 def _fenced(tangents: Sequence[Tangent]) -> list[Any]:
-    """Tangents or cotangents behind a barrier of their own; those that are zero stay."""
+    """Passes the nonzero tangents or cotangents through a barrier; zeros stay unchanged."""
     kept = [
         k
         for k, t in enumerate(tangents)

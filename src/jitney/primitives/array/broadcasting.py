@@ -1,4 +1,4 @@
-"""Broadcasting: values repeated along axes, and axes of size 1 put in."""
+"""Broadcasting: repeating elements along axes and inserting axes of size 1."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _broadcast_in_dim_lower(
     b: Builder, x: Node, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
 ) -> Any:
     dims = tuple(int(d) for d in broadcast_dimensions)
-    if list(dims) != sorted(dims):  # the tensor IR requires them increasing
+    if list(dims) != sorted(dims):  # the tensor IR requires ascending dimensions
         order = tuple(int(k) for k in np.argsort(dims))
         x, dims = b.transpose(x, order), tuple(sorted(dims))
     return b.broadcast(x, tuple(shape), dims)
@@ -95,13 +95,13 @@ def broadcast_in_dim(
 
     Args:
       operand: array or scalar.
-      shape: sizes of the result.
-      broadcast_dimensions: for each axis of `operand`, the axis of the result, ascending. Sizes are
-        equal there, or the operand's is 1.
-      out_sharding: how the result lies on the mesh in force.
+      shape: shape of the result.
+      broadcast_dimensions: for each axis of `operand`, the axis of the result, in ascending order.
+        The two sizes must be equal unless that of `operand` is 1.
+      out_sharding: sharding of the result on the context mesh.
 
     Raises:
-      TypeError, ValueError: if sizes or dimensions do not fit.
+      TypeError, ValueError: if the sizes or dimensions are incompatible.
 
     Example:
       >>> lax.broadcast_in_dim(jnp.array([1, 2]), shape=(2, 3), broadcast_dimensions=(0,))
@@ -128,14 +128,14 @@ def broadcast_in_dim(
 def broadcast(
     operand: ArrayLike, sizes: Sequence[int], *, out_sharding: ShardingLike | None = None
 ) -> Array:
-    """Adds leading axes of sizes `sizes` to `operand`.
+    """Adds leading axes of the given sizes to `operand` by repeating it.
 
     Args:
       operand: array or scalar.
-      sizes: of the new axes.
-      out_sharding: how the result lies on the mesh in force.
+      sizes: sizes of the new axes.
+      out_sharding: sharding of the result on the context mesh.
 
-    Returns: array of shape [*sizes, *operand.shape].
+    Returns: an array of shape [*sizes, *operand.shape].
 
     Example:
       >>> lax.broadcast(jnp.array([1, 2]), (3,))
@@ -152,11 +152,11 @@ def broadcast(
 
 
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
-    """Adds leading axes of size 1 to `x`, up to `rank` axes.
+    """Adds leading axes of size 1 to `x` until it has `rank` axes.
 
     Args:
-      x: array; it keeps its dtype.
-      rank: number of axes of the result; an `x` of more axes stays as it is.
+      x: array; its dtype is preserved.
+      rank: number of axes of the result; an `x` with more axes is returned unchanged.
 
     Example:
       >>> lax.broadcast_to_rank(jnp.ones((2, 3)), 4).shape
@@ -170,15 +170,15 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 
 
 def broadcast_like(arr: ArrayLike, like_arr: ArrayLike | ShapeDtypeStruct) -> Array:
-    """Broadcasts `arr` to the shape of `like_arr`, by NumPy's rules.
+    """Broadcasts `arr` to the shape of `like_arr`, following NumPy's broadcasting rules.
 
     Args:
-      arr: array; it keeps its dtype.
-      like_arr: array of at least as many axes, or the type of one, whose shape the result has; on a
-        mesh with Explicit axes the result lies as it does.
+      arr: array; its dtype is preserved.
+      like_arr: array with at least as many axes, or its type. The result has its shape and, on a
+        mesh with Explicit axes, its sharding.
 
     Raises:
-      ValueError: if the shapes do not go together, or `arr` is divided along other axes of a mesh.
+      ValueError: if the shapes are incompatible, or `arr` is sharded along other mesh axes.
 
     Example:
       >>> lax.broadcast_like(jnp.ones(3), jnp.zeros((2, 3))).shape
@@ -194,7 +194,10 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike | ShapeDtypeStruct) -> Ar
 
 
 def broadcast_to(x: Value, shape: Shape, *, out_sharding: ShardingLike | None = None) -> Any:
-    """`x` broadcast to `shape` as NumPy does; `x` itself if it has that shape, and is not moved."""
+    """Broadcasts `x` to `shape` as NumPy does.
+
+    Returns `x` itself if it has that shape and `out_sharding` is None.
+    """
     old = shape_of(x)
     if old == shape and out_sharding is None:
         return as_value(x)
@@ -220,11 +223,11 @@ def _why_not(old: Shape, new: Shape) -> str:
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
-    """Returns the shape to which operands of `shapes` are broadcast together.
+    """Returns the common shape to which operands of `shapes` broadcast.
 
     Raises:
       TypeError: if a size is negative.
-      ValueError: if they do not go together.
+      ValueError: if the shapes are incompatible.
 
     Example:
       >>> lax.broadcast_shapes((2, 1), (3,))
@@ -278,7 +281,7 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 
 
 def _print_broadcast(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
-    # The shape and the sharding are those of the result, which are printed anyway.
+    # The type of the result, which is printed anyway, shows the shape and the sharding.
     dims = eqn.params["broadcast_dimensions"]
     shown: list[tuple[str, Any]] = [("broadcast_dimensions", dims)] if dims else []
     return text.eqn_with_params(eqn, shown, context, settings)

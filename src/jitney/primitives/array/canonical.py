@@ -1,4 +1,4 @@
-"""Shapes and axes as users give them, in canonical form: ints, axes counted from the front."""
+"""Canonicalization of user-supplied shapes and axes: ints, with axes counted from the front."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from jitney.primitives.elementwise.families import Shape
 
 
 def canonical_shape(shape: Any, context: str = "") -> Shape:
-    """Returns a shape as a tuple of ints.
+    """Returns `shape` as a tuple of ints.
 
     Raises:
       TypeError: if an entry is not an integer, or is a tracer.
     """
     try:
         return tuple([operator.index(n) for n in shape])
-    except TypeError:  # what a tracer raises is one, too
+    except TypeError:  # tracers raise subclasses of TypeError
         pass
     try:
         entries = tuple(shape)
@@ -43,7 +43,7 @@ def canonical_shape(shape: Any, context: str = "") -> Shape:
 
 
 def shape_error(entries: Sequence[object], context: str = "") -> TypeError:
-    """Returns the error for a shape that is not made of known integers."""
+    """Returns the error for a shape whose entries are not concrete integers."""
     message = f"Shapes must be 1D sequences of concrete values of integer type, got {entries}."
     if context:
         message += f" {context}."
@@ -58,15 +58,16 @@ def shape_error(entries: Sequence[object], context: str = "") -> TypeError:
 
 
 def canonical_axis(axis: Any, rank: int) -> int:
-    """`axis` counted from the front.
+    """Returns `axis` counted from the front.
 
     Raises:
+      TypeError: if it is not an integer.
       ValueError: if it is out of range.
     """
     try:
         axis = operator.index(axis)
     except TypeError:
-        if isinstance(axis, Array):  # says itself why it is none
+        if isinstance(axis, Array):  # its own message explains why it is not an integer
             raise
         raise TypeError(
             messages.at_expression(f"an axis must be an integer, but is {axis!r}")
@@ -82,8 +83,8 @@ def canonical_axis(axis: Any, rank: int) -> int:
 
 
 def canonical_axes(axes: Any, rank: int) -> tuple[int, ...]:
-    """Axes counted from the front; one axis counts as a sequence of one."""
-    # Tuples and lists first: asking an abstract class is slow.
+    """Returns `axes`, counted from the front, as a tuple; a single axis gives a tuple of one."""
+    # Tuples and lists are tested first: isinstance checks of abstract classes are slow.
     if isinstance(axes, tuple | list | Sequence) and not isinstance(axes, str):
         return tuple([canonical_axis(a, rank) for a in axes])
     if isinstance(axes, np.ndarray | Array) and axes.ndim:

@@ -1,4 +1,4 @@
-"""Joining and dividing: concatenate, stack, split, unstack, tile, pad."""
+"""Joining and splitting: concatenate, stack, split, unstack, tile, pad."""
 
 from __future__ import annotations
 
@@ -87,14 +87,15 @@ def _concatenate_lower(b: Builder, *xs: Node, dimension: int) -> Any:
 
 
 def concatenate(operands: Sequence[ArrayLike] | Array | np.ndarray, dimension: int) -> Array:
-    """Joins `operands` along `dimension`.
+    """Joins `operands` along an existing axis.
 
     Args:
-      operands: arrays of one dtype and rank, whose other sizes are equal; at least one.
-      dimension: the axis, not negative.
+      operands: at least one array; all have the same dtype and rank, and the same sizes along the
+        other axes.
+      dimension: the axis to join along, not negative.
 
     Raises:
-      TypeError: if dtypes or shapes do not fit. (`jnp.concatenate` promotes dtypes.)
+      TypeError: if dtypes or shapes are incompatible. (`jnp.concatenate` promotes dtypes.)
 
     Example:
       >>> lax.concatenate([jnp.array([1, 2]), jnp.array([3])], 0)
@@ -144,8 +145,8 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     """Joins `operands` along a new axis.
 
     Args:
-      operands: arrays of one shape and one dtype, at least one.
-      axis: place of the new axis in the result; negative ones count from the end.
+      operands: at least one array; all have the same shape and dtype.
+      axis: position of the new axis in the result; negative ones count from the end.
 
     Raises:
       ValueError: if shapes differ, or the result has no such axis.
@@ -187,11 +188,11 @@ def _unstack_lower(b: Builder, x: Node, *, axis: int) -> list[Any]:
 
 
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
-    """Returns the slices of `x` along `axis`, without that axis.
+    """Splits `x` into its slices along `axis`, and removes that axis from each.
 
     Args:
-      x: array of at least one axis.
-      axis: the axis that goes; negative ones count from the end.
+      x: array with at least one axis.
+      axis: the axis to remove; negative ones count from the end.
 
     Raises:
       ValueError: if `x` has no such axis.
@@ -248,11 +249,12 @@ def split(operand: ArrayLike, sizes: Sequence[int | np.integer], axis: int = 0) 
 
     Args:
       operand: any array.
-      sizes: of the parts; their sum is the size of the axis. (`jnp.split` takes positions.)
-      axis: the axis to cut, not negative.
+      sizes: size of each part along `axis`; the sum must be the size of that axis. (`jnp.split`
+        takes positions.)
+      axis: the axis to split, not negative.
 
     Raises:
-      ValueError: if the sizes do not add up.
+      ValueError: if `sizes` does not add up to the size of the axis.
 
     Example:
       >>> [part.tolist() for part in lax.split(jnp.arange(5), [2, 3])]
@@ -297,7 +299,7 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
 
     Args:
       operand: any array.
-      reps: a number for each axis.
+      reps: the number of repetitions for each axis.
 
     Example:
       >>> lax.tile(jnp.array([[1, 2]]), (2, 2))
@@ -314,7 +316,7 @@ pad_p.sharding(sharding_rules.cut)
 
 
 PaddingConfig = tuple[tuple[int, int, int], ...]
-"""(low, high, interior) for each axis."""
+"""(low, high, interior) padding of each axis."""
 
 
 @pad_p.abstract
@@ -353,7 +355,7 @@ def _pad_abstract(
 def _columns(
     padding_config: PaddingConfig,
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Returns (low, high, interior), each with an entry per axis."""
+    """Splits a padding configuration into (low, high, interior), each with one entry per axis."""
     low, high, interior = zip(*padding_config, strict=True) if padding_config else ((), (), ())
     return tuple(map(int, low)), tuple(map(int, high)), tuple(map(int, interior))
 
@@ -373,13 +375,14 @@ def pad(
     padding_value: ArrayLike,
     padding_config: Sequence[tuple[int, int, int]],
 ) -> Array:
-    """Pads `operand` with `padding_value` around and between its elements.
+    """Pads `operand` with `padding_value` at its edges and between its elements.
 
     Args:
       operand: any array.
       padding_value: a scalar of the operand's dtype.
-      padding_config: for each axis (low, high, interior): how many to put before, after, and
-        between neighbours; negative low and high take elements away.
+      padding_config: for each axis (low, high, interior): the number of padding elements before the
+        first element, after the last one, and between neighbors. Negative low and high remove
+        elements.
 
     Example:
       >>> lax.pad(jnp.array([1, 2, 3]), 0, [(2, 0, 1)])
@@ -405,7 +408,7 @@ def _concatenate_transpose(ct: Cotangent, *xs: Operand, dimension: int) -> list[
 
 
 def _all_in_front(args: Primals, dims: Dims) -> list[Any]:
-    """Operands with the batch axis in front of all of them."""
+    """Moves the batch axis of each operand to the front; broadcasts operands without one."""
     size = rules.batch_size(args, dims)
     return [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
 
@@ -431,12 +434,12 @@ def _stack_batch(args: Primals, dims: Dims, *, axis: int) -> Any:
     d = dims[0]
     if d is None or any(other != d for other in dims):
         args, d = _all_in_front(args, dims), 0
-    # The new axis goes where it is nearest: in front of the batch axis, or behind it.
+    # The new axis goes next to the batch axis, before or after it.
     return stack_p.bind(*args, axis=axis + (axis > d)), d + (axis <= d)
 
 
 def _linear_in_one(prim: Primitive) -> None:
-    """The forward derivative of a linear primitive of one operand and several results."""
+    """Sets the JVP rule of a linear primitive with one operand and several results."""
 
     @prim.jvp
     def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
@@ -528,7 +531,8 @@ def _pad_batch(args: Primals, dims: Dims, *, padding_config: PaddingConfig) -> A
         assert d is not None
         config.insert(d, (0, 0, 0))
         return pad_p.bind(x, value, padding_config=tuple(config)), d
-    # One padding value for each index: pad with zeros, then put the values where the mask says.
+    # The padding value is batched: pad with zeros, then select the values where a padded mask is
+    # set.
     size = rules.batch_size(args, dims)
     x = rules.to_front(x, d, size)
     value = rules.move_axis(value, e, 0)

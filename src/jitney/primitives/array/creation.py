@@ -1,4 +1,4 @@
-"""Arrays from nothing: iota, full, empty."""
+"""Creation of arrays without array operands: iota, full, empty."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _iota_lower(
 
 
 def iota(dtype: DTypeLike, size: int) -> Array:
-    """Returns 0, 1, ..., size - 1.
+    """Returns the array [0, 1, ..., size - 1].
 
     Args:
       dtype: numeric dtype of the result.
@@ -83,13 +83,13 @@ def broadcasted_iota(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Returns an array of `shape` whose elements are their indices along `dimension`.
+    """Returns an array of `shape` whose elements equal their index along `dimension`.
 
     Args:
       dtype: numeric dtype of the result.
-      shape: sizes.
-      dimension: the axis that the elements count along.
-      out_sharding: how the result lies on the mesh in force.
+      shape: shape of the result.
+      dimension: the axis along which elements increase.
+      out_sharding: sharding of the result on the context mesh.
 
     Example:
       >>> lax.broadcasted_iota(jnp.int32, (2, 3), 1)
@@ -114,10 +114,10 @@ def full(
     """Returns an array of `shape` filled with `fill_value`.
 
     Args:
-      shape: sizes.
+      shape: shape of the result.
       fill_value: a scalar.
-      dtype: that of the result; that of the fill value, as weak as it, by default.
-      sharding: where to put it; nowhere in particular by default.
+      dtype: dtype of the result; by default the dtype and weak type of the fill value.
+      sharding: sharding of the result; by default it is uncommitted.
 
     Raises:
       TypeError: if `fill_value` is not a scalar, or complex while `dtype` is real.
@@ -155,9 +155,9 @@ def full_like(
     Args:
       x: array, or anything with a shape and a dtype.
       fill_value: a scalar.
-      dtype: of the result; that of `x` by default.
-      shape: of the result; that of `x` by default.
-      sharding: where to put it; where `x` was put by default.
+      dtype: dtype of the result; that of `x` by default.
+      shape: shape of the result; that of `x` by default.
+      sharding: sharding of the result; by default that of `x` if `x` is committed.
 
     Example:
       >>> lax.full_like(jnp.array([1, 2, 3]), 9)
@@ -198,9 +198,9 @@ def _empty_lower(b: Builder, *, shape: Shape, dtype: np.dtype, out_sharding: obj
 
 
 def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike | None = None) -> Array:
-    """Returns an array of `shape` with unspecified contents: zeros.
+    """Returns an array of `shape` whose contents are unspecified (in this implementation, zeros).
 
-    Its dtype is `dtype` whatever the settings: 64-bit dtypes are not narrowed.
+    The result has exactly the given dtype: 64-bit dtypes are not narrowed, whatever the settings.
 
     Example:
       >>> lax.empty((2, 3), jnp.float32).shape
@@ -212,7 +212,7 @@ def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike | No
     return empty_p.bind(shape=canonical_shape(shape), dtype=dtype, out_sharding=place)
 
 
-# A scalar of which nothing is read: what branches give for residuals of other branches.
+# A scalar that is never read: branches return it in place of residuals of other branches.
 empty2_p = declare("empty2")
 
 

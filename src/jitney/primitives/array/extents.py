@@ -1,7 +1,7 @@
-"""`dim_as_value`: a symbolic size as a number that programs compute with.
+"""`dim_as_value`: converts a symbolic dimension to an integer array.
 
-It stands in programs of symbolic shapes alone. `jax.export` puts the number in its place before such
-a program is compiled.
+It occurs only in programs with symbolic shapes. `jax.export` replaces it by the actual size before
+such a program is compiled.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ text.printing_rules["dim_as_value"] = _print
 
 
 def dim_as_value(dim: DimExpr) -> Any:
-    """Returns a symbolic size as an array of an integer, in the program that is traced.
+    """Returns a symbolic dimension as a scalar integer array of the current trace.
 
     Raises:
-      NotImplementedError: if nothing is traced.
+      NotImplementedError: outside of a trace.
     """
     return dim_as_value_p.bind(dim=dim, dtype=_dtype())

@@ -1,4 +1,4 @@
-"""`inspect_sharding`: calls a user's function with the sharding of a value when a program is made."""
+"""`inspect_sharding`: passes the sharding of a value to a user's function at compile time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _inspect_sharding_lower(
 ) -> list[Any]:
     from jitney.compiler.hlo.sharding_propagation import PlacementBuilder
 
-    if isinstance(b, PlacementBuilder):  # a compiled program does nothing for it
+    if isinstance(b, PlacementBuilder):  # only sharding propagation calls it: no code is generated
         b.host_call(placements.INSPECT, callback, [x], (), ordered=True)
     return []
 
@@ -64,12 +64,13 @@ inspect_sharding_p.absent("transpose", why="it has no result")
 def inspect_array_sharding(value: PyTree, *, callback: Callable[[Sharding], None]) -> None:
     """Calls `callback` with the sharding of each array of `value`.
 
-    Within jitted functions it is called when the program is made ready for operands that lie in a new
-    way, with what sharding propagation says; transformations leave the call in place.
+    Within a jitted function, the callback runs when the program is prepared for a new combination
+    of operand shardings, and receives the result of sharding propagation. Transformations preserve
+    it.
 
     Args:
       value: a pytree of arrays.
-      callback: takes a Sharding; its result is ignored.
+      callback: function of a `Sharding`; its result is ignored.
 
     Example:
       >>> jax.debug.inspect_array_sharding(jnp.ones(3), callback=lambda s: print(len(s.device_set)))

@@ -1,4 +1,4 @@
-"""`layout_constraint` returns its operand; programs show how it is to lie in memory."""
+"""`layout_constraint`: returns its operand, and records a memory layout in the program."""
 
 from __future__ import annotations
 

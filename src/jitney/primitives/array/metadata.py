@@ -1,4 +1,4 @@
-"""`xla_metadata_value` returns its operand; programs show attributes for the compiler beside it."""
+"""`xla_metadata_value`: returns its operand, and records attributes for the compiler."""
 
 from __future__ import annotations
 

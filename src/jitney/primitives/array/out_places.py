@@ -1,4 +1,4 @@
-"""The option `out_sharding` of functions that make arrays: what it may be."""
+"""Validation of the option `out_sharding` of functions that create arrays."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 def out_place(place: object, asked_by: str) -> NamedSharding | None:
-    """`place`, the option `out_sharding` of the function `asked_by`; None if it is not given.
+    """Validates the option `out_sharding` of the function `asked_by`; returns None if it is None.
 
     Raises:
-      TypeError, ValueError: as `as_named`, unless it lies along Explicit axes of the mesh in force.
+      TypeError, ValueError: as `as_named`, unless it is a sharding along Explicit axes of the
+        context mesh.
     """
     return None if place is None else as_named(place, asked_by)

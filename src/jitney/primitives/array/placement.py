@@ -1,4 +1,4 @@
-"""Placement of values: operations that return their operands, in another place."""
+"""Placement: operations that return their operands on other devices or with other shardings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class ArrayCopySemantics(enum.Enum):
-    """What may become of the operand's memory."""
+    """The use of the operand's buffer by `device_put`: reuse, copy or donate it."""
 
     REUSE_INPUT = 0
     ALWAYS_COPY = 1
@@ -65,7 +65,7 @@ class ArrayCopySemantics(enum.Enum):
 
 
 device_put_p = declare("device_put", multiple_results=True, linear=True)
-# The program asks for this one.
+# The program itself requests this transfer.
 device_put_p.communication(communication.of_contents)
 device_put_p.varying(varying.as_declared)
 device_put_p.declares_sharding = True
@@ -111,7 +111,7 @@ def _device_put_lower(
 @device_put_p.jvp
 def _device_put_jvp(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
     moved = device_put_p.bind(*primals, **params)
-    # Cotangents go back to where operands are.
+    # Cotangents go back to where the operands are.
     here = [x.placement if isinstance(x, ArrayImpl) else None for x in primals]
     srcs: Any = params["srcs"]
     params["srcs"] = tuple([own or x for own, x in zip(srcs, here, strict=True)])
@@ -161,13 +161,13 @@ def device_put(
     *,
     donate: bool = False,
 ) -> list[Any]:
-    """Returns the operation on flat operands.
+    """Binds the `device_put` primitive to flat operands, and returns the moved arrays.
 
-    `devices` gives each one's place, None where it is left, `srcs` where each comes from, if that is
-    known.
+    `devices` has the destination of each operand, None to leave it where it is; `srcs` has the
+    sources that are known.
 
     Raises:
-      ValueError: for a PartitionSpec, if no mesh of devices is in force.
+      ValueError: for a PartitionSpec, if there is no context mesh.
     """
     devices = [
         on_mesh_in_force(place, "device_put: device") if isinstance(place, PartitionSpec) else place
@@ -181,13 +181,13 @@ def device_put(
 
 
 def placed(x: Array, device: object, out_sharding: object = None) -> Array:
-    """`x`, just made, where the options `device` or `out_sharding` of a public function say.
+    """Puts the new array `x` where the option `device` or `out_sharding` of a public function says.
 
-    Within a trace it is a constraint on the value, or a move of it.
+    Within a trace this records a sharding constraint, a `reshard` or a `device_put`.
 
     Raises:
       ValueError: if both options are given.
-      TypeError: if they name no place.
+      TypeError: if the option is neither a device nor a sharding.
     """
     if device is not None and out_sharding is not None:
         raise ValueError(f"device={device} and out_sharding={out_sharding}: give one of them")
@@ -207,7 +207,7 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
     if isinstance(x, ArrayImpl):
         if explicit.has_explicit_axes(place):
             explicit_place = explicit.place_of(explicit.typed(x.aval, place), as_mesh(place))
-            if explicit_place is not None:  # `out_sharding` does not name a memory
+            if explicit_place is not None:  # `out_sharding` has no memory kind
                 kind = None if out_sharding is not None else place.memory_kind
                 sharding = explicit_place if kind is None else explicit_place.with_memory_kind(kind)
         return x.placed(sharding)
@@ -222,9 +222,10 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
 
 
 def with_devices(device: object) -> Any:
-    """`device`, or None if it says nothing of a place: the axes of a mesh alone, none of them explicit.
+    """Returns `device`, or None if it is on an AbstractMesh without Explicit axes.
 
-    Explicit axes are part of the type of the result, so they count without devices too.
+    Such a sharding names no devices. Explicit axes are part of the type of the result, so they
+    count even without devices.
     """
     if not isinstance(device, NamedSharding) or not isinstance(device.mesh, AbstractMesh):
         return device
@@ -234,23 +235,23 @@ def with_devices(device: object) -> Any:
 def placed_like(
     x: Array, prototype: object, shape: object, device: object, out_sharding: object
 ) -> Array:
-    """`x`, just made, where the options say, or else where `prototype` lies.
+    """Puts the new array `x` where the options say, or else gives it the sharding of `prototype`.
 
-    A prototype that is divided says nothing of arrays of another shape.
+    A sharded prototype does not determine the sharding of an array of another shape.
     """
     if device is None and out_sharding is None:
         place = _place_of_prototype(prototype)
         if place is not None and (shape is None or place.is_fully_replicated):
             device = place
     if isinstance(prototype, Tracer | ShapeDtypeStruct):
-        # Of a device's program: values may differ from device to device.
+        # Within shard_map, the result varies over the same mesh axes as the prototype.
         kind = prototype.aval if isinstance(prototype, Tracer) else abstractify(prototype)
         x = as_type(x, varying.type_of(kind))
     return placed(x, device, out_sharding)
 
 
 def _place_of_prototype(prototype: object) -> Sharding | None:
-    """Its placement if it is committed, or else the sharding of its type, if there is one."""
+    """Returns the sharding of a committed array, or else the sharding in its type, or None."""
     if isinstance(prototype, ArrayImpl):
         return prototype.placement
     if isinstance(prototype, ShapeDtypeStruct):

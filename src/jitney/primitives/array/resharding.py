@@ -1,4 +1,4 @@
-"""Where values lie along the axes of a mesh: moves along Explicit axes, constraints along others."""
+"""`reshard` along Explicit mesh axes, and sharding constraints along Auto axes."""
 
 from __future__ import annotations
 
@@ -47,18 +47,19 @@ if TYPE_CHECKING:
 
 
 def as_mesh(place: Sharding) -> Mesh:
-    """Returns the devices that `place` is over: its own, or those in force."""
+    """Returns the device mesh of `place`, or the context mesh if `place` has no devices."""
     mesh = place.mesh if isinstance(place, NamedSharding) else None
     return mesh if isinstance(mesh, Mesh) else get_mesh()
 
 
 def as_named(place: object, asked_by: str) -> NamedSharding:
-    """`place`, the option `out_sharding` of a function, as a sharding along Explicit axes.
+    """Returns the option `out_sharding` of a function as a NamedSharding along Explicit axes.
 
     Raises:
-      ValueError: if there is no mesh in force for a PartitionSpec, or another one than for a
-        NamedSharding; if axes are not Explicit, or a type would have a memory kind.
-      TypeError: if it is neither.
+      ValueError: if it is a PartitionSpec and there is no context mesh, or a NamedSharding on
+        another mesh than that; if it names axes that are not Explicit, or has a memory kind on an
+        AbstractMesh.
+      TypeError: if it is neither a NamedSharding nor a PartitionSpec.
     """
     if isinstance(place, PartitionSpec):
         place = on_mesh_in_force(place, "out_sharding")
@@ -82,7 +83,7 @@ def as_named(place: object, asked_by: str) -> NamedSharding:
 
 
 def check_explicit(place: NamedSharding, asked_by: str) -> None:
-    """Raises ValueError if axes that are named are not Explicit."""
+    """Raises ValueError unless all mesh axes that `place` names are Explicit."""
     kinds = dict(zip(place.mesh.axis_names, place.mesh.axis_types, strict=True))
     for entry in place.spec:
         for name in () if entry is PartitionSpec.UNCONSTRAINED else names_of(entry):
@@ -94,10 +95,10 @@ def check_explicit(place: NamedSharding, asked_by: str) -> None:
 
 
 def on_mesh_in_force(spec: PartitionSpec, asked_by: str) -> NamedSharding:
-    """`spec` on the mesh that `jax.set_mesh` has put in force.
+    """Returns the NamedSharding of `spec` on the context mesh (`jax.set_mesh`).
 
     Raises:
-      ValueError: if there is none.
+      ValueError: if there is no context mesh.
     """
     mesh = mesh_of_specs()
     if mesh.empty:
@@ -125,7 +126,7 @@ def _reshard_communication(
 
 
 def _axes_by_name(aval: AbstractValue) -> dict[Any, int]:
-    """Returns the axis of an array that each axis of the mesh divides."""
+    """Returns, for each mesh axis that the array is sharded along, the array axis it shards."""
     place = explicit.sharding_of(aval)
     entries = () if place is None else place.spec
     return {name: k for k, entry in enumerate(entries) for name in names_of(entry)}
@@ -155,7 +156,7 @@ reshard_p.absent("eager", why="arrays are put elsewhere, not computed")
 def _reshard_lower(
     b: Builder, x: Node, *, dst_sharding: NamedSharding, concrete_mesh: object
 ) -> Any:
-    is_open = bool(dst_sharding.mesh.auto_axes)  # along which the compiler chooses
+    is_open = bool(dst_sharding.mesh.auto_axes)  # the compiler chooses shardings along Auto axes
     return b.sharding_constraint(x, constraint(dst_sharding, len(x.shape), is_open=is_open))
 
 
@@ -178,7 +179,7 @@ def _reshard_transpose(ct: Cotangent, x: Operand, **_: object) -> list[Any]:
     aval = rules.aval_of(x).to_cotangent_aval()
     if not explicit.is_explicit((aval, rules.aval_of(ct))):
         return [ct]
-    return [reshard(ct, aval.sharding)]  # on no mesh if the operand is on none
+    return [reshard(ct, aval.sharding)]  # without a mesh if the operand has none
 
 
 @reshard_p.batch_with_axis
@@ -191,25 +192,25 @@ def _reshard_batch_with_axis(
         along = axis.along
         names = explicit.names_along(rules.aval_of(x), dim)
         if not names and along is not None and along.mesh.shape_tuple == place.mesh.shape_tuple:
-            names = names_of(along.spec[0])  # within `auto_axes` types do not say it
+            names = names_of(along.spec[0])  # within `auto_axes`, types do not have these names
         place = explicit.batched(dst_sharding, dim, names)
     return reshard_p.bind(x, dst_sharding=place, **params), dim
 
 
 def _print_reshard(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
-    return text.eqn_with_params(eqn, [], context, settings)  # the type says where
+    return text.eqn_with_params(eqn, [], context, settings)  # the result's type shows the sharding
 
 
 text.printing_rules["reshard"] = _print_reshard
 
 
 def reshard(x: Value, place: NamedSharding) -> Any:
-    """`x`, an array, lying as `place` says."""
+    """Returns the array `x` with the sharding `place`."""
     return reshard_p.bind(x, dst_sharding=place, concrete_mesh=None)
 
 
 def whole_along(x: Value, axis: int) -> Any:
-    """Returns `x` with all of `axis` on each device, and other axes divided as before."""
+    """Returns `x` replicated along `axis`, with the shardings of other axes unchanged."""
     aval = get_aval(x)
     sharding = explicit.sharding_of(aval)
     if sharding is None or not explicit.names_along(aval, axis):
@@ -234,7 +235,7 @@ class _NoMesh:
 
 
 sharding_constraint_p = declare("sharding_constraint", linear=True)
-sharding_constraint_p.declares_sharding = True  # it is about other axes than types are
+sharding_constraint_p.declares_sharding = True  # it constrains Auto axes, which types do not show
 
 
 @sharding_constraint_p.abstract
@@ -264,7 +265,7 @@ def _sharding_constraint_lower(
 
 
 def divided(b: Builder, x: Node, place: object, free: frozenset[int] = frozenset()) -> Any:
-    """The node `x`, lying as `place` says if that is a sharding on a mesh, but for the axes `free`."""
+    """Constrains node `x` to `place` if that is a NamedSharding; leaves the axes in `free` open."""
     if not isinstance(place, NamedSharding):
         return x
     return b.sharding_constraint(x, constraint(place, len(x.shape), free))
@@ -290,10 +291,10 @@ def _sharding_constraint_batch_with_axis(
 
 
 def _with_batch(place: Sharding, dim: int, names: object) -> Sharding:
-    """`place` of arrays with one more axis, at `dim`, that `names` divide; None: the compiler says.
+    """Inserts an axis at `dim`, sharded along `names`, or unconstrained if `names` is None.
 
     Raises:
-      ValueError: if there are names, but the place is on no mesh, or uses them already.
+      ValueError: if there are names and `place` is not a NamedSharding, or already uses them.
     """
     if not isinstance(place, NamedSharding):
         if names is None:
@@ -315,15 +316,17 @@ def _with_batch(place: Sharding, dim: int, names: object) -> Sharding:
 
 
 def sharding_constraint(x: Value, place: object) -> Any:
-    """`x`, an array, lying as `place` says: a Sharding, or a PartitionSpec of the mesh in force.
+    """Constrains the array `x` to a Sharding, or to a PartitionSpec on the context mesh.
 
-    While a mesh is in force whose axes are all Explicit, types say how values lie, and `x` must lie so.
+    If all axes of the context mesh are Explicit, this only checks that the type of `x` has that
+    sharding.
 
     Raises:
-      RuntimeError: if a PartitionSpec is given and no mesh is in force.
-      TypeError: if `place` is none of these, or on an AbstractMesh, and `x` is an array on no mesh.
-      ValueError: if it is None, or divides an axis along one of a mesh that is not Auto.
-      AssertionError: if types say how values lie, and `x` does not lie so.
+      RuntimeError: if `place` is a PartitionSpec and there is no context mesh.
+      TypeError: if `place` is not a sharding, or is on an AbstractMesh while `x` is a concrete
+        array that is not on a mesh.
+      ValueError: if it is None, or shards an axis along a mesh axis that is not Auto.
+      AssertionError: if all mesh axes are Explicit, and the type of `x` has another sharding.
     """
     place = _given_place(place)
     if isinstance(place, NamedSharding):
@@ -382,7 +385,7 @@ def _given_place(place: object) -> Sharding:
 
 
 def _check_lies_so(x: Value, place: NamedSharding) -> None:
-    """Raises unless the type of `x` says that it lies as `place` says."""
+    """Raises AssertionError unless the type of `x` has the sharding `place`."""
     ndim, aval = np.ndim(x), rules.aval_of(x)
     own = explicit.sharding_of(aval)
     required = explicit.sharding_of(explicit.typed(aval, place))
@@ -408,7 +411,7 @@ def _check_is_auto(place: NamedSharding) -> None:
 
 
 def _on_devices_of(x: ArrayImpl, place: Sharding) -> Sharding:
-    """Return `place`, on devices of `x` if it is on axes of a mesh alone; checks that they agree."""
+    """Puts an abstract `place` on the devices of `x`; raises an error if devices differ."""
     if isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh):
         place = place.update(mesh=_mesh_under(x, place))
     if x.placement is not None:
@@ -417,7 +420,7 @@ def _on_devices_of(x: ArrayImpl, place: Sharding) -> Sharding:
 
 
 def _mesh_under(x: ArrayImpl, place: NamedSharding) -> Mesh:
-    """The mesh of devices that `place`, on the axes of one, is on for an array: that array's own."""
+    """Returns the device mesh for a `place` on an AbstractMesh: the mesh of `x`."""
     own = x.placement
     if not isinstance(own, NamedSharding):
         mesh = get_mesh()

@@ -1,6 +1,6 @@
-"""Changes of shape that keep all values: views, mostly.
+"""Changes of shape that keep all elements: reshape, transpose, squeeze, reverse.
 
-Reshaping, transposing, squeezing, reversing. Static shapes are tuples of ints.
+Most are views. Static shapes are tuples of ints.
 """
 
 from __future__ import annotations
@@ -83,12 +83,13 @@ def reshape(
 
     Args:
       operand: any array.
-      new_sizes: the new shape, of as many elements as the operand.
-      dimensions: order in which the operand's axes are read, if not their own.
-      out_sharding: how the result lies on the mesh in force.
+      new_sizes: the new shape; it has as many elements as `operand`.
+      dimensions: the order in which the axes of `operand` are read; their natural order by default.
+      out_sharding: sharding of the result on the context mesh.
 
     Raises:
-      TypeError: if sizes differ. A size of -1 is not inferred, unlike in `jnp.reshape`.
+      TypeError: if the numbers of elements differ. Unlike `jnp.reshape`, it does not infer a size
+        of -1.
 
     Example:
       >>> lax.reshape(jnp.arange(6), (2, 3))
@@ -99,7 +100,7 @@ def reshape(
     dims = None if dimensions is None else tuple(dimensions)
     if dims == tuple(range(len(shape_of(operand)))):
         dims = None
-    # A scalar is recorded even so, as JAX does.
+    # A reshape of a scalar is recorded even if the shape stays the same, as in JAX.
     stays = dims is None and new_sizes and out_sharding is None
     if stays and isinstance(operand, Array) and operand.shape == new_sizes:
         return operand
@@ -108,12 +109,12 @@ def reshape(
 
 
 def collapse(operand: Array, start_dimension: int, stop_dimension: int | None = None) -> Array:
-    """Joins axes `start_dimension` up to `stop_dimension` into one.
+    """Merges the axes from `start_dimension` up to, but not including, `stop_dimension` into one.
 
     Args:
       operand: any array.
-      start_dimension: the first axis to join; negative ones count from the end.
-      stop_dimension: the axis after the last one to join; the end by default.
+      start_dimension: the first axis to merge; negative ones count from the end.
+      stop_dimension: the axis after the last one to merge; the rank of `operand` by default.
 
     Example:
       >>> lax.collapse(jnp.zeros((2, 3, 4)), 1).shape
@@ -156,7 +157,7 @@ def _transpose_lower(b: Builder, x: Node, *, permutation: tuple[int, ...]) -> An
 
 
 def transpose(operand: ArrayLike, permutation: Sequence[int] | np.ndarray) -> Array:
-    """Axis k of the result is axis `permutation[k]` of `operand`.
+    """Permutes axes: axis k of the result is axis `permutation[k]` of `operand`.
 
     Args:
       operand: any array.

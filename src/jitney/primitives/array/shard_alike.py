@@ -1,4 +1,4 @@
-"""`shard_alike`: returns its two operands, which are to lie alike on a mesh."""
+"""`shard_alike`: returns its two operands, constrained to have the same sharding."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ shard_alike_p = declare("shard_alike", multiple_results=True, linear=True)
 
 
 class _Alike(SaysDivision):
-    key = -1  # it is built alike for devices and for propagation
+    key = -1  # the call is the same when lowered for devices and for sharding propagation
 
     def of_results(self, operands: Sequence[Spec], extents: Mapping[Any, int]) -> list[Spec]:
         return [merged(operands)] * len(operands)

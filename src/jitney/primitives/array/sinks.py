@@ -1,4 +1,4 @@
-"""`dce_sink`: a use of values that dead code elimination does not see through."""
+"""`dce_sink`: a use of values that dead code elimination keeps."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ dce_sink_p.absent("transpose", why="it has no results, so no cotangents come to 
 
 
 def dce_sink(val: PyTree, *, prevent_mlir_dce: bool = False) -> None:
-    """Keeps what computes `val` in the traced program, though no result needs it.
+    """Keeps the computation of `val` in the traced program although no result depends on it.
 
-    The compiler drops it all the same.
+    The compiler of jitney still removes it from compiled programs.
 
     Args:
       val: a pytree of arrays.
-      prevent_mlir_dce: whether the compiler of JAX is to keep the computation, too; here it is a
-        parameter of the equation only.
+      prevent_mlir_dce: in JAX, whether the compiler keeps the computation too; here only recorded
+        as a parameter of the equation.
 
     Raises:
       TypeError: if a leaf is not an array or a scalar.

@@ -1,10 +1,10 @@
-"""Tokens: values without data, whose only meaning is which operation needs which.
+"""Tokens: values without data that express dependencies between operations.
 
     b:Tok = create_token
     c:Tok = after_all a b
 
-Effects here keep the order of the program by themselves, so nothing waits for a token. Outside of
-programs a token is a `Token`; within compiled ones, an array without elements.
+Ordered effects keep program order by themselves here, so no operation waits for a token. At run
+time a token is a `Token`; within compiled programs, an array without elements.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def create_token(_: object = None) -> Token:
     """Returns a token that depends on nothing.
 
     Args:
-      _: not used.
+      _: ignored.
 
     Example:
       >>> jax.make_jaxpr(lax.create_token)()
@@ -84,5 +84,5 @@ def after_all(*operands: Token) -> Token:
     Raises:
       TypeError: if one of them is not a token.
     """
-    tokens: tuple[Any, ...] = operands  # primitives are typed for arrays
+    tokens: tuple[Any, ...] = operands  # the typing of `bind` allows arrays only
     return after_all_p.bind(*tokens)

@@ -1,1 +1,1 @@
-"""Calls of programs: `jit`, user-defined derivatives, rematerialization."""
+"""Calls of programs: `jit`, custom derivatives, rematerialization."""

@@ -1,7 +1,7 @@
-"""The `jit` primitive: a call of a program from within a program.
+"""The `jit` primitive: a call of a program from within another program.
 
-Evaluated, it compiles and runs the program; lowered, it is inlined: one native program comes out
-whatever the nesting. Its printing rule gives the inner program the outer names.
+Evaluation compiles and runs the program. Lowering inlines it, so nested calls compile to one
+executable. Its printing rule shows the inner program with the variable names of the outer one.
 """
 
 from __future__ import annotations
@@ -78,7 +78,10 @@ def call_params(
     in_shardings: Sequence[object] | None = None,
     out_shardings: Sequence[object] | None = None,
 ) -> dict[str, Any]:
-    """Returns the parameters of a call like another one, of program `jaxpr`, whose operands lie so."""
+    """Returns the parameters of a call, adapted to the program `jaxpr` and to the given shardings.
+
+    Layouts are reset to None, and no operand is donated.
+    """
     n_in, n_out = len(jaxpr.in_avals), len(jaxpr.out_avals)
     return {
         **params,
@@ -144,15 +147,17 @@ def divided_call(
     call: Callable[[ClosedJaxpr, list[Any]], Sequence[Any]],
     record: Callable[[ClosedJaxpr, list[Any]], Sequence[Any]],
 ) -> list[Any]:
-    """Results of a call some of whose operands are not known.
+    """Partially evaluates a call: runs its known part, and records a call of the remainder.
 
     Args:
-      trace: divides what is known from what is not.
-      unknown: which operands are not known.
+      trace: the trace that separates known from unknown values.
+      unknown: whether each operand is unknown.
       args: the operands.
-      program: the one called.
-      call: calls the part of it that is known.
-      record: records a call of the other part.
+      program: the called program.
+      call: calls a program on known operands.
+      record: records a call of a program on residuals and unknown operands.
+
+    Returns: the results of the call, known and unknown.
     """
     known, late, out_unknown, n_residuals = trace_partially(program, unknown, False)
     known_args = [x for x, u in zip(args, unknown, strict=True) if not u]
@@ -182,14 +187,17 @@ def _jit_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 
 
 def without_forwarded(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, tuple[int | None, ...]]:
-    """`closed` without the results that are operands; and for each result which operand it is."""
+    """Drops results of `closed` that are operands; also returns which operand each result is."""
     rest, places = _results_computed(closed)
     return closed if rest is None else rest, places
 
 
 @memoize_by_identity
 def _results_computed(closed: ClosedJaxpr) -> tuple[ClosedJaxpr | None, tuple[int | None, ...]]:
-    """`without_forwarded`; None in place of `closed` itself, which would keep its own entry alive."""
+    """Computes `without_forwarded`, with None for an unchanged `closed`.
+
+    Returning `closed` itself would keep its own cache entry alive.
+    """
     position = {v: k for k, v in enumerate(closed.jaxpr.invars)}
     places = tuple([position.get(v) if isinstance(v, Var) else None for v in closed.jaxpr.outvars])
     kept = [v for v, k in zip(closed.jaxpr.outvars, places, strict=True) if k is None]
@@ -213,13 +221,13 @@ def _jit_transpose(
 
 
 def weakness_of(cts: Sequence[Cotangent]) -> tuple[bool, ...]:
-    """Returns which of the cotangents, those that are zero left out, are weakly typed."""
+    """Returns whether each nonzero cotangent is weakly typed."""
     types = [get_aval(ct) for ct in cts if type(ct) is not Zero]
     return tuple([isinstance(a, ShapedArray) and a.weak_type for a in types])
 
 
 def with_weakness(avals: Sequence[AbstractValue], weak: Sequence[bool]) -> list[AbstractValue]:
-    """Types of arrays, weak where `weak` says so; other types as they are."""
+    """Sets the weak types of array types to `weak`; leaves other types unchanged."""
     return [
         a.update(weak_type=w) if isinstance(a, ShapedArray) and a.weak_type != w else a
         for a, w in zip(avals, weak, strict=True)
@@ -234,14 +242,14 @@ def transposed_program(
     weak: tuple[bool, ...] | None = None,
     dtypes: tuple[np.dtype[Any] | None, ...] | None = None,
 ) -> TransposedProgram:
-    """Returns the program of the cotangents of `closed`.
+    """Transposes `closed`: the new program computes cotangents of its linear operands.
 
     Args:
-      closed: a program, linear in some operands.
-      linear: which ones.
-      nonzero: which results have a cotangent.
-      weak: which of these cotangents are weakly typed; those of weakly typed results by default.
-      dtypes: their dtypes, None for those of the results; see `other_dtypes`.
+      closed: a program that is linear in some operands.
+      linear: whether it is linear in each operand.
+      nonzero: whether each result has a nonzero cotangent.
+      weak: whether each nonzero cotangent is weakly typed; by default like the result.
+      dtypes: the dtype of each nonzero cotangent, None for that of the result; see `other_dtypes`.
     """
     has_ct: tuple[bool, ...] = ()
     log_tree: Any = None
@@ -308,7 +316,7 @@ def _print_jit(eqn: JaxprEqn, context: text.Context, settings: text.Settings) ->
 
 
 def _share_names(eqn: JaxprEqn, inner: Jaxpr, context: text.Context) -> None:
-    """Gives operands and results of the inner program the names they have outside."""
+    """Gives the operands and results of the inner program their names in the outer one."""
     used_names: set[str] = set()
     for var, atom in zip(inner.invars, eqn.invars, strict=True):
         if isinstance(atom, Literal):

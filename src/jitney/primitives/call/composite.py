@@ -1,10 +1,10 @@
-"""`lax.composite`: a call of a program that stands for an operation with a name.
+"""`lax.composite`: a call of a program that stands for a named operation.
 
     b = composite[attributes=... call_jaxpr=... name=my.norm version=1] a
 
-A compiler that knows the name may compute the operation its own way; this one knows none, and computes
-the program. What has to be differentiated or batched needs `custom_jvp` or `custom_vmap` around it,
-since the name means the operation as it is.
+A compiler that knows the name may substitute its own implementation; the compiler of jitney knows
+no names, and inlines the program. Since the name denotes the operation itself, a composite has
+neither derivatives nor a batching rule: wrap it in `custom_jvp` or `custom_vmap` to add them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _composite_batch(_args: Primals, _dims: Dims, *, name: str, **_: object) -> 
 
 
 class HashableArray:
-    """A NumPy array as an attribute: equal to others of the same dtype, shape and elements."""
+    """A hashable NumPy array for attributes, compared by dtype, shape and elements."""
 
     def __init__(self, val: np.ndarray) -> None:
         self.val = val.copy()
@@ -75,7 +75,7 @@ class HashableArray:
 
 
 def _attribute(name: str, operation: str, value: PyTree) -> tuple[str, tuple[Any, ...], Any]:
-    """One attribute of a composite as its parameters have it: (name, leaves, structure)."""
+    """Returns an attribute as a parameter of the composite: (name, leaves, treedef)."""
     leaves, tree = pytrees.tree_flatten(value)
     if any(isinstance(leaf, Tracer) for leaf in leaves):
         raise errors.UnexpectedTracerError(
@@ -91,19 +91,21 @@ def _attribute(name: str, operation: str, value: PyTree) -> tuple[str, tuple[Any
 def composite(
     decomposition: Callable[..., PyTree], name: str, version: int = 0
 ) -> Callable[..., Any]:
-    """Returns a function of arrays that is one operation called `name` in programs.
+    """Returns a function that programs record as a single operation called `name`.
 
     Args:
-      decomposition: what the operation computes. Positional arguments are its operands, pytrees of
-        arrays; keyword arguments are attributes: constants, or pytrees of them.
-      name: such as "my_library.softmax".
-      version: which meaning of the name.
+      decomposition: a function that computes the operation. Its positional arguments are the
+        operands, pytrees of arrays; its keyword arguments are attributes: constants, or pytrees of
+        them.
+      name: name of the operation, such as "my_library.softmax".
+      version: version of the operation that the name denotes.
 
-    Returns: a function of the signature of `decomposition`. It has no derivative and no batching rule.
+    Returns: a function with the signature of `decomposition`. It has no derivative and no batching
+      rule.
 
     Raises:
-      UnexpectedTracerError: when it is called, if an attribute, or a value that `decomposition`
-        takes from outside, is traced.
+      UnexpectedTracerError: when it is called, if an attribute, or a value that
+        `decomposition` closes over, is traced.
 
     Example:
       >>> def sines_over_cosines(x):

@@ -1,8 +1,9 @@
-"""Calls of programs that bring their own derivatives: `custom_jvp_call`, `custom_vjp_call`.
+"""Calls of programs with user-defined derivatives: `custom_jvp_call`, `custom_vjp_call`.
 
-Evaluated and lowered they are their programs; the rules are parameters that differentiation calls. They
-are flat: they take and return sequences of values (`api.custom_jvp` and `api.custom_vjp` make them of
-users' functions).
+Evaluation and lowering use the program itself; differentiation calls the rules, which are
+parameters.
+The rules are flat: they map sequences of values to sequences of values (`api.custom_jvp` and
+`api.custom_vjp` build them from users' functions).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class FlatRule:
-    """A rule on flat values; prints as the user's function does."""
+    """A rule on flat values; its repr is the name of the user's function."""
 
     def __init__(self, call: Callable[..., Any], name: str) -> None:
         self.call = call
@@ -81,7 +82,7 @@ def without_axis(zero: Zero) -> Zero:
 
 
 def visible_tangent(tangent: Tangent, symbolic: bool) -> Any:
-    """Returns a tangent as users' rules see it."""
+    """Returns a tangent for a user's rule: dense, or a `SymbolicZero` if `symbolic`."""
     if not isinstance(tangent, Zero):
         return tangent
     return SymbolicZero(tangent.aval) if symbolic else tangent.instantiate()
@@ -105,14 +106,14 @@ def _custom_jvp_call_jvp(
 
 
 def with_shape(x: Value) -> Any:
-    """An operand as users' rules see it: numbers of Python are arrays, as they have no shape."""
+    """Returns an operand for a user's rule: a Python scalar becomes an array."""
     return owned(x) if type(x) in (int, float, complex) else x
 
 
 def _check_value(
     kind: str, rule: FlatRule, name: str, outs: Sequence[Any], program: ClosedJaxpr
 ) -> None:
-    """Raises TypeError unless a rule's value is of the types that the function itself returns."""
+    """Raises TypeError unless a rule's results have the types of the function's own results."""
     avals: list[Any] = [*map(get_aval, outs)]
     wanted: list[Any] = program.out_avals
     if [(a.shape, a.dtype) for a in avals] == [(a.shape, a.dtype) for a in wanted]:
@@ -128,7 +129,7 @@ def _check_value(
 
 @custom_jvp_call_p.dce
 def _custom_jvp_call_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
-    """All operands stay: the rule takes them."""
+    """Drops unused results; keeps all operands, since the rule takes them."""
     program, _ = dce_closed(eqn.params["call_jaxpr"], tuple(used), True)
     rule: FlatRule = eqn.params["jvp"]
 
@@ -148,23 +149,23 @@ def _used(values: Sequence[Any], used: Sequence[bool]) -> list[Any]:
 def _custom_jvp_call_transpose(
     cts: Sequence[Cotangent], *args: Operand, call_jaxpr: ClosedJaxpr, **_: Any
 ) -> tuple[list[Any], Log]:
-    """Of a function that is linear itself: that of its operations."""
+    """Transposes the operations of the program, for functions that are linear themselves."""
     return logged_backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
 
 
 def _batched_program(
     program: ClosedJaxpr, axis_data: AxisData, batched: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, bool]:
-    """Returns the program with the axis, and whether its results have it: all of them or none."""
+    """Batches a program; also returns whether its results are batched (all or none)."""
     some = any(batched) or any(batch_jaxpr(program, axis_data, batched, False)[1])
     return batch_jaxpr(program, axis_data, batched, some)[0], some
 
 
 def _result(x: Tangent, dim: int | None, mapped: bool, axis_data: AxisData, rule: FlatRule) -> Any:
-    """Returns what a rule has returned, with the axis in front if it is to be `mapped`.
+    """Returns a result of a rule, with the batch axis in front if `mapped`.
 
     Raises:
-      ValueError: if it has an axis that the function's own results do not have.
+      ValueError: if it is batched although the function's own results are not.
     """
     if isinstance(x, Zero):
         return with_axis(x, axis_data.size) if mapped else x
@@ -194,7 +195,7 @@ def _custom_jvp_call_batch_with_trace(
 
     def batched_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         n = len(primals)
-        # Zeros stay symbols, of the type that they have within.
+        # Symbolic zeros stay symbolic, with the unbatched type.
         inner_tangents = [
             without_axis(t) if isinstance(t, Zero) and d is not None else t
             for t, d in zip(tangents, in_dims, strict=True)
@@ -256,7 +257,7 @@ def _custom_vjp_call_jvp(primals: Primals, tangents: Tangents, **params: Param) 
 def _custom_vjp_call_jet(
     primals: Primals, series: Sequence[jet.Terms], *, call_jaxpr: ClosedJaxpr, **_: Any
 ) -> Any:
-    # The rule goes backwards only: the series is that of the function's operations.
+    # The custom rule is for reverse mode only, so the series is that of the function's operations.
     return jet_flat(
         lambda *xs: eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *xs),
         primals,
@@ -277,7 +278,10 @@ def differentiate_custom_vjp(
     call_jaxpr: ClosedJaxpr | None = None,
     **_: Any,
 ) -> Any:
-    """(results, tangents): the forward function now, the backward function as a linear operation."""
+    """Runs the forward rule, and binds the backward rule as a linear operation on the tangents.
+
+    Returns: (results, tangents).
+    """
     perturbed = [not isinstance(t, Zero) for t in tangents[num_consts:]]
     outs, residuals = fwd(primals[num_consts:], perturbed)
     if call_jaxpr is not None:
@@ -288,7 +292,7 @@ def differentiate_custom_vjp(
         *residuals, *instantiated, num_res=len(residuals), bwd=bwd, out_avals=avals,
         symbolic_zeros=symbolic_zeros,
     )  # fmt: skip
-    # Integers have no tangents; what is linear must not go on with values of float0.
+    # Integer results have no tangents; values of dtype float0 must not enter linear computations.
     return outs, [
         Zero(a) if getattr(a, "dtype", None) == dtypes.float0 else dx
         for dx, a in zip(douts, avals, strict=True)
@@ -297,7 +301,7 @@ def differentiate_custom_vjp(
 
 @custom_vjp_call_p.dce
 def _custom_vjp_call_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
-    """All operands stay: the rules take them."""
+    """Drops unused results; keeps all operands, since the rules take them."""
     params = eqn.params
     whole: ClosedJaxpr = params["call_jaxpr"]
     program, _ = dce_closed(whole, tuple(used), True)
@@ -354,15 +358,15 @@ def _custom_vjp_call_batch_with_trace(
 
 
 class _BatchedRules:
-    """The rules of a function for each index of an axis.
+    """Batched forward and backward rules of a custom_vjp function.
 
     Attributes:
-      fwd, bwd: the rules for one index.
-      axis_data: the axis.
-      tag: of the trace that maps the function.
-      dims: of each operand where it has the axis, None if it has not.
-      mapped: whether results have it, as their first.
-      residual_dims: where the residuals have it; known when the forward rule has run.
+      fwd, bwd: the unbatched rules.
+      axis_data: the batch axis.
+      tag: tag of the trace that batches the function.
+      dims: batch dimension of each operand, None if it is not batched.
+      mapped: whether the results are batched, along their leading axis.
+      residual_dims: batch dimensions of the residuals, set by the forward rule.
     """
 
     def __init__(
@@ -427,12 +431,12 @@ class _BatchedRules:
 
 
 def _gathered_cotangent(ct: Cotangent, dim: int | None, mapped: bool, axis_data: AxisData) -> Any:
-    """Returns the cotangent of an operand that has the axis if `mapped`."""
+    """Returns the cotangent of an operand, with a leading batch axis if it is `mapped`."""
     if isinstance(ct, Zero):
         return with_axis(ct, axis_data.size) if mapped else ct
     if mapped:
         return move_to(ct, dim, 0, axis_data.size, axis_data.along)
-    # One operand for all indices: their cotangents are summed.
+    # All indices share an unbatched operand: their cotangents are summed.
     return ct if dim is None else calculus.reduce_sum(ct, axes=(dim,))
 
 
@@ -454,8 +458,8 @@ text.printing_rules["custom_vjp_call"] = _print_custom_vjp
 
 # --- remat_opt -----------------------------------------------------------------------------------
 
-# The forward function of a custom_vjp function in programs. Where its residuals are not read, as in
-# the part of a checkpointed function that is computed first, it is the function itself.
+# The forward rule of a custom_vjp function in programs. Where its residuals are not read, as in the
+# known part of a checkpointed function, it is replaced by the function itself.
 remat_opt_p = declare("remat_opt", multiple_results=True)
 calls_program(remat_opt_p, "fwd_jaxpr")
 
@@ -510,7 +514,7 @@ remat_opt_p.absent("transpose", why="a forward function is not linear")
 
 # --- custom_lin -----------------------------------------------------------------------------------
 
-# The derivative of a custom_vjp function: known only by its transpose.
+# The derivative of a custom_vjp function: a linear operation that is defined by its transpose only.
 custom_lin_p = declare("custom_lin", multiple_results=True)
 custom_lin_p.passes_refs = True
 custom_lin_p.varying(varying.as_declared)
@@ -542,7 +546,7 @@ def _custom_lin_transpose(
 
 
 def _flag(x: Operand) -> Any:
-    """Returns a residual as it was: truth values stay Python's, which programs hold as literals."""
+    """Converts boolean scalar residuals back to Python bools; programs hold them as literals."""
     if isinstance(x, np.ndarray) and not x.shape and x.dtype == np.bool_:
         return bool(x)
     return x

@@ -1,9 +1,10 @@
-"""Calls of functions that stay calls in programs: `call`, `closed_call` and `xla_metadata_call`.
+"""Primitives that call functions: `call`, `closed_call` and `xla_metadata_call`.
 
-`bind(*operands, subfuns=(function,))` calls a wrapped function of flat values: at once where
-operations are evaluated; elsewhere its program is a parameter of an equation, `call_jaxpr` or `jaxpr`,
-which `bind` takes in place of the function, too.
-Lowered, it is inlined. The other parameters of `xla_metadata_call` are attributes for the compiler.
+`bind(*operands, subfuns=(function,))` calls a wrapped function of flat values. In eager mode it
+runs the function; within a trace it records an equation whose parameter `call_jaxpr` or `jaxpr` is
+the traced program. `bind` also accepts that parameter in place of the function.
+Lowering inlines the program. The other parameters of `xla_metadata_call` are attributes for the
+compiler.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ if TYPE_CHECKING:
 
 
 class FunctionCall(CallPrimitive):
-    """A call of a function of flat values, which returns a sequence of such.
+    """A primitive that calls a function from flat values to a sequence of flat values.
 
-    Its program is the parameter `parameter`.
+    The called program is the parameter `parameter` of its equations.
     """
 
     def __init__(self, name: str, parameter: str) -> None:
@@ -59,8 +60,9 @@ class FunctionCall(CallPrimitive):
         """Calls the function `subfuns[0]`, or a program.
 
         Args:
-          *args: its arguments; after the values of a program's constants, if it is not closed.
-          **params: `subfuns`, a tuple of the function alone, or a program under the name of the
+          *args: arguments of the function, preceded by the values of the program's constants if it
+            is a program that is not closed.
+          **params: `subfuns`, a tuple with the function, or the program under the name of the
             equation's parameter; further parameters of the equation.
         """
         if "subfuns" not in params:
@@ -76,17 +78,17 @@ class FunctionCall(CallPrimitive):
         jaxpr, _, consts = trace_to_jaxpr(
             function.call_wrapped, [get_aval(x) for x in args], function.debug_info
         )
-        # Values of traces around it must be operands.
+        # Values of enclosing traces must be operands.
         return self.call(closed_of(constants_as_operands(jaxpr)), [*consts, *args], params)
 
     def call(
         self, program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]
     ) -> list[Any]:
-        """Calls a program."""
+        """Binds the primitive to a program and its operands."""
         return state.trace.process_primitive(self, operands, {**params, self.parameter: program})
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Returns what `bind` wants of an equation's parameters: the program as a function."""
+        """Converts an equation's parameters to those of `bind`: its program to a function."""
         program: ClosedJaxpr = params[self.parameter]
         function = wrap_init(jaxpr_as_fun(program), debug_info=program.jaxpr.debug_info)
         other_params = {name: value for name, value in params.items() if name != self.parameter}
@@ -99,11 +101,11 @@ def _program(parameter: object) -> ClosedJaxpr:
 
 
 Call: TypeAlias = "Callable[[ClosedJaxpr, Sequence[Value], dict[str, Any]], list[Any]]"
-"""Calls a program by a primitive: (program, operands, further parameters) -> results."""
+"""A function that binds a call primitive: (program, operands, further parameters) -> results."""
 
 
 def _set_derivatives(prim: Primitive, parameter: str, call: Call) -> None:
-    """Sets the rules by which derivatives of calls are calls of derivatives."""
+    """Sets the rules for derivatives: the derivative of a call is a call of the derivative."""
 
     @prim.jvp
     def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
@@ -198,8 +200,8 @@ def create_call_primitive(name: str, inline_jax_late: bool = True) -> Primitive:
     """Returns a new primitive that calls the program in its parameter `call_jaxpr`.
 
     Args:
-      name: as jaxprs print it.
-      inline_jax_late: accepted: programs are inlined when they are lowered.
+      name: name of the primitive, as jaxprs print it.
+      inline_jax_late: accepted for compatibility; lowering always inlines the program.
 
     Example:
       >>> from jax.extend.core import create_call_primitive
@@ -223,13 +225,13 @@ def register_call_primitive_rules(
     """Sets all rules of a primitive that calls the program in its parameter `call_jaxpr`.
 
     Args:
-      prim: one that has several results.
-      name: accepted: messages show the primitive's.
-      transpose_rule: (cotangents of the results, *operands, call_jaxpr, **parameters), with an
-        accumulator in place of each operand whose cotangent is wanted: its method `accum` adds a part.
-        It may return entries of the log of the backward pass.
-        `functools.partial(eval_jaxpr_transpose, prim)` by default.
-      inline_jax_late: accepted: programs are inlined when they are lowered.
+      prim: a primitive with `multiple_results` set.
+      name: accepted for compatibility; messages show the name of `prim`.
+      transpose_rule: a function (cotangents of the results, *operands, call_jaxpr, **parameters).
+        Each operand whose cotangent is needed is replaced by an accumulator, whose method `accum`
+        adds a cotangent. It may return entries of the log of the backward pass. The default is
+        `functools.partial(eval_jaxpr_transpose, prim)`.
+      inline_jax_late: accepted for compatibility; lowering always inlines the program.
     """
 
     def call(program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]) -> list[Any]:
@@ -251,16 +253,16 @@ def eval_jaxpr_transpose(
     call_jaxpr: ClosedJaxpr,
     **params: object,
 ) -> Log:
-    """Adds to accumulators the cotangents of the operands that they stand for.
+    """Transposes a call, and adds the cotangents of its linear operands to their accumulators.
 
     Args:
-      prim: the primitive, which calls the transposed program.
+      prim: the primitive that calls the transposed program.
       ct: cotangents of the results.
-      *args: operands; accumulators where the call is linear.
+      *args: the operands, with an accumulator in place of each operand that the call is linear in.
       call_jaxpr: the program.
       **params: further parameters of the call.
 
-    Returns: the log of the program.
+    Returns: the log of the transposed program.
     """
     operands: list[Any] = [
         UndefinedPrimal(x.aval.to_cotangent_aval()) if isinstance(x, GradAccum) else x for x in args
@@ -276,10 +278,10 @@ def eval_jaxpr_transpose(
 
 
 class _WithAccumulators:
-    """A transposition that adds cotangents to accumulators, as the rule that returns them.
+    """An adapter from a transpose rule that adds to accumulators to one that returns cotangents.
 
     Attributes:
-      default: the rule that it has replaced.
+      default: the rule that it replaces.
     """
 
     __name__ = "transpose_rule"

@@ -1,10 +1,10 @@
-"""`VJPHiPrimitive`: operations of users' on pytrees, that bring their own derivatives and batches.
+"""`VJPHiPrimitive`: user-defined operations on pytrees with derivatives and batching rules.
 
-An instance is one operation for operands of given types; called, it is an equation of the primitive
-`call_hi_primitive`. Evaluated, and when a program is compiled, it is what its method `expand` computes.
-Its derivative is the primitive `call_hi_primitive_linearized`, of residuals and tangents, which is
-transposed by `vjp_bwd`. If the operation has a forward derivative, too, its operands are among the
-residuals, so that the equation can be evaluated as well.
+An instance is an operation for operands of given types; a call of it binds the primitive
+`call_hi_primitive`. Evaluation and compilation replace the equation by the method `expand`. Its
+derivative is the primitive `call_hi_primitive_linearized`, a function of residuals and tangents,
+which `vjp_bwd` transposes. If the operation also defines `jvp`, its operands are among the
+residuals, so that the linearized equation can be evaluated as well.
 """
 
 from __future__ import annotations
@@ -45,19 +45,20 @@ if TYPE_CHECKING:
 
 
 class VJPHiPrimitive:
-    """Base of users' operations on pytrees that have derivatives and batches of their own.
+    """Base class of user-defined operations on pytrees with derivatives and batching rules.
 
-    A subclass sets, in `__init__`, the attributes below and then calls this class's; and defines
-    `expand`; `vjp_fwd` and one of `vjp_bwd` and `vjp_bwd_retval` if it is differentiated backwards;
-    `jvp` if forwards, or `lin` and `linearized`; `batch` or `batch_dim_rule` for `vmap`.
+    In `__init__`, a subclass sets the attributes below and then calls `super().__init__()`. It
+    defines `expand`; for reverse mode, `vjp_fwd` and either `vjp_bwd` or `vjp_bwd_retval`; for
+    forward mode, `jvp`, or `lin` and `linearized`; and for `vmap`, `batch` or `batch_dim_rule`.
 
     Attributes:
       in_avals: a tuple of pytrees of types, one for each operand.
       out_aval: a pytree of types.
-      params: what else the operation depends on, hashable; they become attributes.
+      params: a dict of hashable values that the operation depends on; each becomes an attribute.
 
     Raises:
-      AttributeError: if one of these is not set, or `vjp_bwd` and `vjp_bwd_retval` are both defined.
+      AttributeError: if one of these is not set, or `vjp_bwd` and `vjp_bwd_retval` are both
+        defined.
 
     Example:
       >>> from jitney.experimental import hijax
@@ -102,22 +103,22 @@ class VJPHiPrimitive:
     # --- what subclasses define -------------------------------------------------------------------
 
     def expand(self, *args: PyTree) -> Any:
-        """Returns the operation, by other ones."""
+        """Computes the operation by means of other operations."""
         raise self._undefined("evaluation", "expand")
 
     def vjp_fwd(self, nzs_in: PyTree, /, *args: PyTree) -> Any:
-        """Returns (results, residuals), and perhaps which results have a tangent.
+        """Returns (results, residuals), optionally followed by which results have a tangent.
 
         Args:
-          nzs_in: which operands have a tangent.
+          nzs_in: whether each operand has a nonzero tangent.
           *args: the operands.
         """
         raise self._undefined("reverse derivatives", "vjp_fwd")
 
     def vjp_bwd(self, res: PyTree, outgrad: PyTree, /, *arg_accums: PyTree) -> Log | None:
-        """Adds to `arg_accums` the cotangents of the operands, by their method `accum`.
+        """Adds the cotangents of the operands to `arg_accums`, by their method `accum`.
 
-        It may return entries of the log of the backward pass (`VJP.with_logs`), a dict.
+        It may return a dict with entries for the log of the backward pass (`VJP.with_logs`).
         """
         cts = self.vjp_bwd_retval(res, outgrad)
         for accumulators, ct in zip(arg_accums, cts, strict=True):
@@ -127,42 +128,48 @@ class VJPHiPrimitive:
                 accumulator.accum(part)
 
     def vjp_bwd_retval(self, res: PyTree, outgrad: PyTree, /) -> Any:
-        """Returns the cotangents of the operands, a tuple."""
+        """Returns the cotangents of the operands as a tuple."""
         raise self._undefined("reverse derivatives", "vjp_bwd or vjp_bwd_retval")
 
     def jvp(self, primals: PyTree, tangents: PyTree) -> Any:
-        """Returns (results, tangents)."""
+        """Computes (results, tangents of the results)."""
         raise self._undefined("forward derivatives", "jvp")
 
     def lin(self, nzs_in: PyTree, *primals: PyTree) -> Any:
-        """Returns (results, residuals), and perhaps which results have a tangent."""
+        """Returns (results, residuals), optionally followed by which results have a tangent."""
         raise self._undefined("linearize", "lin and linearized")
 
     def linearized(self, residuals: PyTree, *tangents: PyTree) -> Any:
-        """Returns the tangents of the results."""
+        """Computes the tangents of the results from residuals and tangents of the operands."""
         raise self._undefined("linearize", "lin and linearized")
 
     def transpose(self, out_ct: PyTree, *maybe_accums: PyTree) -> None:
-        """Adds to the accumulators, which stand for operands that it is linear in, their cotangents."""
+        """Adds cotangents to the accumulators that stand for the linear operands."""
         raise self._undefined("transposition", "transpose")
 
     def batch(self, axis_data: AxisData, args: PyTree, dims: PyTree) -> Any:
-        """(results, their dims) of operands with one more axis at `dims`, None where there is none."""
+        """Returns (results, their batch dimensions) for batched operands.
+
+        Args:
+          axis_data: the batch axis.
+          args: the operands.
+          dims: the batch dimension of each operand, None if it is not batched.
+        """
         out_dim = self.batch_dim_rule(axis_data, dims)
         return VmapOf(self, axis_data, dims, out_dim)(*args), out_dim
 
     def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> Any:
-        """Returns where results have the axis that operands have at `dims`."""
+        """Returns the batch dimensions of the results for operands with batch dimensions `dims`."""
         raise self._undefined("vmap", "batch or batch_dim_rule")
 
     def dce(self, used_outs: PyTree) -> Any:
-        """(operands that are used, results that there are, the operation without the rest or None)."""
+        """Returns (operands used, results kept, pruned operation or None to drop it)."""
         if any(pytrees.tree_leaves(used_outs)):
             return True, True, self
         return False, False, None
 
     def check(self, *arg_tys: PyTree) -> None:
-        """Raises an error for operands that the operation does not take; none by default."""
+        """Raises an error for unsupported operand types; by default accepts all."""
 
     # --- use --------------------------------------------------------------------------------------
 
@@ -195,18 +202,18 @@ def _is_none(x: PyTree) -> bool:
 
 
 def _is_nothing(x: PyTree) -> bool:
-    """Returns whether it stands for a cotangent of zeros."""
+    """Returns whether `x` stands for a zero cotangent."""
     return x is None or isinstance(x, Zero)
 
 
 def _run(prim: VJPHiPrimitive, accums: Sequence[GradAccum], rule: Callable[..., Log | None]) -> Log:
-    """Returns what `rule` logs, a rule of `prim` that is given accumulators for the operands."""
+    """Calls `rule`, a rule of `prim`, with accumulators for the operands; returns its log."""
     log = rule(*pytrees.tree_unflatten(prim.in_tree, accums))
     return checked_log(log, f"{type(prim).__name__}.vjp_bwd")
 
 
 class _Call(HiPrimitive):
-    """An operation of a user's, `_prim`, on the leaves of its operands."""
+    """The primitive that applies a user-defined operation, `_prim`, to flat operands."""
 
     multiple_results = True
 
@@ -317,7 +324,7 @@ call_hi_primitive_p.rules["dce"] = _dce
 
 
 class _Linearized(HiPrimitive):
-    """The derivative of an operation: linear in the tangents, its last operands."""
+    """The derivative of an operation, linear in the tangents, which are its last operands."""
 
     multiple_results = True
 
@@ -332,7 +339,7 @@ class _Linearized(HiPrimitive):
     def _parts(
         self, args: Sequence[Any], residuals_tree: PyTreeDef, nz_in_flat: Sequence[bool]
     ) -> tuple[Any, list[Any], list[Any]]:
-        """Returns (residuals, operands if they were kept, tangents that are not zero)."""
+        """Splits operands into (residuals, primal operands if they were kept, nonzero tangents)."""
         n, n_tangents = residuals_tree.num_leaves, sum(nz_in_flat)
         m = len(args) - n_tangents
         return pytrees.tree_unflatten(residuals_tree, args[:n]), [*args[n:m]], [*args[m:]]
@@ -344,7 +351,7 @@ class _Linearized(HiPrimitive):
         residuals_tree: PyTreeDef,
         nz_in_flat: Sequence[bool],
     ) -> list[Any]:
-        """Returns the tangents of the results, by the operation's own forward derivative."""
+        """Computes the tangents of the results with the operation's forward-mode rule."""
         residuals, primals, nonzero_tangents = self._parts(args, residuals_tree, nz_in_flat)
         remaining = iter(nonzero_tangents)
         tangents = [
@@ -354,14 +361,14 @@ class _Linearized(HiPrimitive):
         trees = pytrees.tree_unflatten(_prim.in_tree, tangents)
         if _prim._defines("vjp_fwd"):
             if not primals and _prim.in_avals_flat:
-                _prim.jvp(trees, trees)  # it is not defined, and says so
+                _prim.jvp(trees, trees)  # raises the error that `jvp` is not defined
             _, douts = _prim.jvp(pytrees.tree_unflatten(_prim.in_tree, primals), trees)
         else:
             douts = _prim.linearized(residuals, *trees)
         return [instantiate(t) for t in _prim.out_tree.flatten_up_to(douts)]
 
     def jvp(self, primals: Primals, tangents: Tangents, **params: Param) -> Any:
-        """Returns where it is evaluated it is other operations: those are differentiated."""
+        """Differentiates the operations that evaluate it."""
         return jvp_flat(lambda *xs: self.to_lojax(*xs, **params), primals, tangents)
 
     def _logged_transpose(
@@ -409,7 +416,7 @@ call_hi_primitive_linearized_p.rules["batch_with_axis"] = _batch_linearized
 
 
 class VmapOf(VJPHiPrimitive):
-    """An operation at all indices of an axis."""
+    """The operation `prim`, batched along an axis."""
 
     def __init__(
         self, prim: VJPHiPrimitive, axis_data: AxisData, in_dims: PyTree, out_dim: PyTree
@@ -431,7 +438,7 @@ class VmapOf(VJPHiPrimitive):
         return batch_flat(fun, self.axis_data, values, dims)
 
     def _at(self, outs: Sequence[Any], dims: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
-        """Values with the axis where it is `wanted`."""
+        """Moves the batch axis of each value to the dimension that is `wanted`."""
         size = self.axis_data.size
         return [
             x if w is None or isinstance(x, Zero) else move_to(x, d, w, size)
@@ -537,7 +544,7 @@ class VmapOf(VJPHiPrimitive):
             if is_zero:
                 continue
             ct, at = next(remaining)
-            if d is None:  # one operand for all indices: their cotangents are summed
+            if d is None:  # all indices share the operand: sum their cotangents
                 ct = ct if at is None else calculus.reduce_sum(ct, axes=(at,))
             else:
                 ct = move_to(ct, at, d, size)
@@ -545,7 +552,10 @@ class VmapOf(VJPHiPrimitive):
         return pytrees.tree_unflatten(log_tree, [move_to(x, d, 0, size) for x, d in remaining])
 
     def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> Any:
-        """Returns where the axis is besides the operation's own: positions are counted with both."""
+        """Returns the dimensions of an outer batch axis in the results.
+
+        They are counted with this operation's own batch axis present.
+        """
         outer = self.in_tree.flatten_up_to(dims)
         inner = [
             d if d is None or own is None else d - (own < d)
@@ -561,7 +571,7 @@ class VmapOf(VJPHiPrimitive):
 
 
 class _Residuals:
-    """Residuals of an operation at all indices of an axis, and where each has the axis."""
+    """Residuals of a batched operation, with the batch dimension of each."""
 
     def __init__(self, leaves: Sequence[Any], dims: Sequence[Any], tree: PyTreeDef) -> None:
         self.leaves, self.dims, self.tree = leaves, tuple(dims), tree
@@ -575,5 +585,5 @@ pytrees.register_pytree_node(
 
 
 def _with(avals: Sequence[Any], dims: Sequence[MappingSpec], size: int) -> list[Any]:
-    """Returns the types of `size` values of types `avals`, each along a new axis."""
+    """Returns the types `avals` with a batch axis of `size` inserted at `dims`."""
     return [a if d is None else a.inc_rank(size, d) for a, d in zip(avals, dims, strict=True)]

@@ -1,4 +1,4 @@
-"""What primitives that call a program share: types and effects, lowering in place, transposition."""
+"""Shared rules of primitives that call a program: types and effects, inlining, transposition."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def calls_program(prim: Primitive, parameter: str, *, lowered: bool = True) -> None:
-    """Results, effects and code of `prim` are those of the program in its parameter `parameter`.
+    """Gives `prim` the results, effects and lowering of the program in its parameter `parameter`.
 
-    If not `lowered`, it has a rule of its own for the code.
+    If `lowered` is False, no lowering rule is set.
     """
     prim.effectful = True
     prim.called = parameter
@@ -60,13 +60,16 @@ def transposed_call(
     cts: Sequence[Cotangent],
     args: Sequence[Operand],
 ) -> tuple[list[Any], Log]:
-    """(cotangents of the operands of a call, log of its program), by a call of the transposed program.
+    """Transposes a call by calling the transposed program.
 
     Args:
-      transposed: (which operands are linear, which results have a cotangent) -> the program.
-      bind: calls a program.
+      transposed: function (whether each operand is linear, whether each result has a nonzero
+        cotangent) -> transposed program.
+      bind: calls a program on operands.
       cts: cotangents of the results.
       args: operands.
+
+    Returns: (cotangents of the operands, log of the program).
     """
     linear = tuple([type(x) is UndefinedPrimal for x in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
@@ -82,7 +85,7 @@ def transposed_call(
 def other_dtypes(
     cts: Sequence[Cotangent], avals: Sequence[AbstractValue]
 ) -> tuple[np.dtype[Any] | None, ...] | None:
-    """Returns the dtypes of those cotangents that are not of the dtypes of the results.
+    """Returns the dtypes of cotangents that differ from the dtypes of the results.
 
     Users' backward rules may widen cotangents, and operations that only move elements pass them on.
 
@@ -90,8 +93,9 @@ def other_dtypes(
       cts: cotangents of the results.
       avals: types of the results.
 
-    Returns: for each cotangent that is not zero its dtype, or None where it is that of its result; None
-      if all are.
+    Returns: for each nonzero cotangent its dtype, or None if it is that of the result's cotangent
+    type;
+      None if all are.
     """
     found = [_other_dtype(ct, a) for ct, a in zip(cts, avals, strict=True) if type(ct) is not Zero]
     return None if all([dtype is None for dtype in found]) else tuple(found)
@@ -105,7 +109,7 @@ def _other_dtype(ct: Cotangent, aval: AbstractValue) -> np.dtype[Any] | None:
 
 
 def of_own_dtypes(cts: Sequence[Cotangent], avals: Sequence[AbstractValue]) -> list[Any]:
-    """`cts`, cotangents of results of types `avals`, in their dtypes: loops carry one type."""
+    """Converts cotangents to the dtypes of the results' cotangent types, as loops require."""
     return [
         ct
         if isinstance(ct, Zero) or _other_dtype(ct, a) is None

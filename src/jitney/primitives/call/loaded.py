@@ -1,6 +1,6 @@
-"""`loaded_program`: a call of a program of the tensor IR that another process has traced.
+"""`loaded_program`: a call of a tensor IR program that was traced by another process.
 
-It stands for that program where a jaxpr is wanted: to tell types, and where results lie.
+It wraps the program in a jaxpr, for code that reads types and shardings from one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ for _slot in ("eager", "jvp", "transpose", "batch"):
 
 
 class LoadedModule:
-    """A program of the tensor IR as a parameter, which prints as its name."""
+    """A tensor IR program as an equation parameter; its repr is the program's name."""
 
     __slots__ = ("module", "out_avals")
 
@@ -55,7 +55,7 @@ def loaded_jaxpr(
     out_avals: Sequence[AbstractValue],
     arg_names: tuple[str, ...],
 ) -> ClosedJaxpr:
-    """Returns the jaxpr of one equation, which calls `module`."""
+    """Returns a jaxpr with a single equation, which calls `module`."""
     program = LoadedModule(module, out_avals)
     info = DebugInfo("jit", module.name, arg_names)
     jaxpr, _, consts = trace_to_jaxpr(

@@ -1,9 +1,9 @@
-"""`remat2`: a program of which derivatives keep little, and compute the rest again; `name`.
+"""Rematerialization: `remat2`, a program whose residuals are mostly recomputed, and `name`.
 
-Evaluated and lowered it is its program. Linearized, the program is divided into what the known
-operands determine, which is evaluated at once, and the rest. The rest becomes an equation that holds
-the first part, too, as far as it needs it: its operands are those of the program, and what the policy
-says is to be kept.
+Evaluation and lowering use the program itself. Linearization splits it: the part determined by the
+known operands is evaluated immediately. The remainder becomes an equation whose program also
+contains the known equations that it needs, and recomputes them. Its operands are those of the
+program and the values that the policy saves.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ def _remat_lower(
     differentiated: bool,
     **_: Any,
 ) -> Any:
-    # What is computed again must not be recognised as what was computed before.
+    # Common-subexpression elimination must not merge the recomputation with the original
+    # computation.
     flags = _flags(prevent_cse, len(nodes)) if differentiated else [False] * len(nodes)
     held = [x for x, flag in zip(nodes, flags, strict=True) if flag]
     behind = iter(b.optimization_barrier(held) if held else ())
@@ -140,10 +141,10 @@ remat_p.absent("eager", why="evaluated equation by equation")
 
 
 def bind_program(closed: ClosedJaxpr, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """`remat2` of a program on its operands.
+    """Binds `remat2` to a program and its operands.
 
-    The parameter `prevent_cse` is a flag, or a sequence of one for each of the first operands; others
-    are held back, and constants are not.
+    The parameter `prevent_cse` is a flag, or a sequence of flags for the leading operands. All
+    further operands are put behind the optimization barrier; constants are not.
     """
     flags = params["prevent_cse"]
     if not isinstance(flags, bool):
@@ -154,12 +155,12 @@ def bind_program(closed: ClosedJaxpr, operands: Sequence[Any], params: dict[str,
 
 
 def _flags(prevent_cse: bool | Sequence[bool], n: int) -> list[bool]:
-    """Returns whether each of `n` operands is held back."""
+    """Returns, for each of `n` operands, whether it is put behind the optimization barrier."""
     return [prevent_cse] * n if isinstance(prevent_cse, bool) else list(prevent_cse)
 
 
 def _picked(params: dict[str, Any], flags: Sequence[bool]) -> dict[str, Any]:
-    """`params` with the flags of other operands, if there are flags."""
+    """Replaces `prevent_cse` by `flags`, unless it is a single flag for all operands."""
     if isinstance(params["prevent_cse"], bool):
         return params
     return {**params, "prevent_cse": tuple(flags)}
@@ -168,7 +169,7 @@ def _picked(params: dict[str, Any], flags: Sequence[bool]) -> dict[str, Any]:
 @remat_p.jvp
 def _remat_jvp(primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, **params: object) -> Any:
     nonzero = tuple(type(t) is not Zero for t in tangents)
-    # What is written within is computed again together with the rest: as values.
+    # Writes to references within the program are recomputed with the rest, as values.
     program, nonzero_out = jvp_jaxpr(discharged(closed_of(jaxpr)), nonzero, False)
     nonzero_tangents = [t for t in tangents if type(t) is not Zero]
     outs = bind_program(program, [*primals, *nonzero_tangents], params)
@@ -212,7 +213,7 @@ def _remat_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 
 @memoize_by_identity
 def _pruned(jaxpr: Jaxpr, used: tuple[bool, ...]) -> tuple[Jaxpr, list[bool]]:
-    """`jaxpr` with the results marked in `used`, and operands that they need; which ones these are."""
+    """Prunes `jaxpr` to the results in `used`; also returns which operands it still needs."""
     kept, needed = dce_jaxpr(jaxpr, used)
     invars = [v for v, n in zip(kept.invars, needed, strict=True) if n]
     info = kept.debug_info._replace(arg_names=(None,) * len(invars), result_paths=None)
@@ -248,13 +249,13 @@ def _remat_partial(
 
 
 class _Divided:
-    """A program divided for linearization.
+    """A program split for linearization.
 
     Attributes:
-      known: known operands -> known results, values to keep; its constants are `consts`.
-      late: of values kept, constants, known and unknown operands those marked in `needed` -> unknown
-        results.
-      out_unknown: which results are unknown.
+      known: maps known operands to known results and values to save; `consts` are its constants.
+      late: computes the unknown results. Its operands are those marked in `needed` among the saved
+        values, the constants, the known operands and the unknown operands.
+      out_unknown: whether each result is unknown.
     """
 
     def __init__(
@@ -290,7 +291,7 @@ def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy | None) -> 
     whole = _with_recomputation(program.replace(eqns=parts.again), residuals, late.jaxpr, saved)
     late_program, needed = dce_jaxpr(whole, (True,) * len(whole.outvars))
     alive = {v for v, n in zip(whole.invars, needed, strict=True) if n}
-    # Kept are values that are computed for the derivative alone, then the others.
+    # Values that only the derivative needs are saved first, then those the forward pass also reads.
     saved = [v for v in saved if v in alive]
     program = program.replace(eqns=parts.forward)
     shared = _read_elsewhere(program, outs, saved)
@@ -312,7 +313,7 @@ def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy | None) -> 
 
 
 def _again(eqn: JaxprEqn) -> JaxprEqn:
-    """`eqn`, computed again: its name stack says so."""
+    """Returns `eqn` with a name stack that marks it as recomputed."""
     info = eqn.source_info
     if info is None:
         return eqn
@@ -322,9 +323,10 @@ def _again(eqn: JaxprEqn) -> JaxprEqn:
 def _with_recomputation(
     known: Jaxpr, residuals: Sequence[Atom], late: Jaxpr, saved: Sequence[Var]
 ) -> Jaxpr:
-    """`late`, computing its residuals by the equations of `known`, which take what is saved.
+    """Prepends to `late` the equations of `known` that recompute its residuals from saved values.
 
-    Operands: values saved, constants and operands of `known`, operands of `late` but the residuals.
+    Its operands are the saved values, the constants and operands of `known`, and the operands of
+    `late` except the residuals.
     """
     eqns = [_again(eqn) for eqn in known.eqns]
     place: dict[Var, Atom] = dict(zip(late.invars[: len(residuals)], residuals, strict=True))
@@ -339,7 +341,7 @@ def _with_recomputation(
 
 
 def _read_elsewhere(jaxpr: Jaxpr, outs: Sequence[Atom], saved: Sequence[Var]) -> dict[Var, Var]:
-    """For saved floating values that the forward part reads, too: the variable of the value kept."""
+    """Maps saved floating-point values that the forward pass reads, too, to new variables."""
     pruned, _ = dce_jaxpr(
         jaxpr.replace(outvars=[*outs, *saved]), (True,) * (len(outs) + len(saved))
     )
@@ -351,9 +353,9 @@ def _read_elsewhere(jaxpr: Jaxpr, outs: Sequence[Atom], saved: Sequence[Var]) ->
 
 
 def _rounding(jaxpr: Jaxpr, shared: dict[Var, Var]) -> Jaxpr:
-    """`jaxpr` with the values of `shared` rounded to their dtype before they are read.
+    """Rounds the values in `shared` to their dtype before equations of `jaxpr` read them.
 
-    So the compiler cannot compute with more digits here than the value has that is kept.
+    Otherwise the compiler could use more digits in the forward pass than the saved value has.
     """
     eqns: list[JaxprEqn] = []
     for eqn in jaxpr.eqns:
@@ -406,9 +408,9 @@ def _remat_transpose(
 def _transposed(
     jaxpr: Jaxpr, linear: tuple[bool, ...], nonzero: tuple[bool, ...]
 ) -> TransposedProgram:
-    """Returns the program of the cotangents.
+    """Returns the transposed program.
 
-    The part that depends on no linear operand is computed first.
+    It first recomputes the part that depends on no linear operand.
     """
     known, late, out_unknown, n_residuals = trace_partially(closed_of(jaxpr), linear, True)
     assert all(out_unknown)
@@ -434,9 +436,9 @@ def _transposed(
 
 
 def _without_unused(jaxpr: Jaxpr) -> Jaxpr:
-    """`jaxpr` without equations that only led to tangents which a branch ignores.
+    """Removes equations that only contribute to tangents which a branch ignores.
 
-    Programs within equations stay as they are, as in JAX.
+    Programs within equations are left unchanged, as in JAX.
     """
     used = {v for v in jaxpr.outvars if isinstance(v, Var)}
     kept: list[JaxprEqn] = []
@@ -449,5 +451,5 @@ def _without_unused(jaxpr: Jaxpr) -> Jaxpr:
 
 @remat_p.key_use
 def _remat_key_use(_: object, *, jaxpr: Jaxpr, differentiated: bool, **__: object) -> KeyUse:
-    # What is computed again uses the keys again, and is meant to.
+    # A recomputation intentionally uses the same keys again.
     return KeyUse() if differentiated else use_of_program(jaxpr)

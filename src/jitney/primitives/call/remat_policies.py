@@ -1,8 +1,9 @@
-"""What a rematerialization policy keeps: of a program's equations, and of those in loops and branches.
+"""Splits programs by a rematerialization policy, including the bodies of loops and branches.
 
-Each equation is divided in two: the one of the forward pass, which also returns what is kept inside of
-it, and the one that computes again, which takes that as operands. What a `scan` keeps is stacked, as
-further rows; what branches of a `cond` keep is zero where another branch was taken.
+Each equation becomes two: one for the forward pass, which also returns the values saved within it,
+and one that recomputes the others, which takes the saved values as operands. Values saved in the
+body of a `scan` are stacked along a new leading axis; those saved in a branch of a `cond` are zero
+if another branch was taken.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Value
 
 Policy = Callable[..., Any]
-"""(primitive, *operand types, **params) -> whether its results may be kept."""
+"""(primitive, *operand types, **params) -> whether its results may be saved."""
 
 
-# (policy, which operands are unknown, which are there, eqn) -> (the equation of the forward pass, the
-# one that computes again, which results are unknown, which are there, variables to be kept)
+# (policy, which operands are unknown, which are instantiated, eqn) -> (forward equation, recomputing
+# equation, which results are unknown, which are instantiated, variables to save)
 DIVIDED_BY_POLICY = declare_slot("divided_by_policy")
 
 
 class RecomputeType:
-    """A policy's answer: compute it again."""
+    """The decision of a policy to recompute a value."""
 
     def __repr__(self) -> str:
         return "Recompute"
 
 
 class SaveableType:
-    """A policy's answer: keep it."""
+    """The decision of a policy to save a value."""
 
     def __repr__(self) -> str:
         return "Saveable"
@@ -51,11 +52,11 @@ Recompute, Saveable = RecomputeType(), SaveableType()
 
 
 class Division:
-    """Equations divided by a policy.
+    """Equations split by a policy.
 
     Attributes:
-      forward: those of the forward pass.
-      again: those that compute again what is not kept.
+      forward: equations of the forward pass.
+      again: equations that recompute what is not saved.
       kept: variables that `forward` computes and `again` takes.
     """
 
@@ -68,12 +69,15 @@ class Division:
 
 
 def divide(eqns: Sequence[JaxprEqn], policy: Policy | None) -> Division:
-    """Returns the equations of one program, those inside of theirs included."""
+    """Splits the equations of a program by `policy`, including those of inner programs.
+
+    Without a policy, nothing is saved except results of equations that use references.
+    """
     whole = Division([], [], [])
     kept: set[Var] = set()
     for eqn in eqns:
         if any([isinstance(e, InputEffect) for e in eqn.effects]):
-            # References may hold something else by then, and must not be written to once more.
+            # References may have changed by then, and must not be written a second time.
             part = Division([eqn], [], eqn.outvars)
         else:
             part = Division([eqn], [eqn], []) if policy is None else _divided(eqn, policy, kept)
@@ -87,8 +91,8 @@ def divide(eqns: Sequence[JaxprEqn], policy: Policy | None) -> Division:
 def _divided(eqn: JaxprEqn, policy: Policy, kept: set[Var]) -> Division:
     answer = policy(eqn.primitive, *[a.aval for a in eqn.invars], **eqn.params)
     if bool(answer) and not isinstance(answer, RecomputeType):
-        # A print happens again with its operands only if all of these are computed again: it does
-        # not ask for values that the policy keeps.
+        # An effect such as a print is repeated only if all of its operands are recomputed: it alone
+        # does not make the backward pass read saved values.
         happens_again = (
             bool(eqn.effects)
             and not eqn.outvars
@@ -103,10 +107,10 @@ def _divided(eqn: JaxprEqn, policy: Policy, kept: set[Var]) -> Division:
 
 
 def _divided_by_user(rule: Callable[..., Any], eqn: JaxprEqn, policy: Policy) -> Division:
-    """Returns what a rule of a user's makes of an equation: see `partial_eval_jaxpr_custom_rules`."""
+    """Splits an equation by a user's rule: see `partial_eval_jaxpr_custom_rules`."""
     n = len(eqn.invars)
     forward, again, _, _, kept = rule(policy, [False] * n, [True] * n, eqn)
-    # What is not computed again has to be kept.
+    # Results that are not recomputed must be saved.
     computed = () if again is None else again.outvars
     kept = [*kept, *[v for v in eqn.outvars if v not in computed and v not in kept]]
     parts = [[e] if e is not None else [] for e in (forward, again)]
@@ -114,7 +118,11 @@ def _divided_by_user(rule: Callable[..., Any], eqn: JaxprEqn, policy: Policy) ->
 
 
 def _programs(closed: ClosedJaxpr, policy: Policy) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Var]]:
-    """(the program with what it keeps as last results, the one with it as last operands, these)."""
+    """Splits a program by `policy`.
+
+    Returns: (the program with the saved values as additional results, the program with them as
+      additional operands, the variables of the saved values).
+    """
     flat = without_calls(closed)
     program: Jaxpr = flat.jaxpr
     parts = divide(program.eqns, policy)
@@ -125,7 +133,7 @@ def _programs(closed: ClosedJaxpr, policy: Policy) -> tuple[ClosedJaxpr, ClosedJ
     again = program.replace(
         eqns=parts.again, invars=[*program.invars, *parts.kept], debug_info=info
     )
-    again, _ = dce_jaxpr(again, (True,) * len(again.outvars))  # what only led to what is kept
+    again, _ = dce_jaxpr(again, (True,) * len(again.outvars))  # drops those for saved values
     return ClosedJaxpr(forward, flat.consts), ClosedJaxpr(again, flat.consts), parts.kept
 
 
@@ -157,7 +165,7 @@ def _divided_cond(eqn: JaxprEqn, policy: Policy) -> Division:
     n_out = len(eqn.outvars)
 
     def with_zeros(k: int) -> ClosedJaxpr:
-        """Branch `k`, which returns zeros for what the others keep."""
+        """Returns branch `k` with zeros for the values that other branches save."""
         forward, _, _ = parts[k]
 
         def run(*args: Value) -> list[Any]:
@@ -172,7 +180,7 @@ def _divided_cond(eqn: JaxprEqn, policy: Policy) -> Division:
         return _traced(run, forward.in_avals, forward.jaxpr)
 
     def with_all(k: int) -> ClosedJaxpr:
-        """Branch `k`, which takes what the others keep, too."""
+        """Returns branch `k` with the saved values of all branches as operands."""
         _, again, _ = parts[k]
         before = sum(map(len, inner[:k]))
         n_in = len(eqn.invars) - 1
@@ -208,7 +216,7 @@ def _traced(fun: Callable[..., Any], avals: Sequence[Any], origin: Jaxpr) -> Clo
 
 @memoize_by_identity
 def without_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """`closed` with calls of programs put in place, so that a policy sees what they compute."""
+    """Inlines `jit` calls of `closed`, so that a policy sees the operations within them."""
     if all(eqn.primitive.name != "jit" for eqn in closed.jaxpr.eqns):
         return closed
 

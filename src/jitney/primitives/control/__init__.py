@@ -1,1 +1,1 @@
-"""Structured control flow: `cond`, `while_loop`, `scan` and what is built on them."""
+"""Structured control flow: `cond`, `while_loop`, `scan` and functions built on them."""

@@ -1,4 +1,4 @@
-"""`associative_scan`: running folds by any associative function, in logarithmically many steps."""
+"""`associative_scan`: prefix reductions by an associative function in O(log n) steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _interleave(a: Value, b: Value, axis: int) -> Any:
-    """Elements of `a` and `b` in turn along `axis`."""
+    """Interleaves `a` and `b` along `axis`: a0, b0, a1, ..."""
     n, m = shape_of(a)[axis], shape_of(b)[axis]
     assert n in (m, m + 1)
     config_a, config_b = [(0, 0, 0)] * len(shape_of(a)), [(0, 0, 0)] * len(shape_of(a))
@@ -39,19 +39,19 @@ def _interleave(a: Value, b: Value, axis: int) -> Any:
 def associative_scan(
     fn: Callable[[PyTree, PyTree], PyTree], elems: PyTree, reverse: bool = False, axis: int = 0
 ) -> PyTree:
-    """Computes all running reductions of `elems` along `axis` by the associative function `fn`.
+    """Computes all prefix reductions of `elems` along `axis` with the associative function `fn`.
 
     Args:
-      fn: (pytree, pytree) -> pytree, elementwise along `axis`, associative.
-      elems: a pytree of arrays with one size along `axis`.
-      reverse: whether to fold from the end.
-      axis: the axis.
+      fn: associative function (pytree, pytree) -> pytree that is elementwise along `axis`.
+      elems: a pytree of arrays with equal sizes along `axis`.
+      reverse: whether to compute suffix reductions, from the end.
+      axis: the axis to reduce along; negative ones count from the end.
 
-    Returns: a pytree like `elems`, in about 2 log2(n) calls of `fn`.
+    Returns: a pytree like `elems`. It takes about 2 log2(n) calls of `fn`.
 
     Raises:
       TypeError: if `fn` is not callable.
-      ValueError: if sizes differ.
+      ValueError: if the sizes along `axis` differ.
 
     Example:
       >>> lax.associative_scan(jnp.multiply, jnp.arange(1, 6))
@@ -85,7 +85,7 @@ def associative_scan(
         n = shape_of(xs[0])[where]
         if n < 2:
             return xs
-        # Fold neighbours, scan the pairs, and put in what lies between.
+        # Combine neighbors, scan the pairs, and compute the elements between them.
         pairs = combine(part(xs, 0, n - 1, 2), part(xs, 1, None, 2))
         odd = folded(pairs)
         if n % 2 == 0:

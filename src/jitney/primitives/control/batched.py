@@ -1,4 +1,4 @@
-"""A function as one of rows: `vmap` with the axis in front, for use below `api`."""
+"""Batching of a function along the leading axis: `vmap` for modules below `api`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def batched_function(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`f`, a function of one pytree, for all rows of the pytree's arrays at once."""
+    """Batches `f`, a function of a pytree, along the leading axis of the pytree's arrays."""
 
     def many(xs: PyTree) -> Any:
         leaves, tree = pytrees.tree_flatten(xs)

@@ -1,6 +1,6 @@
-"""`lax.cond` and `lax.switch`: one of several functions, chosen by a value.
+"""`lax.cond` and `lax.switch`: call one of several functions, selected by a value.
 
-The functions are traced, and become the branches of one equation of the primitive `cond`
+The functions are traced and become branches of one equation of the primitive `cond`
 (`cond_primitive`).
 """
 
@@ -43,19 +43,20 @@ def switch(
     *operands: PyTree,
     operand: PyTree = None,
 ) -> PyTree:
-    """Calls branches[index](*operands); an index out of range is clamped.
+    """Calls branches[index](*operands); an `index` out of range is clamped.
 
     Args:
       index: an integer scalar.
-      branches: functions of `operands`, with results of one type; at least one.
+      branches: functions of `operands`, at least one, whose results have the same structure and
+        types.
       *operands: pytrees of arrays.
-      operand: one operand, by keyword.
+      operand: a single operand, by keyword, instead of `operands`.
 
-    Returns: what the branch returns. Under `vmap` with a batch of indices all branches are executed,
-      and results selected.
+    Returns: the result of the branch. Under `vmap` with batched indices, all branches are executed
+      and their results are selected.
 
     Raises:
-      TypeError: if `index` is not an integer scalar, or results are of different types.
+      TypeError: if `index` is not an integer scalar, or the results have different types.
       ValueError: if there are no branches.
 
     Example:
@@ -99,11 +100,11 @@ def conditional(
     operands: Sequence[PyTree],
     params: dict[str, Any] | None = None,
 ) -> Any:
-    """Returns the primitive applied to functions of pytrees; `names` are for messages."""
+    """Traces functions of pytrees, and binds `cond` to them; `names` are used in error messages."""
     leaves, tree = pytrees.tree_flatten(tuple(operands))
     avals = [get_aval(x) for x in leaves]
     by_identity: dict[int, Traced] = {}
-    for f in functions:  # one function may be several branches
+    for f in functions:  # the same function may be several branches
         if id(f) not in by_identity:
             by_identity[id(f)] = trace_function(f, tree, avals, "cond")
     traced = [by_identity[id(f)] for f in functions]
@@ -111,7 +112,7 @@ def conditional(
         check_refs(f, t, leaves)
     order = list(range(len(functions)))
     if names[0] == "true_fun":
-        order.reverse()  # the primitive has the branch of False first
+        order.reverse()  # branch 0 of the primitive is the one for False
     check_branches(names, functions, traced)
     programs, consts = with_common_consts([traced[i] for i in order])
     outs = bind_branches(index, [*consts, *leaves], programs, params)
@@ -130,22 +131,23 @@ def cond(
     operand: PyTree = _MISSING,
     linear: object = None,
 ) -> PyTree:
-    """Calls true_fun(*operands) if `pred`, else false_fun(*operands); executes only one of them.
+    """Calls true_fun(*operands) if `pred` is true, else false_fun(*operands); only one is executed.
 
     Args:
       pred: a boolean or numeric scalar.
-      true_fun: function of `operands`.
-      false_fun: likewise, with results of the same type. The older form
-        cond(pred, x, true_fun, y, false_fun) gives each its own operand.
+      true_fun: function of `operands` to call if `pred` is true.
+      false_fun: function of `operands` to call otherwise, whose results have the same structure and
+        types. The older form cond(pred, x, true_fun, y, false_fun) passes a different operand to
+        each.
       *operands: pytrees of arrays.
-      operand: one operand, by keyword.
-      linear: accepted for compatibility.
+      operand: a single operand, by keyword, instead of `operands`.
+      linear: ignored; accepted for compatibility.
 
-    Returns: what the function returns. Under `vmap` with a batch of predicates both are executed, and
-      results selected.
+    Returns: the result of the function. Under `vmap` with batched predicates, both are executed and
+      their results are selected.
 
     Raises:
-      TypeError: if `pred` is not a scalar, or results are of different types.
+      TypeError: if `pred` is not a scalar, or the results have different types.
 
     Example:
       >>> lax.cond(True, lambda x: x + 1, lambda x: x - 1, jnp.array([1, 2]))

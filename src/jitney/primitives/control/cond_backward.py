@@ -1,7 +1,7 @@
-"""The transpose of `cond`: the transposes of its branches, with the same results.
+"""The transpose of `cond`: a `cond` of the transposed branches, made to return the same results.
 
-A branch returns zeros for cotangents, and for entries of the log, that other branches alone have. As it
-is known only later which branch has run, an entry of the log is a `CondSum`.
+A branch returns zeros for cotangents, and for log entries, that only other branches have. Since the
+executed branch is not known when tracing, an entry of the log is a `CondSum`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class CondSum:
-    """What the branches of a `cond` or `switch` have written to a log under one name; a pytree.
+    """A pytree of what each branch of a `cond` or `switch` logged under a name.
 
     Attributes:
-      index: the branch that has run: int32.
-      branches: for each branch its entry: zeros if it has not run, None if it writes none.
+      index: index of the executed branch, an int32 scalar.
+      branches: the entry of each branch: zeros if it was not executed, None if it has no such
+        entry.
     """
 
     index: Array
@@ -49,9 +50,9 @@ class TransposedBranches:
     """The transposes of branches.
 
     Attributes:
-      programs: operands in which the branches are not linear, cotangents of some of their results ->
-        cotangents of linear operands, leaves of the logs of all branches.
-      has_ct: which of the linear operands have a cotangent.
+      programs: map the nonlinear operands and the nonzero cotangents of results to cotangents of
+        linear operands and the leaves of the logs of all branches.
+      has_ct: whether each linear operand has a cotangent.
       log_trees: structures of the logs.
     """
 
@@ -60,7 +61,7 @@ class TransposedBranches:
     log_trees: list[PyTreeDef]
 
     def log_of(self, index: Array, leaves: Iterable[Value]) -> Log:
-        """Returns the log of the `cond`, with these leaves, whose branch `index` has run."""
+        """Returns the log of a `cond` that executed branch `index`, from its `leaves`."""
         remaining = iter(leaves)
         logs: list[Log] = [
             pytrees.tree_unflatten(tree, list(itertools.islice(remaining, tree.num_leaves)))
@@ -77,13 +78,13 @@ def transposed_branches(
     weak: tuple[bool, ...],
     avals: tuple[AbstractValue, ...],
 ) -> TransposedBranches:
-    """Returns the transposes of `branches`.
+    """Transposes `branches`.
 
     Args:
-      branches: programs, linear in some operands.
-      linear: which ones.
-      nonzero: which results have a cotangent.
-      weak: which of these cotangents are weakly typed.
+      branches: programs that are linear in some operands.
+      linear: whether they are linear in each operand.
+      nonzero: whether each result has a nonzero cotangent.
+      weak: whether each nonzero cotangent is weakly typed.
       avals: types of the cotangents of linear operands.
     """
     parts = [transposed_program(b, linear, nonzero, weak) for b in branches]
@@ -116,15 +117,15 @@ def _filled(
     before: tuple[AbstractValue, ...],
     after: tuple[AbstractValue, ...],
 ) -> ClosedJaxpr:
-    """Returns the transpose `closed` of a branch, with results like those of the other branches.
+    """Extends the transpose `closed` of a branch with zeros for the results of the other branches.
 
     Args:
-      closed: its results are the cotangents marked in `has_ct`, then the leaves of its log.
-      has_ct: which linear operands have a cotangent.
-      wanted: those that are to have one: zeros where there is none.
-      avals: types of the cotangents of all of them.
-      before: types of the leaves of the logs of earlier branches.
-      after: of those of later ones.
+      closed: a program that returns the cotangents marked in `has_ct`, then the leaves of its log.
+      has_ct: whether it returns a cotangent for each linear operand.
+      wanted: whether the result must have a cotangent for each; zeros where `closed` has none.
+      avals: types of the cotangents of the linear operands.
+      before: types of the leaves of the logs of preceding branches.
+      after: types of the leaves of the logs of following branches.
     """
     if has_ct == wanted and not before and not after:
         return closed

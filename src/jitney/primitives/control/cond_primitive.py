@@ -1,7 +1,7 @@
-"""The primitive `cond`: one of several programs, chosen by an integer.
+"""The primitive `cond`: executes one of several programs, selected by an integer.
 
-It has an int32 index and operands that all branches take. Its derivative is the branches'
-derivatives; a batched index runs all branches and selects.
+Its operands are an int32 index and the operands of the branches. Its derivative is a `cond` of the
+branches' derivatives; with a batched index all branches are executed and their results selected.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 cond_p = declare("cond", multiple_results=True)
 cond_p.communication(communication.of_contents)
-cond_p.varying(varying.as_declared)  # whatever the predicate varies along, as in JAX
+cond_p.varying(varying.as_declared)  # varies along the same mesh axes as the predicate, as in JAX
 cond_p.declares_sharding = True
 cond_p.effectful = True
 
@@ -70,7 +70,7 @@ def _cond_abstract(
     index: ShapedArray, *avals: AbstractValue, branches: tuple[ClosedJaxpr, ...], **_: Any
 ) -> Any:
     effects = frozenset().union(*(moved(b.effects, 1 - len(b.jaxpr.constvars)) for b in branches))
-    return branches[0].out_avals, effects  # which are weakly typed, too, is up to the first
+    return branches[0].out_avals, effects  # weak types are those of the first branch
 
 
 @cond_p.discharge
@@ -102,7 +102,7 @@ def _cond_lojax(
 def _with_contents(
     closed: ClosedJaxpr, changed: Sequence[bool], some: Sequence[bool], n_out: int
 ) -> ClosedJaxpr:
-    """A discharged branch that returns the contents of all references that `some` branch changes."""
+    """Makes a discharged branch return the contents of all references that any branch changes."""
     jaxpr = closed.jaxpr
     new = iter(jaxpr.outvars[n_out:])
     contents = [next(new) if c else v for v, c in zip(jaxpr.invars, changed, strict=True)]
@@ -111,13 +111,13 @@ def _with_contents(
 
 
 Platforms = tuple[tuple[str, ...] | None, ...]
-"""For each branch the platforms that it is for; None: all others."""
+"""The platforms of each branch; None stands for all others."""
 
 CPU = "cpu"
 
 
 def branch_for_cpu(platforms: Platforms) -> int:
-    """Returns the branch that runs here.
+    """Returns the index of the branch for the CPU platform.
 
     Raises:
       NotImplementedError: if there is none.
@@ -161,11 +161,11 @@ def bind_branches(
     branches: Sequence[ClosedJaxpr],
     params: dict[str, Any] | None = None,
 ) -> list[Any]:
-    """Binds `cond`.
+    """Binds `cond` to an index, operands and branches.
 
     Args:
-      index: of the branch, an int32 scalar.
-      operands: that all branches take.
+      index: index of the branch, an int32 scalar.
+      operands: operands of every branch.
       branches: programs with results of the same types.
       params: further parameters of the equation.
     """
@@ -218,7 +218,7 @@ def _cond_partial(
 ) -> list[Any]:
     branches: tuple[ClosedJaxpr, ...] = params["branches"]
     index, *operands = args
-    if unknown[0]:  # which branch runs is not known: nothing is
+    if unknown[0]:  # the branch is unknown, so all results are
         return trace.unknown_trace.process_primitive(cond_p, args, params)
     mask = list(unknown[1:])
     unknown_of_branches = [trace_partially(b, mask, False)[2] for b in branches]
@@ -257,7 +257,7 @@ def _cond_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     needs = zip(*(dce_jaxpr(b.jaxpr, used)[1] for b in branches), strict=True)
     needed = tuple([any(column) for column in needs])
     pruned = tuple(dce_closed(b, tuple(used), needed)[0] for b in branches)
-    kept = (True, *needed)  # which branch is taken comes first
+    kept = (True, *needed)  # operand 0 is the index
     return eqn.replace(
         params={**eqn.params, "branches": pruned},
         invars=[a for a, n in zip(eqn.invars, kept, strict=True) if n],
@@ -268,14 +268,14 @@ def _cond_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 def _places_of_residuals(
     programs: Sequence[ClosedJaxpr], n_out: int
 ) -> tuple[tuple[Any, ...], list[int], list[tuple[int, ...]]]:
-    """Where the residuals of branches are: results of theirs, or operands, which stay what they are.
+    """Assigns the residuals of branches to shared result slots, or to the operands that they equal.
 
     Args:
       programs: the known parts of the branches.
-      n_out: how many results come before the residuals.
+      n_out: number of results before the residuals.
 
-    Returns: (types of the slots among the results; operands that are residuals of some branch; for
-      each branch, the places of its residuals among the slots and these operands).
+    Returns: (types of the result slots; indices of operands that are residuals of some branch; for
+      each branch, the positions of its residuals among the slots followed by these operands).
     """
     sources: list[list[int | None]] = []
     for program in programs:
@@ -300,7 +300,7 @@ def _places_of_residuals(
 def _shared_slots(
     residuals: list[Sequence[Any]],
 ) -> tuple[tuple[Any, ...], list[tuple[int, ...]]]:
-    """Returns where branches put their residuals: those of one type share a slot, one of each branch.
+    """Assigns residuals to slots; equal types of different branches share a slot.
 
     Returns: (types of the slots; for each branch, the slots of its residuals).
     """
@@ -322,9 +322,9 @@ def _shared_slots(
 def _with_other_residuals(
     closed: ClosedJaxpr, n_out: int, slots: tuple[Any, ...], own_places: tuple[int, ...]
 ) -> ClosedJaxpr:
-    """`closed` with its residuals in their slots, and fillers in those of other branches.
+    """Makes `closed` return its residuals in their slots, and fillers in the other slots.
 
-    Residuals with a place beyond the slots are operands, not results.
+    Residuals with a position past the slots are operands, not results.
     """
 
     def fun(*args: Value) -> list[Any]:
@@ -349,7 +349,7 @@ def _filler(aval: AbstractValue) -> Any:
 def _taking_residuals(
     closed: ClosedJaxpr, slots: tuple[Any, ...], own_places: tuple[int, ...]
 ) -> ClosedJaxpr:
-    """`closed` taking the residuals of all branches, of types `slots`."""
+    """Makes `closed` take the residuals of all branches, whose types are `slots`."""
     avals = [*slots, *closed.in_avals[len(own_places) :]]
 
     def fun(*args: Value) -> list[Any]:
@@ -402,7 +402,7 @@ def _cond_batch_with_axis(
         outs = bind_branches(index, moved, programs, params)
         return outs, [0 if s else None for s in some]
     if any(isinstance(e, InputEffect) for b in branches for e in b.effects):
-        # All branches run: each would change what the references hold for all indices.
+        # All branches run, so each would change the contents of the reference for all indices.
         raise NotImplementedError(
             "vmap of cond with a batched predicate: a branch writes to a Ref, and all branches run, so "
             "each would write. Make the predicate one for all, or write outside of the branches"
@@ -412,8 +412,8 @@ def _cond_batch_with_axis(
             "vmap of cond with a batched predicate: a branch calls io_callback, or another function "
             "with side effects, and all branches run. Make the predicate one for all"
         )
-    # Every branch runs on all indices; operands of the indices that do not take it are constants to
-    # derivatives, so that no NaN comes from there.
+    # Every branch runs on all indices. Where an index does not take a branch, the operands of the
+    # branch are constants in differentiation, so that no NaN comes from there.
     size = axis_data.size
     kept = forwarded_by_all(branches)
     whole = [rules.to_front(x, 0 if b else None, size) for x, b in zip(moved, batched, strict=True)]
@@ -427,7 +427,7 @@ def _cond_batch_with_axis(
     outs: list[Any] = []
     places: list[int | None] = []
     for source, column in zip(kept, zip(*results, strict=True), strict=True):
-        if source is not None:  # every branch hands this operand on
+        if source is not None:  # every branch returns this operand unchanged
             outs.append(moved[source])
             places.append(0 if batched[source] else None)
             continue

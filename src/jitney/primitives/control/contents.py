@@ -1,6 +1,6 @@
-"""What references hold while a `while_loop` runs, whose constants they were: values that are carried.
+"""Carries of a discharged `while_loop`: the contents of references among its constants.
 
-The condition and the body have constants of their own, and one reference may be among both.
+The condition and the body have separate constants, and both may have the same reference.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 def places_of_contents(
     cond_changed: Sequence[bool], body_changed: Sequence[bool], same: Sequence[int | None]
 ) -> tuple[list[int], list[int | None]]:
-    """Return which constants' contents are carried, and for each constant which of these it sees.
+    """Determines which references' contents are carried, and which carry each constant reads.
 
     Args:
-      cond_changed, body_changed: whether the condition, and the body, write to its constants.
-      same: for each constant of the body the one of the condition that is the same reference, if any.
+      cond_changed, body_changed: whether the condition and the body write to each of their
+        constants.
+      same: for each constant of the body, the index of the constant of the condition that is the
+        same reference, or None.
 
-    Returns: (numbers of constants, those of the body counted on; for each constant a place among these,
-      None where nothing is carried).
+    Returns: (indices of constants whose contents are carried, with constants of the condition
+      before those of the body; for each constant the index of its carry, or None).
     """
     n = len(cond_changed)
     held = [k for k, is_changed in enumerate(cond_changed) if is_changed]
@@ -46,17 +48,17 @@ def run_with_contents(
     contents: Sequence[Value],
     carry: Sequence[Value],
 ) -> tuple[list[Any], list[Any]]:
-    """Run the condition or the body of a loop that carries what references hold.
+    """Runs the condition or the body of a loop that carries the contents of references.
 
     Args:
-      part: its program, without references.
-      changed: which of the references that it had it writes to.
-      constants: the constants that it had.
-      places: which of `contents` each constant stands for, if any.
-      contents: what references hold.
+      part: the discharged program.
+      changed: whether it writes to each of its former references.
+      constants: the constants before discharge.
+      places: for each constant the index among `contents`, or None.
+      contents: the carried contents.
       carry: the other carries.
 
-    Returns: (its results, contents afterwards).
+    Returns: (its results, the contents after it ran).
     """
     consts = [x if p is None else contents[p] for x, p in zip(constants, places, strict=True)]
     outs = eval_jaxpr(part.jaxpr, part.consts, *consts, *carry)

@@ -1,4 +1,4 @@
-"""`fori_loop`: a `scan` if the bounds are known when it is traced, else a `while_loop`."""
+"""`fori_loop`: a `scan` if its bounds are known at trace time, else a `while_loop`."""
 
 from __future__ import annotations
 
@@ -30,21 +30,23 @@ def fori_loop(
     *,
     unroll: int | bool | None = None,
 ) -> PyTree:
-    """Computes val = body_fun(i, val) for i from `lower` up to `upper`, exclusive; returns `val`.
+    """Repeats val = body_fun(i, val) for i from `lower` to `upper` - 1; returns the last `val`.
 
     Args:
       lower: integer scalar, the first index.
-      upper: integer scalar of the same dtype; Python numbers take the other's if it is signed. If both
-        are known when traced the loop is a `scan`, and has a reverse derivative.
-      body_fun: (index, value) -> value, of the same structure and types.
+      upper: integer scalar of the same dtype, the index to stop before; a Python integer adopts the
+        dtype of the other bound if that is signed. If both are known at trace time, the loop is a
+        `scan` and supports reverse mode.
+      body_fun: function (index, value) -> value of the same structure and types.
       init_val: a pytree of arrays.
-      unroll: for known bounds: how many iterations one pass of the compiled loop holds.
+      unroll: for known bounds, the number of iterations in one pass of the compiled loop.
 
-    Returns: a pytree like `init_val`.
+    Returns: the last value, a pytree like `init_val`.
 
     Raises:
-      TypeError: if bounds are not integers of one dtype, or the body's result is of another type.
-      ValueError: if `unroll` is given and the trip count is not known.
+      TypeError: if the bounds are not integers of the same dtype, or the result of the body has
+        another type than the value.
+      ValueError: if `unroll` is given and the trip count is unknown at trace time.
 
     Example:
       >>> lax.fori_loop(1, 6, lambda i, product: product * i, 1)
@@ -94,13 +96,13 @@ def _goes_on(carry: tuple[Value, Value, PyTree]) -> Any:
 
 
 def _known(bound: Value) -> int | None:
-    """Returns a bound's value, if it is a scalar that is known now."""
+    """Returns the value of a scalar bound as an int, or None if it is unknown at trace time."""
     value = concrete_value(bound)
     return None if value is None or np.ndim(value) else int(value)
 
 
 def _of_one_dtype(lower: Value, upper: Value) -> tuple[Any, Any]:
-    """Returns the bounds, one that is weakly typed converted to the other's signed integer dtype.
+    """Returns the bounds with equal dtypes: a weakly typed one adopts the other's signed dtype.
 
     Raises:
       TypeError: if the dtypes differ otherwise.

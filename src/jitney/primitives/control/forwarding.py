@@ -1,4 +1,4 @@
-"""Which results of programs are operands of theirs, handed on as they are."""
+"""Analysis of forwarded operands: results of programs that are operands, returned unchanged."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from jitney.transforms.partial import dce_closed, dce_jaxpr
 
 
 def forwarded(jaxpr: Jaxpr) -> tuple[int | None, ...]:
-    """For each result the number of the operand that it is; None if it is none.
+    """Returns for each result the index of the operand that it is, or None if it is computed.
 
-    Loops, branches and calls are looked through.
+    The analysis looks into loops, branches and calls.
     """
     origin: dict[Any, int] = {v: k for k, v in enumerate(jaxpr.invars)}
     for eqn in jaxpr.eqns:
@@ -29,7 +29,7 @@ def forwarded(jaxpr: Jaxpr) -> tuple[int | None, ...]:
 
 
 def forwarded_by_all(branches: tuple[ClosedJaxpr, ...]) -> tuple[int | None, ...]:
-    """`forwarded` of programs of which one runs."""
+    """Returns the operands that all `branches` forward to the same results; see `forwarded`."""
     columns = zip(*(forwarded(b.jaxpr) for b in branches), strict=True)
     return tuple([column[0] if len(set(column)) == 1 else None for column in columns])
 
@@ -67,7 +67,7 @@ _RULES: dict[str, Callable[[JaxprEqn], tuple[int | None, ...]]] = {
 
 
 def constant_carries(body: ClosedJaxpr, n_consts: int) -> tuple[bool, ...]:
-    """For each carry of a loop whose body is `body`(constants, carry), whether it never changes."""
+    """Returns for each carry whether it never changes, in a loop with `body`(constants, carry)."""
     return tuple(source == n_consts + k for k, source in enumerate(forwarded(body.jaxpr)))
 
 
@@ -75,14 +75,14 @@ def constant_carries(body: ClosedJaxpr, n_consts: int) -> tuple[bool, ...]:
 def with_carries_as_constants(
     closed: ClosedJaxpr, n_consts: int, moved: tuple[bool, ...], is_body: bool, behind: int
 ) -> ClosedJaxpr:
-    """`closed`(constants, carry) of a loop, with the carries marked in `moved` among the constants.
+    """Turns the carries marked in `moved` into constants of a loop's `closed`(constants, carry).
 
     Args:
       closed: the condition or the body.
       n_consts: number of its constants.
-      moved: for each carry, whether it is moved.
-      is_body: whether its results are the carry, of which the moved ones are left out.
-      behind: after how many of the constants the moved carries are put.
+      moved: whether each carry is moved.
+      is_body: whether its results are the carries; the moved ones are then removed from them.
+      behind: number of constants that precede the moved carries.
     """
     jaxpr = closed.jaxpr
     consts, carry = jaxpr.invars[:n_consts], jaxpr.invars[n_consts:]
@@ -101,7 +101,7 @@ def with_carries_as_constants(
 def unseen_constant_carries(
     condition: ClosedJaxpr, n_cond: int, body: ClosedJaxpr, n_body: int
 ) -> tuple[bool, ...]:
-    """For each carry, whether the body returns it as it came and the condition does not need it."""
+    """Returns which carries the body returns unchanged and the condition does not read."""
     same = constant_carries(body, n_body)
     if not any(same):
         return same
@@ -110,6 +110,6 @@ def unseen_constant_carries(
 
 
 def without_carries(closed: ClosedJaxpr, n_consts: int, left_out: tuple[bool, ...]) -> ClosedJaxpr:
-    """A condition(constants, carry) without the carries marked in `left_out`, nor what is dead."""
+    """Removes the carries in `left_out`, and dead code, from a condition(constants, carry)."""
     kept = (*(True,) * n_consts, *(not out for out in left_out))
     return dce_closed(closed, (True,), kept)[0]

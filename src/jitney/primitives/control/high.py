@@ -1,8 +1,8 @@
-"""Loops and branches on values of users' types, as ones on the arrays that these stand for.
+"""Lowering of loops and branches on values of user-defined types to ones on arrays.
 
-Here are the rules of `scan`, `cond` and `while_loop` in the slot `lojax`. What a mutable value stands
-for is carried by loops, and returned by branches; its state, which says of which types that is, must be
-the same after an iteration, or after each branch.
+This module implements the `lojax` rules of `scan`, `cond` and `while_loop`. The arrays that
+represent a mutable value are carried by loops and returned by branches. Its state, which determines
+their types, must be the same before and after an iteration, and after each branch.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def row_type(aval: AbstractValue) -> Any:
-    """Returns the type of what a `scan` over a value of type `aval` hands to an iteration."""
+    """Returns the type of a row of a value of type `aval`, as a scan's body takes it."""
     if aval.is_high:
         high: Any = aval
         return high.dec_rank(None, high.leading_axis_spec())
@@ -38,7 +38,7 @@ def row_type(aval: AbstractValue) -> Any:
 
 
 def rows_type(aval: AbstractValue, length: int) -> Any:
-    """Returns the type of `length` results of type `aval`, one for each iteration."""
+    """Returns the type of `length` stacked values of type `aval`."""
     array: Any = aval
     return array.inc_rank(length, array.leading_axis_spec())
 
@@ -53,13 +53,13 @@ def scan_on_arrays(
     bind: Callable[..., list[Any]],
     reordered: Callable[[ClosedJaxpr, Sequence[int], Sequence[int]], ClosedJaxpr],
 ) -> list[Any]:
-    """Results of a `scan`.
+    """Evaluates a `scan` on user-defined types as a `scan` on arrays; returns its results.
 
     Args:
       values: its operands.
       params: its parameters.
       bind: (constants, carry, rows, body, parameters) -> results of a `scan` on arrays.
-      reordered: a program with operands and results in another order.
+      reordered: permutes the operands and results of a program.
     """
     n, n_plain = flat_trees.sizes(params)
     m = n + n_plain
@@ -122,7 +122,7 @@ def cond_on_arrays(
     branches: Sequence[ClosedJaxpr],
     bind: Callable[[Value, Sequence[Any], Sequence[ClosedJaxpr]], list[Any]],
 ) -> list[Any]:
-    """Results of a `cond`; `bind` makes one on arrays."""
+    """Evaluates a `cond` on user-defined types as a `cond` on arrays, which `bind` binds."""
     lows = [lower_program(branch) for branch in branches]
     first = lows[0]
     for low in lows[1:]:
@@ -146,27 +146,30 @@ def while_on_arrays(
     bind: Callable[..., list[Any]],
     as_loop_part: LoopPart,
 ) -> list[Any]:
-    """Results of a `while_loop`: what mutable values stand for is carried.
+    """Evaluates a `while_loop` on user-defined types as a `while_loop` on arrays.
+
+    The arrays that represent mutable values are carried.
 
     Args:
       values: its operands.
       params: its parameters.
-      bind: a `while_loop` on arrays, given operands and parameters.
-      as_loop_part: a function of carries of given types as a program, and what that takes first.
+      bind: (operands, parameters) -> results of a `while_loop` on arrays.
+      as_loop_part: (function, types of carries, original program) -> (program, values that the
+        function closes over, its first operands).
     """
     n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     cond, body = lower_program(params["cond_jaxpr"]), lower_program(params["body_jaxpr"])
     _check_states(body, "the body of a while_loop")
     if _writes(cond):
         raise TypeError("while_loop: the condition cannot change a mutable value of a user's type")
-    held: dict[int, tuple[AvalQDD, Value]] = {}  # by identity: both parts may see one value
+    held: dict[int, tuple[AvalQDD, Value]] = {}  # by id: condition and body may share it
     for aval, x in zip((*cond.in_avals[:n], *body.in_avals), values, strict=True):
         if isinstance(aval, AvalQDD):
             held[id(x)] = aval, x
     n_held = len(lowered_types([aval for aval, _ in held.values()]))
 
     def run(part: Lowered, consts: Sequence[Value], carry: Sequence[Any]) -> tuple[Any, Any]:
-        """(results of a part of the loop, by value: what the mutable ones stand for afterwards)."""
+        """Runs the condition or the body; returns (results, contents of mutable values by id)."""
         remaining = iter(carry)
         contents = {k: [next(remaining) for _ in aval.lo_ty()] for k, (aval, _) in held.items()}
         operands: list[Any] = []
@@ -207,7 +210,7 @@ def while_on_arrays(
 
 
 def _writes(low: Lowered) -> bool:
-    """Returns whether a program changes what one of its mutable operands stands for."""
+    """Returns whether a program changes the contents of one of its mutable operands."""
     operands = iter(low.closed.jaxpr.invars)
     last = iter(low.closed.jaxpr.outvars[len(lowered_types(low.out_avals)) :])
     for aval, final in zip(low.in_avals, low.finals, strict=True):

@@ -1,4 +1,4 @@
-"""`map`: a function applied to rows, one after another or in batches."""
+"""`map`: applies a function to rows, sequentially or in batches."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 def map(  # noqa: A001
     f: Callable[[PyTree], PyTree], xs: PyTree, *, batch_size: int | None = None
 ) -> PyTree:
-    """Applies `f` to each row of `xs`, one after another, and stacks the results.
+    """Applies `f` to each row of `xs` sequentially, and stacks the results.
 
     Args:
       f: a function of a row.
-      xs: a pytree of arrays with one leading size.
-      batch_size: how many rows to do at once, by `vmap`; the rest follows. None or 0: one by one.
+      xs: a pytree of arrays with equal leading sizes.
+      batch_size: number of rows to process at once with `vmap`; a smaller batch for the remainder
+        comes last. With None or 0, rows are processed one at a time.
 
-    Returns: a pytree of arrays with this leading size. `jax.vmap(f)(xs)` does all rows at once.
+    Returns: a pytree of arrays with this leading size. `jax.vmap(f)(xs)` processes all rows at
+    once.
 
     Example:
       >>> lax.map(lambda row: row.sum(), jnp.array([[1, 2], [3, 4], [5, 6]]))
@@ -42,7 +44,7 @@ def map(  # noqa: A001
 
 
 def _map_rows(source: Source, f: Callable[[PyTree], PyTree], xs: PyTree) -> PyTree:
-    """`f` applied to each row; the same `source` is traced once."""
+    """Applies `f` to each row; functions with the same `source` are traced once."""
     _, ys = scan_from(source, lambda _, x: ((), f(x)), (), xs)
     return ys
 

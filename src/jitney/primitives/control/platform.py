@@ -1,7 +1,7 @@
-"""`platform_dependent`: a choice by the platform.
+"""`platform_dependent`: selects a function by platform.
 
-In programs it is a `cond` whose branches are marked with platforms, and whose index is
-`platform_index`. The choice is made when the program is lowered: the other branches vanish.
+In programs it is a `cond` whose branches are labeled with platforms and whose index is
+`platform_index`. Lowering resolves the choice and drops the other branches.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ def platform_dependent(
     default: Callable[..., PyTree] | None = None,
     **per_platform: Callable[..., PyTree],
 ) -> PyTree:
-    """Calls the function given for the CPU, or the default one, with `args`.
+    """Calls the function for the current platform (here always the CPU), or else the default.
 
     Args:
-      *args: pytrees of arrays.
-      default: for platforms that are not named.
-      **per_platform: functions by the platform's name.
+      *args: arguments of the function, pytrees of arrays.
+      default: function for platforms that are not named.
+      **per_platform: functions by platform name.
 
     Raises:
-      NotImplementedError: if there is neither a function for the CPU nor a default; within a program,
-        when it is compiled.
+      NotImplementedError: if there is neither a function for the CPU nor a default. Within a
+        program, it is raised at compile time.
 
     Example:
       >>> lax.platform_dependent(jnp.array([3]), cpu=lambda x: x + 1, default=lambda x: x - 1)
@@ -77,7 +77,7 @@ def chosen_by_platform(
     per_platform: dict[tuple[str, ...], Callable[..., Any]],
     default: Callable[..., Any] | None,
 ) -> Any:
-    """`platform_dependent` as it stands in programs."""
+    """Records `platform_dependent` in a program, as a `cond` over platforms."""
     functions = [*per_platform.values(), *([default] if default else [])]
     platforms: Platforms = (*per_platform, *([None] if default else []))
     index = platform_index_p.bind(platforms=platforms)

@@ -1,7 +1,7 @@
-"""`lax.scan`: loops with a carry, over the rows of arrays.
+"""`lax.scan`: loops over the rows of arrays with a carry.
 
-The function is traced for one row; what it hands on unchanged is taken out of the loop, which is one
-equation of the primitive `scan` (`scan_primitive`).
+The function is traced once for a row. Carries and rows that it returns unchanged are moved out of
+the loop, which becomes one equation of the primitive `scan` (`scan_primitive`).
 """
 
 from __future__ import annotations
@@ -52,18 +52,21 @@ def scan(
     """Repeats `carry, y = f(carry, x)` for each row x of `xs`; returns the last carry and all y.
 
     Args:
-      f: (carry, row) -> (carry of the same structure and types, result of the iteration).
-      init: the first carry, a pytree of arrays.
-      xs: a pytree of arrays with one leading size, or None.
-      length: number of iterations, where `xs` is None; otherwise checked.
-      reverse: whether to go from the last row to the first; results keep the rows' order.
-      unroll: how many iterations one pass of the compiled loop holds; True for all.
+      f: function (carry, x) -> (carry of the same structure and types, y).
+      init: the initial carry, a pytree of arrays.
+      xs: a pytree of arrays with equal leading sizes, or None.
+      length: number of iterations if `xs` is None; otherwise it must match the leading size.
+      reverse: whether to iterate from the last row to the first; y of row k is still row k of the
+        result.
+      unroll: number of iterations in one pass of the compiled loop; True unrolls the loop
+        completely.
+      _split_transpose: ignored; accepted for compatibility.
 
-    Returns: (carry, results stacked along a new leading axis).
+    Returns: (last carry, all y stacked along a new leading axis).
 
     Raises:
-      TypeError: if `f` returns no pair, or a carry of another type.
-      ValueError: if leading sizes differ, or there is neither `xs` nor `length`.
+      TypeError: if `f` does not return a pair, or its carry has another type.
+      ValueError: if leading sizes differ, or both `xs` and `length` are None.
 
     Example:
       >>> total, products = lax.scan(lambda total, x: (total + x, total * x), 0, jnp.arange(1, 5))
@@ -84,7 +87,7 @@ def scan_from(
     reverse: bool = False,
     unroll: int | bool = 1,
 ) -> tuple[PyTree, PyTree]:
-    """`scan`, where `f` was made from another function: the same `source` is traced once."""
+    """Runs `scan` with an `f` derived from a user's function; each `source` is traced once."""
     x_leaves, x_tree = pytrees.tree_flatten(xs)
     length = _length(xs, x_leaves, length)
     factor = _unroll_factor(unroll, length)
@@ -141,10 +144,10 @@ _IS_HIGH = operator.attrgetter("aval.is_high")
 def _without_copies(
     closed: ClosedJaxpr, n_consts: int, n_carry: int
 ) -> tuple[ClosedJaxpr, tuple[bool, ...], tuple[int | None, ...]]:
-    """Returns a body without what it hands on: carries that never change, and rows that become results.
+    """Removes carries that never change, and rows returned unchanged, from the body of a scan.
 
-    Returns: (the body, such carries being its first constants; which carries are such; for each row of
-      results the number of the array that it is taken from, None if it is computed).
+    Returns: (the body, with such carries as its first constants; whether each carry is one; for
+      each stacked result the index of the array that it equals, or None if it is computed).
     """
     jaxpr = closed.jaxpr
     if any(map(_IS_HIGH, jaxpr.invars)):
@@ -168,7 +171,7 @@ def _without_copies(
 
 
 def _unroll_factor(unroll: int | bool | np.integer | np.bool_, length: int) -> int:
-    """`unroll` as a number of iterations, 1 at least: 0 and False leave the choice to the compiler."""
+    """Returns `unroll` as a number of iterations, at least 1; 0 and False mean 1."""
     unroll = concrete_or_error(None, unroll, "lax.scan: `unroll` must be known.")
     if isinstance(unroll, bool | np.bool_):
         return length if unroll else 1
@@ -193,7 +196,7 @@ def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
     sizes: list[int] = []
     for x in leaves:
         aval: Any = rules.aval_of(x)
-        if aval.is_high:  # it says of what it has rows, not how many
+        if aval.is_high:  # user-defined types do not show the number of rows
             continue
         shape = aval.shape
         if not shape:

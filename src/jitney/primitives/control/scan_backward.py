@@ -1,7 +1,8 @@
-"""The body of the loop that the transpose of a `scan` is.
+"""The body of the loop that transposes a `scan`.
 
-known constants, cotangents of linear constants so far, of the carry, of rows of results, known rows
--> cotangents of linear constants so far, of the carry, of linear rows, leaves of the log
+It maps (known constants, accumulated cotangents of linear constants, cotangents of the carry,
+cotangents of the stacked results' rows, known rows) to (accumulated cotangents of linear constants,
+cotangents of the carry, cotangents of linear rows, leaves of the log).
 """
 
 from __future__ import annotations
@@ -33,15 +34,16 @@ T = TypeVar("T")
 
 @record(eq=False)
 class BackwardIteration:
-    """An iteration of the loop that the transpose of a `scan` is.
+    """An iteration of the loop that transposes a `scan`.
 
     Attributes:
-      jaxpr: the body of the `scan`, linear in the carry.
-      n_carry: how many carries there are.
-      linear_consts: in which constants it is linear.
-      linear_xs: in which rows.
-      nonzero_ys: which rows of results have a cotangent.
-      weak: which cotangents of the carry, and of those rows, are weakly typed.
+      jaxpr: the body of the `scan`, which is linear in the carry.
+      n_carry: number of carries.
+      linear_consts: whether the body is linear in each constant.
+      linear_xs: whether the body is linear in each row.
+      nonzero_ys: whether each stacked result has a nonzero cotangent.
+      weak: whether each cotangent of the carry and each nonzero cotangent of stacked results is
+        weakly typed.
     """
 
     jaxpr: ClosedJaxpr
@@ -52,7 +54,7 @@ class BackwardIteration:
     weak: tuple[bool, ...]
 
     def _parts(self, xs: Sequence[T]) -> tuple[Sequence[T], Sequence[T], Sequence[T]]:
-        """What belongs to constants, to the carry and to rows, of one thing for each operand."""
+        """Splits per-operand items into those of the constants, of the carry and of the rows."""
         start = len(self.linear_consts)
         stop = start + self.n_carry
         return xs[:start], xs[start:stop], xs[stop:]
@@ -61,7 +63,7 @@ class BackwardIteration:
         return [a.to_cotangent_aval() for a in self.jaxpr.out_avals[self.n_carry :]]
 
     def in_avals(self, const_avals: Sequence[AbstractValue]) -> list[AbstractValue]:
-        """Types of the operands; `const_avals` are those of the cotangents of linear constants."""
+        """Returns the operand types; `const_avals` are the cotangent types of linear constants."""
         consts, carry, xs = self._parts(self.jaxpr.in_avals)
         of_ys = [a for a, nz in zip(self._y_avals(), self.nonzero_ys, strict=True) if nz]
         return [
@@ -72,7 +74,7 @@ class BackwardIteration:
         ]
 
     def body(self, *values: Value) -> tuple[list[Any], Log]:
-        """Returns the iteration: (cotangents, log)."""
+        """Runs one iteration; returns (cotangents, log)."""
         remaining = iter(values)
 
         def take(n: int) -> list[Any]:
@@ -102,7 +104,7 @@ class BackwardIteration:
 def _undefined_where(
     linear: Sequence[bool], avals: Sequence[AbstractValue], known: Iterator[Value]
 ) -> list[Any]:
-    """Operands of a program that is transposed: the next of `known` where it is not linear."""
+    """Returns operands for transposition: undefined if linear, else the next of `known`."""
     return [
         UndefinedPrimal(a) if lin else next(known) for a, lin in zip(avals, linear, strict=True)
     ]
@@ -118,7 +120,7 @@ def backward_program(
     const_avals: tuple[AbstractValue, ...],
     weak: tuple[bool, ...],
 ) -> TransposedProgram:
-    """The iteration as a program; `const_avals` are the types of cotangents of linear constants."""
+    """Traces the iteration; `const_avals` are the cotangent types of linear constants."""
     back = BackwardIteration(jaxpr, n_carry, linear_consts, linear_xs, nonzero_ys, weak)
     log_tree: Any = None
 

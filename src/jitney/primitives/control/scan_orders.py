@@ -1,6 +1,6 @@
-"""Bodies of `scan` with operands and results in another order.
+"""Bodies of `scan` with permuted operands and results.
 
-They are made once for each body, so that what is made of them is found again.
+Each permutation of a body is created once, so that caches keyed by the new body are effective.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from jitney.core.memo import memoize_by_identity
 
 
 def reordered(closed: ClosedJaxpr, operands: Sequence[int], results: Sequence[int]) -> ClosedJaxpr:
-    """`closed` with operands and results in another order: position i takes the one numbered so."""
+    """Permutes `closed`: position i gets operand `operands[i]`, and result `results[i]`.
+
+    Results that are not listed are dropped.
+    """
     return _reordered(closed, tuple(operands), tuple(results))
 
 
@@ -34,15 +37,15 @@ def _reordered(
 
 
 def regrouped(closed: ClosedJaxpr, sizes: Sequence[int], n_out: int) -> ClosedJaxpr:
-    """Returns a body with each kind's derivatives behind the kind itself, as loops want it.
+    """Returns a body with the derivatives of each group of operands right after that group.
 
     Operands: consts carry xs dconsts dcarry dxs -> consts dconsts carry dcarry xs dxs.
     Results: carry ys dcarry dys -> carry dcarry ys dys.
 
     Args:
       closed: the body.
-      sizes: how many operands there are of each kind.
-      n_out: the number of carries and rows together.
+      sizes: number of operands of each group, in the old order.
+      n_out: number of results without derivatives.
     """
     starts = np.cumsum([0, *sizes])
     group = [list(range(starts[k], starts[k + 1])) for k in range(6)]

@@ -1,8 +1,8 @@
-"""The primitive `scan`: a loop with a carry, over the rows of arrays.
+"""The primitive `scan`: a loop over the rows of arrays with a carry.
 
-The primitive's operands are constants, carries, and arrays of which each iteration gets one row; its
-results carries and arrays to which each iteration adds one row. Derivatives keep what the backward
-loop needs in more such arrays; what does not change from iteration to iteration is kept once.
+Its operands are constants, carries, and arrays whose rows the iterations consume; its results are
+carries, and arrays to which each iteration adds a row. Residuals for the backward loop are stacked
+in further such arrays; loop-invariant residuals are stored once.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _scan_abstract(
 
 @scan_p.discharge
 def _scan_discharge(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
-    """What references among the constants hold is carried, if it changes; rows become results."""
+    """Discharges references: changed contents become carries, written rows become results."""
     n_consts, n_carry = flat_trees.sizes(params)
     m = n_consts + n_carry
     closed: ClosedJaxpr = params["jaxpr"]
@@ -162,7 +162,7 @@ def _bind(
     ft_in: FlatTree | None = None,
     ft_out: FlatTree | None = None,
 ) -> list[Any]:
-    """Binds a loop, whose operands and results are grouped plainly unless their trees are given."""
+    """Binds `scan`; operands and results are grouped as flat lists by default."""
     n = len(carry)
     changed = {
         "jaxpr": jaxpr,
@@ -267,7 +267,7 @@ def _scan_partial(
     known_xs = [x for x, u in zip(xs, xs_u, strict=True) if not u]
     n_known_out = len(known.jaxpr.outvars) - n_res
     residual_vars = known.jaxpr.outvars[n_known_out:]
-    # Residuals that are constants of the loop are handed over once, not once an iteration.
+    # Loop-invariant residuals are passed once, not once per iteration.
     invariant = _positions(residual_vars, known.jaxpr.invars[: len(known_consts)])
     forwarded = _positions(residual_vars, known.jaxpr.invars[len(known_consts) + len(known_init) :])
     stacked = [k for k in range(n_res) if invariant[k] is None and forwarded[k] is None]
@@ -299,7 +299,7 @@ def _scan_partial(
 
 
 def _positions(atoms: Sequence[Atom], among: Sequence[Var]) -> list[int | None]:
-    """Return where each of `atoms` is among variables, None if it is not."""
+    """Returns the index of each of `atoms` in `among`, or None."""
     place = {v: k for k, v in enumerate(among)}
     return [place.get(v) if isinstance(v, Var) else None for v in atoms]
 
@@ -307,12 +307,12 @@ def _positions(atoms: Sequence[Atom], among: Sequence[Var]) -> list[int | None]:
 def _late_loop(
     late: ClosedJaxpr, invariant: Sequence[int | None], trees: Sequence[FlatTree]
 ) -> dict[str, Any]:
-    """Make the parameters of a loop for later: its body, and how the operands are grouped.
+    """Returns the body and the operand grouping of the loop that runs on unknown operands.
 
     Args:
-      late: takes residuals, then the unknown constants, carries and rows.
-      invariant: not None for residuals that become constants; the others become rows.
-      trees: of unknown constants, carries and rows.
+      late: the body, which takes residuals, then the unknown constants, carries and rows.
+      invariant: not None for each residual that becomes a constant; the others become rows.
+      trees: structures of the unknown constants, carries and rows.
     """
     res_consts = [k for k, at in enumerate(invariant) if at is not None]
     res_rows = [k for k, at in enumerate(invariant) if at is None]
@@ -331,9 +331,9 @@ def _late_loop(
 def _pruned(
     params: dict[str, Any], used: Sequence[bool]
 ) -> tuple[dict[str, Any], tuple[bool, ...], tuple[bool, ...]]:
-    """A scan whose results marked in `used` are wanted: (parameters, operands kept, results kept).
+    """Prunes a scan to `used` results; returns (parameters, operands kept, results kept).
 
-    Unused rows are not collected; carries that no used result depends on are not carried.
+    Unused results are not stacked; carries that no used result depends on are dropped.
     """
     n_consts, n_carry = flat_trees.sizes(params)
 
@@ -365,7 +365,7 @@ def _scan_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 def _scan_transpose(
     cts: Sequence[Cotangent], *args: Operand, **params: Param
 ) -> tuple[list[Any], Log]:
-    """Returns the cotangents of the operands that are linear, and the log.
+    """Returns the cotangents of the linear operands, and the log.
 
     Results without a cotangent are pruned first: 0 times an infinite derivative would be NaN.
     """
@@ -389,9 +389,9 @@ def _no_cotangent(x: Operand) -> Zero | None:
 
 
 def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> tuple[list[Any], Log]:
-    """Returns the loop backwards: cotangents of the carry are carried, those of constants summed.
+    """Runs the loop backwards; carries cotangents of the carry and sums those of constants.
 
-    Entries of the log are rows: they are stacked.
+    Entries of the log are stacked, with one row per iteration.
     """
     consts, init, xs = _split(args, params)
     ct_carry_out, ct_ys = cts[: len(init)], cts[len(init) :]
@@ -425,7 +425,7 @@ def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> tu
     xs_out = iter(outs[n_lc + n_carry :])
     operand_cts = [
         *(next(const_out) if lin else None for lin in linear_consts),
-        # A carry may start from a known zero; the loop is linear in it all the same.
+        # A carry may start from a known zero; the loop is linear in it nevertheless.
         *(
             ct if type(x) is UndefinedPrimal else None
             for ct, x in zip(carry_out, init, strict=True)
@@ -461,7 +461,7 @@ def _scan_batch_with_axis(
         rules.to_front(x, d, size) if b else x
         for x, d, b in zip(init, init_d, carry_b, strict=True)
     ]
-    # Rows are batched behind the axis that the loop walks along.
+    # The batch axis of stacked arrays goes after axis 0, along which the loop runs.
     xs = [x if d is None else rules.move_axis(x, d, 1) for x, d in zip(xs, xs_d, strict=True)]
     outs = _bind(consts, init, xs, program, params, params["ft_in"], params["ft_out"])
     places = [0 if b else None for b in batched_out[:n_carry]]

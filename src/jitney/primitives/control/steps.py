@@ -1,8 +1,9 @@
-"""Loops and branches evaluated one operation after the other, to find where a value comes from.
+"""Evaluation of loops and branches operation by operation, to locate the origin of a NaN.
 
-A compiled loop is checked as a whole (`runtime/debug_checks.py`): it says that NaN came out, not which
-line of the body has made it, nor in which iteration. These evaluate the body as often as the loop
-does, and the check after each operation raises; what iteration it was is added to the message.
+The debug checks (`runtime/debug_checks.py`) test the results of a compiled loop as a whole: they
+report a NaN, but neither the line of the body nor the iteration that produced it. These functions
+evaluate the body for each iteration, so that the check after an operation raises the error; the
+iteration is added to its message.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ if TYPE_CHECKING:
 
 
 def _note_iteration(error: FloatingPointError, number: int, place: str) -> None:
-    """Adds to the message of a check that has failed which iteration of which loop it was."""
+    """Adds the loop and the iteration to the message of a failed check."""
     loop = f"the loop at {place}" if place else "the loop"
     error.args = (f"{error}, in iteration {number} of {loop}",)
 
 
 def _place() -> str:
-    """Returns where the user calls the loop."""
+    """Returns the location of the loop in the user's code."""
     return source_info.summarize(source_info.current())
 
 
 def scan_by_steps(*values: Value, **params: Param) -> None:
-    """Evaluates a scan."""
+    """Evaluates a scan operation by operation."""
     body: ClosedJaxpr = params["jaxpr"]
     n_consts, n_carry = flat_trees.sizes(params)
     m = n_consts + n_carry
@@ -50,7 +51,7 @@ def scan_by_steps(*values: Value, **params: Param) -> None:
 
 
 def while_by_steps(*values: Value, **params: Param) -> None:
-    """Evaluates a while loop."""
+    """Evaluates a while loop operation by operation."""
     cond: ClosedJaxpr = params["cond_jaxpr"]
     body: ClosedJaxpr = params["body_jaxpr"]
     n = params["cond_nconsts"]
@@ -69,7 +70,7 @@ def while_by_steps(*values: Value, **params: Param) -> None:
 
 
 def cond_by_steps(index: Value, *values: Value, **params: Param) -> None:
-    """Evaluates the branch that is chosen."""
+    """Evaluates the selected branch operation by operation."""
     branches: tuple[ClosedJaxpr, ...] = params["branches"]
     branch = branches[min(max(int(as_value(index)), 0), len(branches) - 1)]
     eval_jaxpr(branch.jaxpr, branch.consts, *values)

@@ -1,6 +1,7 @@
-"""Functions as programs, for control flow: closed-over values become operands.
+"""Tracing of functions for control flow: closed-over values become operands.
 
-Also the checks of carries and branches, whose errors show both types and name the leaf that differs.
+It also checks the types of carries and branches; the errors show both types and name the leaf that
+differs.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 
 @record
 class Traced:
-    """A function of flat values as a program without constants.
+    """A function of flat values, traced to a program without constants.
 
     Attributes:
-      closed: operands are the values of `consts`, then the arguments.
+      closed: the program; its operands are the values in `consts`, then the arguments.
       consts: values that the function closes over.
-      out_tree: structure of its result.
-      out: the result with types in place of values.
+      out_tree: structure of the result.
+      out: the result, with types in place of values.
     """
 
     closed: ClosedJaxpr
@@ -51,12 +52,12 @@ class Traced:
 
 
 def function_name(fun: Callable[..., Any]) -> str:
-    """Returns how messages call `fun`."""
+    """Returns the name of `fun` for messages."""
     return getattr(fun, "__name__", None) or type(fun).__name__
 
 
 Source = tuple[Callable[..., Any], Hashable]
-"""What a function was made from that is traced: the user's function, and how it was made of that."""
+"""The user's function that a traced function is derived from, and a key for the derivation."""
 
 
 def trace_function(
@@ -66,9 +67,10 @@ def trace_function(
     name: str,
     source: Source | None = None,
 ) -> Traced:
-    """Traces `fun`, called with the arguments that `in_tree` makes of values of types `avals`.
+    """Traces `fun` for arguments of structure `in_tree` whose leaves have the types `avals`.
 
-    The same function, or one of the same `source`, is traced once for arguments of the same types.
+    The same function, or functions of the same `source`, are traced once for the same argument
+    types.
     """
     user_fun, how = source or (fun, None)
     if any(map(HAS_QDD, avals)):
@@ -111,7 +113,7 @@ def _trace_function(
 
 
 def check_refs(fun: Callable[..., Any], traced: Traced, args: Sequence[Any]) -> None:
-    """Raises ValueError if a reference is passed to a function twice, or passed and closed over."""
+    """Raises ValueError if the same reference is passed twice, or both passed and closed over."""
     info = traced.closed.jaxpr.debug_info
     n = len(traced.consts)
 
@@ -130,7 +132,7 @@ def check_refs(fun: Callable[..., Any], traced: Traced, args: Sequence[Any]) -> 
 
 
 def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], list[Any]]:
-    """Programs that all take the union of the closed-over values, and these values."""
+    """Returns programs that all take the union of the closed-over values, and these values."""
     consts: list[Any] = []
     position: dict[int, int] = {}
     for t in traced:
@@ -149,7 +151,7 @@ def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], lis
 def _with_operands(
     closed: ClosedJaxpr, avals: tuple[AbstractValue, ...], places: tuple[int, ...]
 ) -> ClosedJaxpr:
-    """`closed`, whose first operands become those at `places` of operands of the types `avals`."""
+    """Replaces the leading operands by operands of types `avals`; `places` are those it reads."""
     n, jaxpr = len(places), closed.jaxpr
     if n == len(avals):
         if places == tuple(range(n)):
@@ -167,18 +169,19 @@ def _with_operands(
 def strengthened(
     init_avals: Sequence[AbstractValue], out_avals: Sequence[AbstractValue]
 ) -> list[AbstractValue] | None:
-    """Carry types with Python scalars of the dtype that the loop gives them; None if nothing changes.
+    """Returns carry types with weak types promoted to the loop's dtypes, or None if unchanged.
 
-    A weakly typed carry that comes out strongly typed, of the same dtype, is left as it is.
+    A weakly typed carry that the body returns with the same dtype is left unchanged.
     """
     changed = False
     result: list[AbstractValue] = []
     for a, o in zip(init_avals, out_avals, strict=True):
-        if not (isinstance(a, ShapedArray) and isinstance(o, ShapedArray)):  # tokens, users' types
+        if not (isinstance(a, ShapedArray) and isinstance(o, ShapedArray)):  # tokens, high types
             result.append(a)
             continue
         if a.weak_type and a.shape == o.shape and a.dtype != o.dtype:
-            # A Python scalar yields to the dtype that the loop gives it, if arithmetic would, too.
+            # A Python scalar adopts the dtype that the loop returns if arithmetic would promote it,
+            # too.
             dtype = dtypes.result_type(a, o)
             if dtype != a.dtype:
                 a = a.update(dtype=dtype, weak_type=False)
@@ -196,14 +199,17 @@ def check_carry(
     in_avals: Sequence[AbstractValue],
     out_avals: Sequence[AbstractValue],
 ) -> None:
-    """Raises TypeError unless a loop's `body` gives the carry back as it came.
+    """Raises TypeError unless a loop's `body` preserves the structure and types of the carry.
 
     Args:
-      loop: the public function, such as "lax.scan".
-      source: what `body` was made from, if the user called another function.
+      loop: name of the public function, such as "lax.scan".
+      body: the function that was traced.
+      source: the user's function that `body` was derived from, if they differ.
+      in_tree, in_avals: structure and types of the carry before an iteration.
+      out_tree, out_avals: structure and types of the carry after it.
     """
     user_fun, how = source or (body, "")
-    is_fori_loop = how == "fori_loop"  # its body takes the index, too
+    is_fori_loop = how == "fori_loop"  # its body also takes the index
     own = getattr(user_fun, "__code__", None)
     is_wrapper = own is not None and source_info.is_internal(own)
     where = "the function" if is_wrapper else source_info.fun_sourceinfo(user_fun)
@@ -238,7 +244,7 @@ def check_carry(
 
 
 def _conversion(changed: Sequence[tuple[str, AbstractValue, AbstractValue]]) -> str:
-    """Returns how the carry keeps its type."""
+    """Returns the advice on how to preserve the types of the carry."""
     for _, i, o in changed:
         if isinstance(i, ShapedArray) and isinstance(o, ShapedArray) and i.dtype != o.dtype:
             name = dtypes.long_name(i.dtype)
@@ -291,10 +297,10 @@ def _why(a: AbstractValue, b: AbstractValue) -> str:
 def _how_to_vary(
     pairs: Iterable[tuple[AbstractValue, AbstractValue, str, str]],
 ) -> str:
-    """Returns what to do about values that vary along fewer axes than others: a paragraph, or nothing.
+    """Returns advice for values that vary along fewer mesh axes than others: a paragraph, or "".
 
     Args:
-      pairs: types of two values that should be equal, and what the two are called.
+      pairs: (type, type, description, description) of two values whose types should be equal.
     """
     advice: list[str] = []
     for a, b, first, second in pairs:
@@ -311,7 +317,7 @@ def _how_to_vary(
 def _tree_differences(
     argument: str, a: pytrees.PyTreeDef, b: pytrees.PyTreeDef, skipped: int
 ) -> str:
-    """A line for each difference; `skipped` entries in front of each path are not the user's."""
+    """Returns a line for each difference; drops the first `skipped` entries of paths."""
     lines: list[str] = []
     for path, this, that, explanation in equality_errors_pytreedef(a, b):
         lines.append(
@@ -324,7 +330,7 @@ def _tree_differences(
 def check_branches(
     names: Sequence[str], functions: Sequence[Callable[..., Any]], traced: Sequence[Traced]
 ) -> None:
-    """Raises TypeError unless all branches return the same types."""
+    """Raises TypeError unless all branches return the same structure and types."""
     first = traced[0]
     for name, fun, t in zip(names[1:], functions[1:], traced[1:], strict=True):
         where = "\n".join(
@@ -373,7 +379,7 @@ def _at(path: KeyPath) -> str:
 
 
 def with_types(leaves: Sequence[Value], avals: Sequence[AbstractValue]) -> list[Any]:
-    """Convert the leaves of a first carry to the types that it has in the loop."""
+    """Converts the leaves of an initial carry to the types that it has in the loop."""
     return [
         x if has_type(x, a) else convert(x, a.dtype, a.weak_type)
         for x, a in zip(leaves, avals, strict=True)
@@ -381,7 +387,7 @@ def with_types(leaves: Sequence[Value], avals: Sequence[AbstractValue]) -> list[
 
 
 def has_type(x: Value, aval: AbstractValue) -> bool:
-    """Returns whether `x` has the dtype of `aval`, and is weakly typed if it is."""
+    """Returns whether `x` has the dtype and weak type of `aval`; compares high types completely."""
     got: Any = get_aval(x)
     if aval.is_high:
         return got == aval
@@ -389,7 +395,7 @@ def has_type(x: Value, aval: AbstractValue) -> bool:
 
 
 def carry_name(fun: Callable[..., Any], position: int = 0) -> str:
-    """Returns what `fun` calls its argument at a position, the first by default, for messages."""
+    """Returns the name of the parameter of `fun` at `position`, or "carry" if it is unknown."""
     try:
         return [*inspect.signature(fun).parameters][position]
     except (TypeError, ValueError, IndexError):

@@ -1,7 +1,7 @@
-"""`while_loop` with one more axis.
+"""Batching of `while_loop`.
 
-A predicate that has the axis differs by index; then all carries get it, and what has come to its end
-stays as it is. Otherwise carries that depend on something with the axis get it.
+If the predicate is batched, all carries become batched, and instances that have finished keep their
+carries. Otherwise only carries that depend on batched values become batched.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def parts_of(args: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
-    """A loop's operands, or what there is for each: the condition's, the body's, the carries'."""
+    """Splits a loop's operands into the condition's constants, the body's and the carries."""
     n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     return list(args[:n]), list(args[n:m]), list(args[m:])
 
@@ -31,15 +31,15 @@ def parts_of(args: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], li
 def batched(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, params: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any], list[int | None]]:
-    """The loop with one more axis: its operands, its parameters, and where its results have the axis.
+    """Batches a loop; returns its operands, its parameters and the batch dimensions of its results.
 
     Args:
-      axis_data: the axis.
-      args, params: of the loop.
-      dims: where operands have the axis.
+      axis_data: the batch axis.
+      args, params: operands and parameters of the loop.
+      dims: batch dimensions of the operands.
 
     Raises:
-      NotImplementedError: if the predicate has the axis and an effect has not.
+      NotImplementedError: if the predicate is batched and an effect is not.
     """
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_consts, body_consts, init = parts_of(args, params)
@@ -55,7 +55,7 @@ def batched(
     carry_b, body = least_fixpoint(analyse, carry_b)
     cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
     if pred_b and not all(carry_b):
-        # Where the predicate differs by index, every carry does.
+        # If the predicate is batched, so is every carry.
         carry_b = [True] * len(carry_b)
         body, _ = analyse(carry_b)
         cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
@@ -63,7 +63,7 @@ def batched(
         _refuse_effects(
             (cond, cond_b), (body, body_b), io=has_io(cond.effects | body_jaxpr.effects)
         )
-    # The axes of a predicate, of other batches, stay in front of one that it does not have itself.
+    # An unbatched predicate may have axes of other batches; they stay in front of this batch axis.
     place = 0 if pred_b else len(cond_jaxpr.out_avals[0].shape)
     if place:
         cond = _batched_at(place, cond_jaxpr, axis_data, cond_b, carry_b, (False,))
@@ -90,10 +90,10 @@ def batched(
 
 
 def _refuse_effects(*parts: tuple[ClosedJaxpr, Sequence[bool]], io: bool) -> None:
-    """Raise NotImplementedError if instances that have ended would still have an effect.
+    """Raises NotImplementedError if instances that have finished would still have an effect.
 
     Args:
-      *parts: the condition and the body, batched, each with whether its constants have the axis.
+      *parts: the batched condition and body, each with whether its constants are batched.
       io: whether one of them has effects outside of the program.
     """
     if io:
@@ -108,7 +108,7 @@ def _refuse_effects(*parts: tuple[ClosedJaxpr, Sequence[bool]], io: bool) -> Non
 
 
 def _unbatched_effects(closed: ClosedJaxpr, consts_batched: Sequence[bool]) -> bool:
-    """Whether a part of a loop writes to a reference among its constants that is not batched."""
+    """Returns whether a program writes to an unbatched reference among its constants."""
     changed = changed_refs(closed.jaxpr)
     return any(c and not b for c, b in zip(changed, consts_batched, strict=False))
 
@@ -121,7 +121,7 @@ def _batched_at(
     carry_b: Sequence[bool],
     out_b: Sequence[bool],
 ) -> ClosedJaxpr:
-    """`closed`(constants, carry) with one more axis: in front of constants, at `place` of the rest."""
+    """Batches `closed`(constants, carry): constants along axis 0, carries along `place`."""
     dims = [0 if b else None for b in consts_b] + [place if b else None for b in carry_b]
 
     def fun(*args: Value) -> list[Any]:

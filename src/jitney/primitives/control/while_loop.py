@@ -1,9 +1,9 @@
-"""`while_loop`: a body repeated while a condition holds.
+"""`while_loop`: repeats a body while a condition holds.
 
-The primitive carries values and two groups of constants: those of the condition and those of the body.
-Forward derivatives carry tangents along; the number of iterations being unknown, there is no reverse
-one. A batched predicate has axes, which all carries have in front; the loop runs while it holds
-anywhere, and what has come to its end stays as it is.
+The primitive has carries and two groups of constants, those of the condition and those of the body.
+Forward mode carries tangents; since the trip count is unknown, there is no reverse mode. A batched
+predicate has axes, which are the leading axes of all carries; the loop runs while the predicate
+holds for any instance, and instances that have finished keep their carries.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _while_abstract(
 
 
 def _moved_of_cond(effect: Effect, n_cond: int, n_body: int, cond: ClosedJaxpr) -> Effect:
-    """An effect of the condition as one of the equation, where the body's constants precede carries."""
+    """Converts an effect of the condition to one of the equation, with its operand indices."""
     if not isinstance(effect, InputEffect):
         return effect
     operand = effect.input_index - len(cond.jaxpr.constvars)
@@ -100,12 +100,15 @@ def _moved_of_cond(effect: Effect, n_cond: int, n_body: int, cond: ClosedJaxpr) 
 
 @while_p.discharge
 def _while_discharge(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
-    """What references hold is carried, if it changes; a condition that writes is part of the body."""
+    """Discharges references: changed contents become carries.
+
+    A condition that writes is evaluated in the body.
+    """
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     cond, cond_changed = discharge(cond_jaxpr, (*which[:n], *which[m:]))
     body, body_changed = discharge(body_jaxpr, which[n:])
-    # A reference that both see stands among both groups of constants: one value is carried for it.
+    # A reference may be among both groups of constants: a single carry has its contents.
     same = [next((k for k in range(n) if which[k] and values[k] is v), None) for v in values[n:m]]
     held, places = places_of_contents(cond_changed[:n], body_changed[: m - n], same)
     run_cond = partial(run_with_contents, cond, cond_changed, values[:n], places[:n])
@@ -158,7 +161,7 @@ def _while_lojax(*values: Value, **params: Param) -> list[Any]:
 def _as_loop_part(
     fun: Callable[..., list[Any]], avals: Sequence[AbstractValue], like: ClosedJaxpr
 ) -> tuple[ClosedJaxpr, list[Any]]:
-    """`fun` of a carry as a program that takes first what it closes over; and these values."""
+    """Traces `fun`; returns the program, with closed-over values as operands, and the values."""
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, like.jaxpr.debug_info._replace(arg_names=None))
     variables = [*jaxpr.constvars, *jaxpr.invars]
     return ClosedJaxpr(jaxpr.replace(constvars=[], invars=variables), ()), consts
@@ -182,7 +185,7 @@ def _while_lower(
 
     def cond(inner: Builder, *args: Node) -> list[Node]:
         flag = goes_on(inner, args)
-        # A batched predicate: the loop runs while it holds anywhere.
+        # With a batched predicate, the loop runs while any instance continues.
         if flag.shape:
             flag = inner.reduce(flag, "or", tuple(range(len(flag.shape))))
         return [flag]
@@ -190,7 +193,7 @@ def _while_lower(
     def body(inner: Builder, *args: Node) -> list[Node]:
         if not cond_jaxpr.out_avals[0].shape:
             return [*args[:m], *lowering.inline(inner, body_jaxpr, args[n:])]
-        # Indices whose predicate is false keep their carry.
+        # Instances whose predicate is false keep their carry.
         flag = goes_on(inner, args)
         new = lowering.inline(inner, body_jaxpr, args[n:])
         return [*args[:m], *(_where(inner, flag, x, y) for x, y in zip(new, args[m:], strict=True))]
@@ -200,7 +203,7 @@ def _while_lower(
 
 
 def _where(b: Builder, flag: Node, new: Node, old: Node) -> Node:
-    """Nodes: `new` where `flag`, of their leading axes, holds."""
+    """Selects `new` where `flag`, which has the leading axes of both nodes, is true, else `old`."""
     wide = b.broadcast(flag, new.shape, tuple(range(len(flag.shape))))
     return b.apply("select", wide, new, old)
 
@@ -252,16 +255,17 @@ def _derivative_parts(
     const_nz: tuple[bool, ...],
     carry_nz: tuple[bool, ...],
 ) -> tuple[ClosedJaxpr, ClosedJaxpr]:
-    """Returns the condition and the body of a loop that carries tangents along.
+    """Returns the condition and the body of a loop that also carries tangents.
 
     Args:
-      cond_jaxpr, body_jaxpr: of the loop.
+      cond_jaxpr, body_jaxpr: condition and body of the loop.
       n_cond: number of the condition's constants.
-      raw: the body's program for values and tangents, in the order of `jvp_jaxpr`.
-      const_nz, carry_nz: which constants of the body and carries have a tangent.
+      raw: the JVP of the body, with operands in the order of `jvp_jaxpr`.
+      const_nz, carry_nz: whether each constant of the body, and each carry, has a nonzero tangent.
     """
     n_const, n_carry, n_ct = len(const_nz), len(carry_nz), sum(const_nz)
-    # The program takes consts, carry, their tangents; a loop takes consts with theirs first.
+    # `raw` takes consts, carry, then their tangents; the body of a loop takes consts with theirs
+    # first.
     c, t = body_jaxpr.in_avals[:n_const], body_jaxpr.in_avals[n_const:]
     avals = [
         *c,
@@ -300,7 +304,8 @@ def _while_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) -
         jet.joined,
     )
     n_ct = jet.number_of(consts_given)
-    # The program takes consts, carry, their terms; a loop takes consts with theirs first.
+    # `raw` takes consts, carry, then their terms; the body of a loop takes consts with theirs
+    # first.
     avals = [raw.in_avals[k] for k in range(n_const)]
     avals += [t for types in consts_given for t in types if t is not None]
     carry_avals = [*body_jaxpr.in_avals[n_const:]]
@@ -335,7 +340,7 @@ def _while_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) -
 def _while_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Any]:
-    """Returns what the known carries determine is computed now; the rest runs the whole loop again."""
+    """Computes carries that depend on known values only; records the whole loop for the rest."""
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_u, body_u, carry_u = parts_of(unknown, params)
     cond_consts, body_consts, init = parts_of(args, params)
@@ -368,7 +373,7 @@ def _while_partial(
 
 
 def _known_part(closed: ClosedJaxpr, unknown: list[bool], out_unknown: list[bool]) -> ClosedJaxpr:
-    """Returns the program from the known operands of `closed` to its known results."""
+    """Returns the program that computes the known results of `closed` from its known operands."""
     known, _, _, n_residuals = trace_partially(closed, unknown, out_unknown)
     n_known = len(out_unknown) - sum(out_unknown)
     return dce_closed(known, (True,) * n_known + (False,) * n_residuals, True)[0]
@@ -388,7 +393,7 @@ def _while_transpose(cts: Sequence[Cotangent], *args: Operand, **params: object)
 def _while_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param
 ) -> Any:
-    """Carries that never change, and have not the axis, do not get it from the predicate."""
+    """Batches the loop; keeps unbatched carries unbatched if they never change."""
     _, _, init = parts_of(args, params)
     _, _, init_d = parts_of(dims, params)
     same = constant_carries(params["body_jaxpr"], params["body_nconsts"])
@@ -434,17 +439,19 @@ def while_loop(
     """Repeats `val = body_fun(val)` while `cond_fun(val)` holds; returns the last `val`.
 
     Args:
-      cond_fun: value -> boolean scalar.
-      body_fun: value -> value, of the same structure and types.
-      init_val: a pytree of arrays.
+      cond_fun: function value -> boolean scalar.
+      body_fun: function value -> value of the same structure and types.
+      init_val: the initial value, a pytree of arrays.
 
-    Returns: a pytree like `init_val`.
+    Returns: the last value, a pytree like `init_val`.
 
     Raises:
-      TypeError: if the condition is not a boolean scalar, or the body's result is of another type.
+      TypeError: if `cond_fun` does not return a boolean scalar, or the result of `body_fun` has
+        another type than the value.
 
-    Reverse-mode derivatives are not defined, but for what the body returns as it came and the
-    condition does not look at: see `scan` and `fori_loop`.
+    The loop has no reverse-mode derivative, except with respect to values that the body returns
+    unchanged and the condition does not read. Loops of `scan`, and of `fori_loop` with known
+    bounds, have one.
 
     Example:
       >>> lax.while_loop(lambda x: x < 100, lambda x: 2 * x, 3)
@@ -465,16 +472,16 @@ def while_from(
     body_fun: Callable[[PyTree], PyTree],
     init_val: PyTree,
 ) -> PyTree:
-    """`while_loop` of functions made from others: those of the same sources are traced once."""
+    """Runs `while_loop` with functions derived from users'; each source is traced once."""
     if config.disable_jit_enabled():
-        # Arrays of the runtime, which a body that says `x += 1` does not write to.
+        # Immutable arrays: a body that says `x += 1` must not write to the caller's NumPy arrays.
         value = pytrees.tree_map(as_value, init_val)
         try:
             while cond_fun(value):
                 value = body_fun(value)
             return value
         except ConcretizationTypeError:
-            pass  # whether it goes on is not known while tracing: then the loop is an operation
+            pass  # the predicate is traced: bind the loop as an operation
     leaves, tree = pytrees.tree_flatten(init_val)
     avals = [get_aval(x) for x in leaves]
     single = pytrees.tree_structure((init_val,))

@@ -1,1 +1,1 @@
-"""Convolutions: the primitive, dimension numbers, and the functions of its family."""
+"""Convolutions: the primitive, its dimension numbers, and functions built on it."""

@@ -1,10 +1,12 @@
-"""`conv_general_dilated`: convolutions in any layout, with strides, dilations, groups.
+"""`conv_general_dilated`: convolutions in any layout, with strides, dilations and feature groups.
 
-The transposes of a convolution are convolutions. The operand's has the window reversed, features
-exchanged, and strides and dilation of the operand exchanged (Dumoulin and Visin, A guide to convolution
-arithmetic for deep learning, 2016, section 4). The window's has batch and features exchanged, and the
-cotangent as its window, strides and dilation of the window exchanged; groups of features are groups of
-the batch there. Mapped axes go to the batch, to features, or, on both sides, to groups.
+The transposes of a convolution are convolutions. With respect to the operand, the window is
+reversed, its features are exchanged, and strides are exchanged with the dilation of the operand
+(Dumoulin and Visin, A guide to convolution arithmetic for deep learning, 2016, section 4). With
+respect to the window, batch and features are exchanged, the cotangent serves as the window, and
+strides are exchanged with the dilation of the window; feature groups become batch groups. Batch
+axes of `vmap` are merged into the batch or the features, or, if both operands are batched, into the
+groups.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ conv_general_dilated_p = declare("conv_general_dilated")
 conv_general_dilated_p.linearity = sums.CONTRACTION
 conv_general_dilated_p.sharding(sharding_rules.convolution)
 
-# NumPy takes longer for so many products than it takes to compile.
+# number of products from which compiling is faster than NumPy
 MANY_PRODUCTS = threshold(1 << 22, small=32)
 
 
@@ -106,7 +108,7 @@ def _check_groups(x: ShapedArray, w: ShapedArray, params: dict[str, Any]) -> Non
 
 
 def _check_preferred(operand_dtype: np.dtype, preferred: np.dtype) -> None:
-    """Raises TypeError if products of `operand_dtype` cannot be summed as `preferred`."""
+    """Raises TypeError if products of `operand_dtype` cannot be accumulated as `preferred`."""
 
     def is_a(tested: np.dtype, kind: type[np.generic]) -> bool:
         return dtypes.issubdtype(tested, kind)
@@ -165,7 +167,7 @@ def _conv_general_dilated_abstract(x: ShapedArray, w: ShapedArray, **params: Any
 
 
 def _carrier(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype in which sums of products are formed: true is any of them true."""
+    """Returns the dtype of accumulation: int32 for booleans, so that any true product counts."""
     return np.dtype(np.int32) if dtype == np.bool_ else dtype
 
 
@@ -209,34 +211,40 @@ def conv_general_dilated(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Sums products of windows of an array with a smaller array, the kernel.
+    """Computes an n-dimensional convolution with strides, padding, dilations and groups.
 
-    out[n, o, f] = sum over k, c of lhs[n, o * stride + k * rhs_dilation - low, c] * rhs[k, c, f], where
-    o and k stand for indices along the axes of space, of which there may be any number. What is called
-    convolution in nets: the window is not reversed.
+    out[n, o, f] = sum over k, c of lhs[n, o * stride + k * rhs_dilation - low, c] * rhs[k, c, f],
+    where o and k stand for indices along the spatial axes, of which there may be any number. As
+    usual in neural networks, the window is not reversed.
 
     Args:
-      lhs: array of batch, features and axes of space.
-      rhs: array of the same dtype: features of the result, features of `lhs` (of one group), space.
-      window_strides: how far windows are from each other, for each axis of space.
-      padding: "SAME", "SAME_LOWER", "VALID", or (low, high) for each axis of space: zeros around `lhs`;
-        negative numbers take elements away.
-      lhs_dilation: 1 more than the number of zeros put between elements of `lhs`.
-      rhs_dilation: how far elements of a window are from each other.
+      lhs: array with axes for batch, features and space.
+      rhs: window, an array of the same dtype with axes for features of the result, features of
+        `lhs` (of one group) and space.
+      window_strides: distance between windows along each spatial axis.
+      padding: "SAME", "SAME_LOWER", "VALID", or (low, high) for each spatial axis, the number of
+        zeros to add around `lhs`; negative padding removes elements.
+      lhs_dilation: dilation of `lhs`; d inserts d - 1 zeros between elements.
+      rhs_dilation: dilation of the window: the distance between its elements in `lhs`.
       dimension_numbers: see `conv_dimension_numbers`.
-      feature_group_count: number of groups of features, each convolved with windows of its own.
-      batch_group_count: number of groups of the batch, likewise.
-      precision: see `jitney.primitives.linalg.precision`; on a CPU products are always exact to dtype.
-      preferred_element_type: dtype of the sums and of the result.
-      out_sharding: how the result lies on the mesh in force.
+      feature_group_count: number of groups of features, each convolved with a separate set of
+        windows.
+      batch_group_count: number of groups of the batch, each convolved with a separate set of
+        windows.
+      precision: see `jitney.primitives.linalg.precision`; on a CPU, operands are never rounded to a
+        narrower dtype.
+      preferred_element_type: dtype of accumulation and of the result.
+      out_sharding: sharding of the result on the context mesh.
 
-    Returns: an array of batch, features of `rhs` and space, laid out as `dimension_numbers` says.
+    Returns: an array with axes for batch, features of the result and space, in the layout of
+      `dimension_numbers`.
 
     Raises:
-      TypeError: if dtypes, or dimension numbers, do not fit.
-      ValueError: if sizes or numbers of groups do not fit.
+      TypeError: if dtypes or dimension numbers are incompatible.
+      ValueError: if sizes or numbers of groups are incompatible.
 
-    Accuracy: error <= k u / (1 - k u) * sum |lhs| |rhs|, of k products with unit roundoff u.
+    Accuracy: error <= k u / (1 - k u) * sum |lhs| |rhs|, for a sum of k products with unit roundoff
+      u.
 
     Example:
       >>> x = jnp.arange(5.0).reshape(1, 1, 5)
@@ -300,9 +308,9 @@ def _space(x: Operand, spec: Sequence[int]) -> list[int]:
 def _bind(
     x: Value, w: Value, params: dict[str, Any], numbers: Sequence[Sequence[int]], **changed: Any
 ) -> Any:
-    """Returns a convolution with other parameters; operands as the sums are.
+    """Binds a convolution with changed parameters; converts operands to the accumulation dtype.
 
-    One of them is a cotangent, which a user's rule may have widened.
+    One of the operands is a cotangent, which a user's rule may have widened.
     """
     of_sums = params["preferred_element_type"]
     if of_sums is None:
@@ -317,7 +325,7 @@ def _as(x: Value, dtype: np.dtype) -> Any:
 
 
 def _lengths(x: Operand, w: Operand, ct: Operand, params: dict[str, Any]) -> list[tuple[int, ...]]:
-    """Of each axis of space the sizes of operand, window, result with zeros between; low padding."""
+    """Returns the dilated sizes of operand, window and result, and the low padding, by axis."""
     lhs, rhs, out = params["dimension_numbers"]
     return [
         (dilated(n, dn), dilated(k, dk), dilated(o, s), low)
@@ -376,7 +384,7 @@ rules.defbilinear(conv_general_dilated_p, _by_operand, _by_window)
 
 
 def _merged(source: int, to: int, x: Value) -> Any:
-    """Axis `source` merged into axis `to` of the others, as the slower one."""
+    """Merges axis `source` into axis `to` of the remaining axes, as its major part."""
     shape = list(rules.shape_of(x))
     order = [k for k in range(len(shape)) if k != source]
     order.insert(to, source)
@@ -386,14 +394,14 @@ def _merged(source: int, to: int, x: Value) -> Any:
 
 
 def _divided(axis: int, count: int, x: Value) -> Any:
-    """Axis `axis` as two, of which the first has `count` elements."""
+    """Splits axis `axis` in two; the first has size `count`."""
     shape = list(rules.shape_of(x))
     shape[axis : axis + 1] = [count, shape[axis] // count]
     return reshape(x, shape)
 
 
 def _of_empty_batch(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple[Any, int]:
-    """No convolutions, of the type of theirs: groups of features must not become none."""
+    """Returns an empty batch of results; merging size 0 would leave no feature groups."""
     avals = [
         aval if d is None else aval.update(shape=(*aval.shape[:d], *aval.shape[d + 1 :]))
         for aval, d in zip(map(rules.aval_of, args), dims, strict=True)
@@ -430,7 +438,7 @@ def _batched(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple
     if dx is not None:
         count = rules.shape_of(x)[dx]
         if batch_groups > 1:
-            # Groups stay the slowest part of the batch.
+            # Groups stay the major part of the batch.
             x = _divided(lhs[0] + (dx <= lhs[0]), batch_groups, x)
             dx += dx > lhs[0]
             x = _merged(lhs[0], lhs[0], _merged(dx, lhs[0] + 1, x))
@@ -443,7 +451,7 @@ def _batched(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple
     if several == 1:
         result = conv_general_dilated_p.bind(x, _merged(dw, rhs[0], w), **params)
         return _divided(out[1], count, result), out[1]
-    # Groups stay the slowest part of the features.
+    # Groups stay the major part of the features.
     w = _divided(rhs[0] + (dw <= rhs[0]), several, w)
     dw += dw > rhs[0]
     w = _merged(rhs[0], rhs[0], _merged(dw, rhs[0] + 1, w))

@@ -1,8 +1,9 @@
-"""Which axis of a convolution is what, padding, and shapes of results.
+"""Dimension numbers of convolutions, padding, and shapes of results.
 
-A specification of an array's axes lists batch, feature, and the axes of space; one of a window lists
-feature of the result, feature of the operand, space. Users write them as strings such as "NHWC" and
-"HWIO": the letters of features and batch are fixed, those of space are free.
+A specification of an array's axes lists batch, feature, and the spatial axes; that of a window
+lists output feature, input feature, and the spatial axes. Users write them as strings such as
+"NHWC" and "HWIO": the letters of features and batch are fixed, those of the spatial axes are
+arbitrary.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ Pads: TypeAlias = tuple[tuple[int, int], ...]
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """The axes of a convolution.
+    """The axes of a convolution's operand, window and result.
 
     Attributes:
-      lhs_spec: of the operand: (batch, feature, axes of space ...).
-      rhs_spec: of the window: (feature of the result, feature of the operand, axes of space ...).
-      out_spec: of the result: (batch, feature, axes of space ...).
+      lhs_spec: axes of the operand: (batch, feature, spatial ...).
+      rhs_spec: axes of the window: (output feature, input feature, spatial ...).
+      out_spec: axes of the result: (batch, feature, spatial ...).
     """
 
     lhs_spec: Sequence[int]
@@ -40,7 +41,7 @@ class ConvDimensionNumbers(NamedTuple):
 
 
 ConvGeneralDilatedDimensionNumbers: TypeAlias = tuple[str, str, str] | ConvDimensionNumbers | None
-"""What functions take as `dimension_numbers`: strings, specifications, or None for N, C, space."""
+"""Dimension numbers of a convolution: strings, specifications, or None for N, C, spatial axes."""
 
 _LETTERS = (("N", "C"), ("O", "I"), ("N", "C"))
 
@@ -50,14 +51,14 @@ def conv_dimension_numbers(
     rhs_shape: Sequence[int],
     dimension_numbers: ConvGeneralDilatedDimensionNumbers,
 ) -> ConvDimensionNumbers:
-    """Returns the axes of a convolution as specifications.
+    """Converts dimension numbers of a convolution to specifications of axes.
 
     Args:
       lhs_shape: shape of the operand.
-      rhs_shape: shape of the window; of as many axes.
-      dimension_numbers: three strings for operand, window and result, as in ("NHWC", "HWIO", "NHWC");
-        or what this function returns; or None for batch and feature first, in the window feature of
-        the result and of the operand.
+      rhs_shape: shape of the window; it has the same rank.
+      dimension_numbers: three strings for operand, window and result, as in ("NHWC", "HWIO",
+        "NHWC"); or a `ConvDimensionNumbers`, returned unchanged; or None for batch and feature
+        first, and in the window output feature and input feature first.
 
     Raises:
       TypeError: if ranks differ, or a string does not name each axis once.
@@ -103,11 +104,11 @@ def conv_dimension_numbers(
 def operand_shapes(
     name: str, lhs: Operand, rhs: Operand, numbers: ConvGeneralDilatedDimensionNumbers
 ) -> tuple[Shape, Shape]:
-    """Shapes of an operand and a window whose axes are named by `numbers`.
+    """Returns the shapes of the operand and the window of a convolution.
 
     Raises:
-      TypeError: if they are not arrays with axes of batch and features, as many of each.
-      ValueError: if they have axes, but not as many as each other, and `numbers` are specifications.
+      TypeError: if they are not arrays of equal rank with axes for batch and features.
+      ValueError: if the ranks differ, and `numbers` is a `ConvDimensionNumbers`.
     """
     families.check_operands(name, lhs, rhs)
     shapes = shape_of(lhs), shape_of(rhs)
@@ -129,7 +130,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
     """Returns the permutations that three dimension strings specify.
 
     Raises:
-      TypeError: if a string does not have its letters once each, or axes of space differ.
+      TypeError: if a string does not have each of its letters once, or spatial axes differ.
 
     Example:
       >>> lax.conv_general_permutations(("NWHC", "HWIO", "NHWC"))
@@ -165,7 +166,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
 
 
 def inverse(permutation: Sequence[int]) -> Shape:
-    """Returns the permutation that undoes another."""
+    """Returns the inverse permutation."""
     return tuple([int(k) for k in np.argsort(permutation)])
 
 
@@ -185,10 +186,10 @@ def pads_of(
     lhs_dilation: Sequence[int],
     rhs_dilation: Sequence[int],
 ) -> Pads:
-    """Padding in numbers.
+    """Converts padding to (low, high) for each spatial axis.
 
     Raises:
-      ValueError: if it is neither a name nor pairs, or a name for an operand that is dilated.
+      ValueError: if it is neither a name nor pairs, or a name although the operand is dilated.
     """
     if isinstance(padding, str):
         if any(d != 1 for d in lhs_dilation):
@@ -208,7 +209,7 @@ def pads_of(
 
 
 def pads_of_transpose(k: int, s: int, padding: str) -> tuple[int, int]:
-    """Padding of the convolution that is the transpose of one with window `k` and stride `s`.
+    """Returns the padding of the transpose of a convolution with window size `k` and stride `s`.
 
     Raises:
       ValueError: if `padding` is neither "SAME" nor "VALID".
@@ -237,7 +238,7 @@ def conv_shape_tuple(
     """Returns the shape of a convolution of [N, C, space] with [O, I, space], without dilation.
 
     Raises:
-      TypeError: if padding is not given for each axis of space.
+      TypeError: if `pads` does not have a pair for each spatial axis.
 
     Example:
       >>> lax.conv_shape_tuple((2, 4, 8, 8), (6, 4, 3, 3), (1, 2), "SAME")

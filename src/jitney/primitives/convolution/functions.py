@@ -1,4 +1,4 @@
-"""Convolutions by their short names, and transposed ones."""
+"""Convolutions with fewer options, and transposed convolutions."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def conv(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Convolves [batch, feature, space ...] with [feature of the result, feature, space ...].
+    """Convolves [batch, feature, space ...] with a window [output feature, feature, space ...].
 
     Args:
-      lhs: array.
+      lhs: array to convolve.
       rhs: window.
-      window_strides: how far windows are from each other.
+      window_strides: distance between windows along each spatial axis.
       padding: "SAME", "SAME_LOWER" or "VALID".
       precision: see `conv_general_dilated`.
-      preferred_element_type: dtype of the sums and of the result.
+      preferred_element_type: dtype of accumulation and of the result.
 
     Example:
       >>> lax.conv(jnp.ones((1, 3, 8, 8)), jnp.ones((4, 3, 3, 3)), (1, 1), "VALID").shape
@@ -96,23 +96,24 @@ def conv_transpose(
     """Computes a convolution with fractional stride (deconvolution, gradient of a convolution).
 
     Args:
-      lhs: array.
+      lhs: array to convolve.
       rhs: window.
-      strides: by which space is enlarged.
-      padding: "SAME": as many times larger as `strides` says; "VALID": of the convolution of which this
-        is the transpose; or (low, high) for each axis of space, of `lhs` with zeros put in.
-      rhs_dilation: how far elements of a window are from each other.
-      dimension_numbers: see `conv_dimension_numbers`; features last by default, and in the window
-        features of `lhs`, then of the result.
-      transpose_kernel: whether the window is reversed and its features exchanged, so that this is the
+      strides: factor by which each spatial axis is enlarged.
+      padding: "SAME", which enlarges spatial axes exactly by `strides`; "VALID", the padding of the
+        convolution of which this is the transpose; or (low, high) for each spatial axis of the
+        dilated `lhs`.
+      rhs_dilation: dilation of the window.
+      dimension_numbers: see `conv_dimension_numbers`; by default features are last, in the window
+        those of `lhs` followed by those of the result.
+      transpose_kernel: whether to reverse the window and exchange its features, so that this is the
         transpose of the convolution with the same window.
       precision: see `conv_general_dilated`.
-      preferred_element_type: dtype of the sums and of the result.
-      use_consistent_padding: whether pairs in `padding` are those of the convolution of which this is
-        the transpose.
+      preferred_element_type: dtype of accumulation and of the result.
+      use_consistent_padding: whether pairs in `padding` are those of the convolution of which this
+        is the transpose.
 
     Raises:
-      ValueError: if there are more than three axes of space and no `dimension_numbers`.
+      ValueError: if there are more than three spatial axes and no `dimension_numbers`.
 
     Example:
       >>> x, w = jnp.ones((1, 4, 4, 3)), jnp.ones((3, 3, 3, 5))

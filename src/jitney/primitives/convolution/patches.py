@@ -1,4 +1,4 @@
-"""Patches of arrays, and convolutions whose window is another one at each place."""
+"""Patches of arrays, and convolutions with a different window at each position."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def conv_general_dilated_patches(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Returns the windows of an array as features.
+    """Extracts the windows of a convolution from an array, as features.
 
     Args:
-      lhs: array of batch, features and axes of space.
-      filter_shape: sizes of the window along the axes of space.
+      lhs: array with axes for batch, features and space.
+      filter_shape: sizes of the window along the spatial axes.
       window_strides, padding, lhs_dilation, rhs_dilation: see `conv_general_dilated`.
-      dimension_numbers: see `conv_dimension_numbers`; those of the window say in which order its
-        elements become features.
+      dimension_numbers: see `conv_dimension_numbers`; those of the window determine the order in
+        which its elements become features.
       precision: see `conv_general_dilated`.
       preferred_element_type: dtype of the result.
 
-    Returns: an array of batch, features and space, with as many features as a window of all features
-      has elements: a feature of `lhs` is slower than a place in the window.
+    Returns: an array with axes for batch, features and space. It has a feature for each feature of
+      `lhs` and each position in the window; the feature of `lhs` is the major index.
 
     Example:
       >>> x = jnp.arange(4.0).reshape(1, 1, 4)
@@ -65,7 +65,7 @@ def conv_general_dilated_patches(
     size, channels = math.prod(window), shape[numbers.lhs_spec[1]]
     filters = _identity(x.dtype, size, channels)
     filters = reshape(filters, (channels * size, 1, *window))
-    # The window lies as the layout of windows says.
+    # Permute the window to the requested layout.
     filters = _moved(filters, numbers.rhs_spec)
     return conv_general_dilated(
         x, filters, window_strides, padding, lhs_dilation, rhs_dilation, numbers,
@@ -75,7 +75,7 @@ def conv_general_dilated_patches(
 
 
 def _identity(dtype: np.dtype, n: int, copies: int) -> Array:
-    """`copies` identity matrices."""
+    """Returns `copies` stacked n x n identity matrices."""
     rows = broadcasted_iota("int32", (n, n), 0)
     rows = binary.add(rows, as_value(rows.dtype.type(0)))
     columns = broadcasted_iota("int32", (n, n), 1)
@@ -84,7 +84,7 @@ def _identity(dtype: np.dtype, n: int, copies: int) -> Array:
 
 
 def _moved(filters: Array, spec: Sequence[int]) -> Array:
-    """[features of the result, features, space] as the window's specification wants it."""
+    """Permutes a window [output features, features, space] to the layout `spec`."""
     order = inverse(spec)
     return filters if order == tuple(range(len(order))) else transpose(filters, order)
 
@@ -103,14 +103,15 @@ def conv_general_dilated_local(
     """Computes a convolution whose kernel differs at each position of the result.
 
     Args:
-      lhs: array of batch, features and axes of space.
-      rhs: the windows: features of the result, features of `lhs` times places in the window (as of
-        `conv_general_dilated_patches`), and the axes of space of the result.
+      lhs: array with axes for batch, features and space.
+      rhs: the windows, an array with axes for features of the result, for features of `lhs` times
+        positions in the window (in the order of `conv_general_dilated_patches`), and for the space
+        of the result.
       window_strides, padding, lhs_dilation, rhs_dilation, precision: see `conv_general_dilated`.
-      filter_shape: sizes of the window along the axes of space.
+      filter_shape: sizes of the window along the spatial axes.
       dimension_numbers: see `conv_dimension_numbers`.
 
-    Returns: an array of batch, features and space.
+    Returns: an array with axes for batch, features and space.
 
     Example:
       >>> x, w = jnp.arange(4.0).reshape(1, 1, 4), jnp.ones((1, 2, 3))
@@ -128,5 +129,5 @@ def conv_general_dilated_local(
     contract = ((out_spec[1],), (rhs_spec[1],))
     batch = (tuple(out_spec[2:]), tuple(rhs_spec[2:]))
     products = dot_general(patches, w, (contract, batch), precision)
-    # Axes now: space, batch, feature.
+    # The axes are in the order space, batch, feature.
     return transpose(products, inverse((*out_spec[2:], out_spec[0], out_spec[1])))

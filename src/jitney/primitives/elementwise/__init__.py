@@ -1,1 +1,1 @@
-"""Elementwise primitives, the families that they come in, and their Taylor series."""
+"""Elementwise primitives, families with shared rules, and Taylor series."""

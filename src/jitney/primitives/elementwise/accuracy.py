@@ -1,8 +1,9 @@
-"""The requested accuracy of a result: `lax.AccuracyMode`, `lax.Tolerance`.
+"""Accuracy of results as an option: `lax.AccuracyMode`, `lax.Tolerance`.
 
-Values of elementwise functions are always as accurate as the table of scalar functions says, which is
-more than these ask for in single precision. `AccuracyMode.HIGHEST` changes derivatives: they are
-computed in a way that keeps its relative accuracy where the function levels off.
+The values of elementwise functions always have the accuracy that the table of scalar functions
+states, which exceeds these requests in single precision. `AccuracyMode.HIGHEST` changes
+derivatives: they are computed such that their relative error stays small where the function levels
+off.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from jitney.core.record import record
 
 
 class AccuracyMode(enum.Enum):
-    """What a result's accuracy is chosen for."""
+    """The accuracy mode of an elementwise function; `HIGHEST` affects derivatives only."""
 
     HIGHEST = 1
     DEFAULT = 2
@@ -23,16 +24,16 @@ class AccuracyMode(enum.Enum):
 
 @record(frozen=True)
 class Tolerance:
-    """An error that is accepted: |error| <= atol + rtol |result|, or some units in the last place.
+    """An error bound: |error| <= atol + rtol |result|, or a number of units in the last place.
 
     Args:
-      atol: absolute.
-      rtol: relative.
-      ulps: units in the last place.
+      atol: absolute error.
+      rtol: relative error.
+      ulps: error in units in the last place.
 
     Raises:
-      ValueError: if one is negative, or none is positive.
-      TypeError: if one is not a number.
+      ValueError: if a bound is negative or NaN, or none is positive.
+      TypeError: if a bound is not a number.
 
     Example:
       >>> lax.sqrt(4.0, accuracy=lax.Tolerance(rtol=1e-5))
@@ -57,7 +58,7 @@ Accuracy: TypeAlias = AccuracyMode | Tolerance | None
 
 
 def check_accuracy(name: str, accuracy: object) -> None:
-    """Raises NotImplementedError unless function `name` knows what `accuracy` asks for."""
+    """Raises NotImplementedError unless `accuracy` is a valid option of the function `name`."""
     if accuracy is not None and not isinstance(accuracy, AccuracyMode | Tolerance):
         raise NotImplementedError(
             f"{name}: accuracy must be a lax.AccuracyMode, a lax.Tolerance or None, got {accuracy!r}"

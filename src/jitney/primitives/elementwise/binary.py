@@ -1,7 +1,8 @@
 """Elementwise primitives of two operands: arithmetic, powers, angles, bits.
 
-Integer arithmetic wraps. Division and remainder of integers truncate toward zero, a zero divisor
-gives -1 (all ones) and the dividend; shifts past the width give 0 or the sign.
+Integer arithmetic wraps. Division and remainder of integers truncate toward zero; division by zero
+gives the quotient -1 (all bits set) and the dividend as remainder. Shifts by the width or more give
+0, or the sign for arithmetic right shifts.
 """
 
 from __future__ import annotations
@@ -170,8 +171,8 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
 
     Args:
       x: numeric array.
-      y: array of the dtype of x, and of its rank or a scalar.
-      out_dtype: of the result; that of the operands by default.
+      y: array of the dtype of x that has the rank of x or is a scalar.
+      out_dtype: dtype of the result; that of the operands by default.
 
     Raises:
       TypeError: if dtypes differ, or shapes do not broadcast.
@@ -196,7 +197,7 @@ def _print_mul(eqn: JaxprEqn, context: text.Context, settings: text.Settings) ->
 
 text.printing_rules["mul"] = _print_mul
 
-# The sum of two cotangents: any dtype, booleans and keys included, and equal shapes.
+# The sum of two cotangents: accepts any dtype, including booleans and keys, and equal shapes.
 add_any_p, add_any = binary(
     "add_any", None, "Sum of two values of one type.", fn="add", weak=lambda x, _: x,
     linearity=sums.LINEAR,
@@ -204,9 +205,10 @@ add_any_p, add_any = binary(
 
 
 def sum_of_tangents(x: Value, y: Value) -> Any:
-    """Returns the sum of two tangents or cotangents; of values, strongly typed if one of them is.
+    """Adds two tangents or cotangents.
 
-    In programs it is as weakly typed as the first.
+    In eager mode the sum is strongly typed if one of them is; in programs its weak type is that of
+    the first.
     """
     if state.trace is state.eval_trace and getattr(get_aval(x), "weak_type", False):
         x, y = y, x
@@ -250,9 +252,9 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:  # noqa: A001
 
     Args:
       x: floating or complex array.
-      y: array of the dtype of x, or of an integer dtype; of the rank of x, or a scalar.
+      y: array of the dtype of x or of an integer dtype that has the rank of x or is a scalar.
 
-    Returns: array of the dtype of x.
+    Returns: array of the dtype of x, of the shape that the operands broadcast to.
 
     Accuracy: within 1 ulp in float32, 2 in float64.
 
@@ -358,7 +360,7 @@ def _result_shape(x: Value, y: Value) -> tuple[int, ...]:
 
 
 def _sum_jvp(prim: Primitive, sign: Callable[[Any], Any]) -> None:
-    """The forward derivative of x + y or x - y."""
+    """Sets the JVP and transpose rules of x + y or x - y; `sign` is applied to tangents of y."""
 
     @prim.jvp
     def jvp_rule(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
@@ -397,7 +399,7 @@ def _mul_by_right(ct: Value, x: Value, y: Value, *, out_dtype: DTypeLike | None 
 
 
 def _as_factor(ct: Value, x: Value) -> Any:
-    """`x`, which the cotangent `ct` is multiplied by, or divided by."""
+    """Reshards `x`, by which the cotangent `ct` is multiplied or divided, to match `ct`."""
     aval = getattr(ct, "aval", None)
     if aval is None or aval.has_default_place:
         return x
@@ -424,7 +426,7 @@ def _div_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
 
 
 def _whole_quotient(x: Value, y: Value) -> Any:
-    """x / y truncated toward zero."""
+    """Computes x / y, truncated toward zero."""
     return mul(calculus.sign(div(x, y)), calculus.floor(calculus.abs(div(x, y))))
 
 
@@ -440,7 +442,7 @@ def _constant(out: Value, value: float) -> Value:
 
 
 def _share(x: Value, out: Value, y: Value, *, greater: bool) -> Any:
-    """1 where x is the extreme, 1/2 where both operands are, 0 elsewhere."""
+    """Returns the weight of x in an extremum: 1 if it alone is extreme, 1/2 if both are, else 0."""
     none, half, one, two = (functools.partial(_constant, out, v) for v in (0, 0.5, 1, 2))
     if rules.aval_of(out).dtype.kind == "c":
         is_first, is_second = eq(x, out), eq(y, out)
@@ -468,7 +470,7 @@ def _pow_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
         parts.append(mul(t, _pow_slope(x, y)))
     if not isinstance(u, Zero):
         shape = rules.shape_of(out)
-        # log(x) x^y, where the limit at x = 0 is 0.
+        # log(x) x^y; its limit at x = 0 is 0.
         zero = eq(x, rules.const(x, 0))
         one = rules.broadcast_to_result(rules.const(x, 1), rules.shape_of(x))
         safe = select_n(zero, x, one)
@@ -482,7 +484,7 @@ def _pow_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
 
 
 def _strong(x: Value) -> Any:
-    """`x` with a strong type: slopes of powers have one, as JAX's do."""
+    """Makes `x` strongly typed: like JAX's, derivatives of powers have a strong type."""
     aval = rules.aval_of(x)
     if not aval.weak_type:
         return x
@@ -490,7 +492,7 @@ def _strong(x: Value) -> Any:
 
 
 def _pow_slope(x: Value, y: Value) -> Any:
-    """y x^(y - 1); for integers y, 0 where y is 0 whatever x is."""
+    """Computes y x^(y - 1); for integer y, 0 where y is 0, whatever x is."""
     aval = rules.aval_of(y)
     if not dtypes.issubdtype(aval.dtype, np.integer):
         x, y = _strong(x), _strong(y)

@@ -58,11 +58,11 @@ for _prim in _ALL:
     _prim.absent("transpose", why="not linear")
 
 
-# Keys are equal if all of their words are.
+# Keys are equal if all their words are.
 
 
 def _aligned(words: Value, aval: ShapedArray, shape: tuple[int, ...]) -> Any:
-    """Words of keys of type `aval`, repeated for keys of `shape`."""
+    """Broadcasts the words of keys of type `aval` to those of keys of `shape`."""
     if aval.shape == shape:
         return words
     whole = (*shape, dtypes.words_of_key(aval.dtype))
@@ -84,6 +84,6 @@ def _compares_words(prim: Primitive, reduce: Callable[..., Array]) -> None:
 _compares_words(eq_p, calculus.reduce_and)
 _compares_words(ne_p, calculus.reduce_or)
 
-# Comparisons leave keys to be used.
+# A comparison does not consume the keys.
 uses_keys(eq_p)
 uses_keys(ne_p)

@@ -1,14 +1,15 @@
-"""Eager operations that are compiled.
+"""Eager rules that run compiled code.
 
-On large arrays these are the operations on which NumPy takes many times as long. For functions of
-several operations there is `jit_when_traced(compiled_from=...)` (`api/jit.py`). The first call of a
-process pays for compilation: some milliseconds, as much as one call of NumPy's on arrays of this size.
+On large arrays, some operations take many times as long in NumPy as in compiled code. (For
+functions of several operations there is `jit_when_traced(compiled_from=...)` in `api/jit.py`.) The
+first call in a process pays for compilation: some milliseconds, as much as one NumPy call on arrays
+of this size.
 
-Complex functions are compiled where NumPy's result is not finite: NumPy follows Annex G of the C
-standard only in part ((inf + inf i) / i is NaN there), and a function has the same infinities with and
-without `jit`.
+Complex functions run compiled code where NumPy's result is not finite: NumPy implements Annex G of
+the C standard only in part ((inf + inf i) / i is NaN there), and a function must have the same
+infinities with and without `jit`.
 
-Whether an operation is compiled depends on its operands alone, so equal calls have equal results.
+Whether an operation runs compiled depends only on its operands, so equal calls have equal results.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ LARGE = threshold(100_000, small=16)  # elements
 
 
 def compiled(prim: Primitive, *values: np.ndarray, **params: object) -> Any:
-    """Returns what the `eager` rule of `prim` returns, by way of its lowering."""
+    """Evaluates `prim` by compiling its lowering; returns what its `eager` rule would return."""
     out = eager.run_compiled(prim, values, params)
     return [x._data() for x in out] if prim.multiple_results else out._data()
 
 
 def compile_large(prim: Primitive) -> None:
-    """Makes the eager rule of `prim` one that compiles the operation for large operands."""
+    """Makes the eager rule of `prim` compile the operation for large operands."""
     by_numpy = prim.eager_rule
     assert by_numpy is not None
 
@@ -51,12 +52,12 @@ def compiled_unless_finite(
     values: Sequence[np.ndarray],
     params: Mapping[str, object] = MappingProxyType({}),
 ) -> Any:
-    """`result` of NumPy's complex function if all of it is finite, else that of compiled code."""
-    # Half the time of `.all()`, which small arrays would notice.
+    """Returns NumPy's `result` of a complex function if finite, else that of compiled code."""
+    # Takes half the time of `.all()`, which matters for small arrays.
     is_finite = b"\0" not in np.isfinite(result).tobytes()
     return result if is_finite else compiled(prim, *values, **params)
 
 
 def without_copies(x: np.ndarray) -> np.ndarray:
-    """`x` with one element along axes that it is broadcast over."""
+    """Slices `x` to size 1 along axes with stride 0, over which it is broadcast."""
     return x[tuple([slice(0, 1) if step == 0 else slice(None) for step in x.strides])]

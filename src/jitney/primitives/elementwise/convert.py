@@ -1,7 +1,7 @@
-"""Changes of dtype: by value, by bits, by rounding; and Python scalars as operands.
+"""Conversions: of dtype, of bit patterns, of float precision, and of Python scalars to operands.
 
-`convert` is what the rest of the package calls: it leaves alone what has the wanted type already,
-and turns Python and NumPy scalars into constants without recording an operation.
+Other modules call `convert`. It returns values that already have the requested type unchanged, and
+converts Python and NumPy scalars to constants without recording an operation.
 """
 
 from __future__ import annotations
@@ -96,9 +96,10 @@ text.printing_rules["convert_element_type"] = _print_convert
 
 
 def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
-    """Converts `operand` to `new_dtype`, element by element; the result is never weakly typed.
+    """Converts `operand` to `new_dtype` elementwise; the result is never weakly typed.
 
-    Floats are truncated to integers and clamped into range, NaN gives 0; integers wrap.
+    Conversion of floats to integers truncates, clamps to the range of the dtype, and maps NaN to 0.
+    Integers wrap.
 
     Args:
       operand: array or scalar.
@@ -107,8 +108,8 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     Returns: array of the shape of `operand`.
 
     Raises:
-      TypeError: if `operand` is a Python complex number, and `new_dtype` that of real numbers.
-      ValueError: if one of the dtypes is that of keys.
+      TypeError: if `operand` is a Python complex number and `new_dtype` is a real dtype.
+      ValueError: if one of the dtypes is a key dtype.
 
     Warns:
       ComplexWarning: if imaginary parts are dropped.
@@ -121,7 +122,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
         families.check_operands("convert_element_type", operand)
     dtype = user_dtype(new_dtype, "convert_element_type")
     if type(operand) is int and dtypes.issubdtype(dtype, np.integer):
-        # Wraps around from 64 bits, whether or not arrays have them.
+        # Wraps from 64 bits, whether or not 64-bit dtypes are enabled.
         return as_value(np.asarray(operand).astype(dtype)[()])
     refuse_complex_scalar(operand, dtype, "convert_element_type")
     warn_if_imaginary_dropped(dtypes.dtype(operand), dtype)
@@ -129,21 +130,21 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
         converted = edtypes.converted(as_value(operand), dtype)
         if converted is not None:
             return converted
-    # What fills arrays of keys is not a number that is converted to a key.
+    # A scalar must become an array first: `convert` would use it as the words of a key.
     return convert(as_value(operand) if dtypes.is_extended(dtype) else operand, dtype)
 
 
 def user_dtype(dtype: DTypeLike | dtypes.ExtendedDType, function: str) -> np.dtype[Any]:
-    """A dtype as the user gave it, canonical; warns if 64 bits were asked for and are not enabled."""
+    """Returns a user's dtype in canonical form; warns if it narrows a 64-bit dtype."""
     if not dtypes.is_extended(dtype):
         dtypes.check_user_dtype_supported(dtype, function)
     return dtypes.requested_dtype(dtype)
 
 
 def refuse_complex_scalar(x: Value, dtype: DType, function: str) -> None:
-    """Raises TypeError if `x` is a Python complex number and `dtype` that of real numbers.
+    """Raises TypeError if `x` is a Python complex number and `dtype` is real.
 
-    As an integer NaN is 0, of complex numbers too.
+    A NaN is accepted for integer dtypes: it converts to 0, even if it is complex.
     """
     if type(x) is complex and not (
         dtypes.is_extended(dtype)
@@ -155,7 +156,7 @@ def refuse_complex_scalar(x: Value, dtype: DType, function: str) -> None:
 
 
 def not_real(x: Value, dtype: DType, function: str) -> TypeError:
-    """Returns the error of a complex number where `dtype` takes real ones."""
+    """Returns the error for a complex number where a real `dtype` is required."""
     return TypeError(
         f"{function}: a real number is needed for dtype {dtype}, but the value is {x}, a complex "
         "number; take its real part (`.real`)"
@@ -176,44 +177,44 @@ def warn_if_imaginary_dropped(old: DType, new: DType) -> None:
 
 
 def convert(x: Value, dtype: DType, weak_type: bool = False) -> Array:
-    """`x` as a value of canonical `dtype`, weakly typed or not; an array or a tracer."""
+    """Converts `x` to an array or tracer of canonical `dtype` and the given weak type."""
     kind = type(x)
     if kind is bool or kind is int or kind is float or kind is complex or isinstance(x, np.generic):
         if isinstance(dtype, dtypes.KeyDType):
             return _key_of(x, dtype)
         x = as_value(scalar_operand(x, dtype, weak_type))
         if not weak_type or dtype != families.BOOL:
-            return x  # no boolean of Python is weakly typed
+            return x  # Python bools are never weakly typed
     aval = get_aval(x)
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x if isinstance(x, Array) else as_value(x)
     atom = getattr(x, "atom", None)
     is_weak_bool = weak_type and dtype == families.BOOL
     if type(atom) is Literal and dtypes.is_of_scalars(dtype, weak_type) and not is_weak_bool:
-        # A constant of the program is converted here and now.
+        # A literal of the program is converted immediately.
         return as_value(scalar_operand(atom.val[()], dtype, weak_type))
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
 
 
 def _key_of(x: Any, dtype: dtypes.KeyDType) -> Array:
-    """Returns the key whose words are all the number `x`: what fills arrays of keys."""
+    """Returns the key whose words all equal `x`, as in arrays filled with keys."""
     words = np.full(dtype.impl.key_shape, x, np.uint32)
     return calculus.random_wrap(words, impl=dtype.impl)
 
 
 def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Any:
-    """Scalar `x` of Python or NumPy as a scalar that is an operand of `dtype` and weakness.
+    """Converts a Python or NumPy scalar to a scalar operand of `dtype` and weak type.
 
-    A weakly typed one is a Python scalar, another a NumPy scalar, if there are any of the type
-    (`dtypes.is_of_scalars`). Equal scalars mostly give one object, which traces know again by its
-    identity.
+    Weakly typed operands are Python scalars, others NumPy scalars, if such scalars have the type
+    (`dtypes.is_of_scalars`). Equal scalars are mostly the same object, so that traces can recognize
+    them by identity.
     """
     if type(x) is DimExpr:
         return convert(x.dimension_as_value(), dtype, weak_type)
     if not dtypes.is_of_scalars(dtype, weak_type):
         return rules.typed(np.asarray(_make_scalar(x, dtype, False)), weak_type)
     key = (type(x), x, dtype, weak_type)
-    # Zeros but that of int are not kept: 0.0 and -0.0 are equal, and so would be their keys.
+    # Zeros except that of int are not cached: 0.0 and -0.0 are equal, and so would their keys be.
     is_kept = bool(x == x and (x or type(x) is int))
     try:
         known = _scalars.get(key) if is_kept else None
@@ -230,19 +231,19 @@ def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Any:
 
 
 _scalars: dict[Any, Any] = {}
-_SCALARS_LIMIT = threshold(4096, small=8)  # scalars kept
+_SCALARS_LIMIT = threshold(4096, small=8)  # number of cached scalars
 
 
 def _make_scalar(x: Value, dtype: Any, weak_type: bool) -> Any:
     if type(x) is int and dtypes.issubdtype(dtype, np.integer):
         info = dtypes.iinfo(dtype)
         if not info.min <= x <= info.max:
-            # What the default integers hold wraps around on its way to narrower ones.
+            # Values in the range of the default integers wrap to narrower dtypes.
             value = np.asarray(x, get_aval(x).dtype).astype(dtype)
         else:
             value = np.asarray(x).astype(dtype)
     else:
-        with float_errors.ignored():  # infinity, as everywhere
+        with float_errors.ignored():  # overflow gives infinity, as everywhere
             value = reference.scalar.convert(np.asarray(float(x) if type(x) is int else x), dtype)
     return value.item() if weak_type and dtype != families.BOOL else value[()]
 
@@ -251,11 +252,11 @@ _HOST_TYPES = frozenset((bool, int, float, complex, np.ndarray))
 
 
 def as_value(x: Value | np.generic) -> Array:
-    """Returns an operand as an array, or as a tracer of the current trace."""
+    """Converts an operand to an array, or to a tracer of the current trace."""
     if isinstance(x, Array):
         return x
     if type(x) not in plain_types:
-        x = revealed(x)  # perhaps to a tracer of the current trace
+        x = revealed(x)  # may give a tracer of the current trace
         if isinstance(x, Array):
             return x
     trace = state.trace
@@ -264,15 +265,15 @@ def as_value(x: Value | np.generic) -> Array:
         if isinstance(x, Array):
             return x
     if type(x) not in _HOST_TYPES and (is_ref(x) or is_high_value(x)):
-        return cast("Array", x)  # it goes where arrays go, unchanged
-    # Under derivatives and batches, too, what does not vary is an array, not what the user wrote.
+        return cast("Array", x)  # accepted wherever arrays are, unchanged
+    # Within derivatives and batching, too, unvarying values become arrays, not the user's objects.
     return owned(x)
 
 
 def owned_results(result: PyTree) -> Any:
-    """Returns what a user's function returned (a pytree), with arrays of ours for NumPy arrays.
+    """Replaces NumPy arrays in the result of a user's function (a pytree) by arrays of jitney.
 
-    These may be what it was given, which its caller can still write to.
+    The function may have returned its arguments, which the caller can still write to.
     """
     if isinstance(result, Array):
         return result
@@ -329,7 +330,7 @@ def _bitcast_convert_type_eager(x: np.ndarray, *, new_dtype: np.dtype) -> np.nda
 
 @bitcast_convert_type_p.lower
 def _bitcast_convert_type_lower(b: Builder, x: Node, *, new_dtype: np.dtype) -> Any:
-    from jitney.compiler.hlo import sub_bytes  # late: the compiler is
+    from jitney.compiler.hlo import sub_bytes  # late: imports the compiler
 
     return sub_bytes.bitcast(b, x, np.dtype(new_dtype))
 
@@ -337,18 +338,20 @@ def _bitcast_convert_type_lower(b: Builder, x: Node, *, new_dtype: np.dtype) -> 
 def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """Reinterprets the bits of `operand` as `new_dtype`.
 
-    A narrower dtype appends an axis over the parts (least significant first); a wider one joins the
-    parts along the last axis.
+    Conversion to a narrower dtype splits each element along a new last axis, least significant part
+    first; conversion to a wider dtype joins elements along the last axis.
 
     Args:
       operand: array or scalar.
       new_dtype: dtype of the result.
 
-    Returns: array of the shape of `operand`, but for that last axis.
+    Returns: array of the shape of `operand`, except for that last axis.
 
     Raises:
-      TypeError: if one of the dtypes is boolean or complex and the other is not.
-      ValueError: if the size of the last axis is not the quotient of the widths.
+      TypeError: if one of the dtypes is boolean and the other is not, or one is complex and the
+        other a real dtype of the same width.
+      ValueError: if `new_dtype` is wider, and the size of the last axis is not the ratio of the
+        widths.
 
     Example:
       >>> lax.bitcast_convert_type(jnp.float32(1.0), jnp.uint32)
@@ -388,12 +391,12 @@ def _reduce_precision_lower(b: Builder, x: Node, *, exponent_bits: int, mantissa
 
 
 def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
-    """Rounds `operand` to a float format of the given widths; overflow gives infinity.
+    """Rounds `operand` to a floating-point format of the given widths; overflow gives infinity.
 
     Args:
       operand: floating array.
       exponent_bits: width of the exponent, at least 1.
-      mantissa_bits: width of the mantissa without its leading one, at least 0.
+      mantissa_bits: width of the mantissa without its implicit leading bit, at least 0.
 
     Returns: array of the shape and dtype of `operand`.
 

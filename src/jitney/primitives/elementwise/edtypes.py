@@ -1,8 +1,9 @@
-"""Numbers as values of a dtype whose derivatives are of another dtype, and back: the same numbers.
+"""Conversions to and from dtypes whose tangents have another dtype; elements keep their bits.
 
-`jax.experimental.primal_tangent_dtype` makes such dtypes: integers, say, that stand for quantised
-floats. Values of them can be moved, and taken back by `lax.convert_element_type`; arithmetic is none,
-as users' rules alone say what they mean (`jax.custom_vjp`). Cotangents are of the dtype of tangents.
+`jax.experimental.primal_tangent_dtype` creates such dtypes, for example integers that represent
+quantized floats. Their values can be moved, and converted back by `lax.convert_element_type`. There
+is no arithmetic on them: only users' rules define their meaning (`jax.custom_vjp`). Cotangents have
+the dtype of tangents.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ def _from_edtype_abstract(x: ShapedArray, *, dtype: np.dtype) -> ShapedArray:
 
 
 def _moves_numbers(prim: Primitive) -> None:
-    """The rules that both have: numbers stay as they are, tangents take the dtype of the result's."""
+    """Sets the rules that both primitives share.
+
+    Elements are unchanged; tangents are converted to the tangent dtype of the result.
+    """
 
     @prim.eager
     def eager_rule(x: np.ndarray, **_: object) -> np.ndarray:
@@ -75,10 +79,10 @@ _moves_numbers(from_edtype_p)
 
 
 def converted(x: Value, dtype: DType) -> Any:
-    """`x`, an array, as `dtype`, if one of the dtypes is a `PrimalTangentDType`; None if neither is.
+    """Converts array `x` to `dtype` if either dtype is a `PrimalTangentDType`; else returns None.
 
     Raises:
-      ValueError: if the other one is not that of its numbers.
+      ValueError: if the other dtype is not the primal dtype.
     """
     own = rules.aval_of(x).dtype
     if own == dtype:
@@ -91,12 +95,12 @@ def converted(x: Value, dtype: DType) -> Any:
 def primal_tangent_dtype(
     primal_dtype: DTypeLike, tangent_dtype: DTypeLike, name: str | None = None
 ) -> PrimalTangentDType:
-    """Returns a dtype whose values are numbers of one dtype, and whose derivatives are of another.
+    """Returns a dtype whose elements are stored in one dtype and whose tangents have another.
 
     Args:
-      primal_dtype: of the numbers.
-      tangent_dtype: of tangents and cotangents.
-      name: of the dtype, as texts show it.
+      primal_dtype: dtype of the elements.
+      tangent_dtype: dtype of tangents and cotangents.
+      name: name of the dtype in printed programs; by default made of both dtypes.
 
     Example:
       >>> jax.experimental.primal_tangent_dtype("int8", "bfloat16")

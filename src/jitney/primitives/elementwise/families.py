@@ -1,14 +1,14 @@
-"""Families of elementwise primitives: what they share is written once, here.
+"""Families of elementwise primitives with shared rules.
 
-`unary`, `binary` and `nary` declare a primitive together with its public function; a primitive of a
-family costs one call. A family gives
+`unary`, `binary` and `nary` declare a primitive and its public function in one call. A family
+provides
 
-- the type rule: accepted dtypes, equal dtypes, shapes, weak types;
-- the eager rule and the lowering: the scalar function of the primitive's name, a row of
+- the type rule: accepted dtypes, equality of dtypes, shapes and weak types;
+- the eager rule and the lowering, which apply the scalar function of the primitive's name, a row of
   `compiler.scalar_functions`.
 
-Shapes: operands of an n-ary primitive have the same rank, and sizes that are equal or 1; operands
-of rank 0 go with any shape. A result is weakly typed if all operands are.
+Operands of an n-ary primitive have the same rank, and their sizes are equal or 1; scalar operands
+go with any shape. A result is weakly typed if all operands are.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 Accepts = tuple[Any, ...] | None
-"""Dtype categories that a primitive takes; None: every dtype, keys included."""
+"""Dtype categories that a primitive accepts; None stands for every dtype, including keys."""
 
 FLOAT: Accepts = (np.floating,)
 INEXACT: Accepts = (np.floating, np.complexfloating)
@@ -52,11 +52,11 @@ BOOL = np.dtype(bool)
 
 
 def is_accepted(dtype: DType, accepts: Accepts) -> bool:
-    """True if `dtype` is in one of the categories `accepts`."""
+    """Returns whether `dtype` is in one of the categories `accepts`."""
     return accepts is None or any([dtypes.issubdtype(dtype, kind) for kind in accepts])
 
 
-# What messages call categories of dtypes; single dtypes have their own names.
+# Names of dtype categories in messages; single dtypes have their own names.
 _KINDS: dict[Any, str] = {
     np.bool_: "boolean",
     np.integer: "integer",
@@ -76,7 +76,7 @@ def _names(accepts: Accepts) -> str:
 
 
 def check_dtype(name: str, dtype: DType, accepts: Accepts, position: int | None = None) -> None:
-    """Raises TypeError if primitive `name` does not take `dtype` (at operand `position`)."""
+    """Raises TypeError unless primitive `name` accepts `dtype` (for the operand at `position`)."""
     if not is_accepted(dtype, accepts):
         where = "" if position is None else f" at position {position}"
         if dtype == dtypes.float0:
@@ -88,7 +88,7 @@ def check_dtype(name: str, dtype: DType, accepts: Accepts, position: int | None 
         )
 
 
-# lax function -> the numpy-level function that promotes dtypes, where the names differ.
+# lax function -> jax.numpy function that promotes dtypes
 _PROMOTING = {
     "sub": "subtract", "mul": "multiply", "div": "divide", "rem": "remainder", "max": "maximum",
     "min": "minimum", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
@@ -116,7 +116,7 @@ def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
 
 
 def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
-    """Returns the common shape of operands of equal rank (rank 0 aside), sizes 1 stretching."""
+    """Returns the common shape of operands of equal rank or rank 0; broadcasts axes of size 1."""
     shape = avals[0].shape
     if all([a.shape == shape for a in avals]):
         return shape
@@ -137,7 +137,7 @@ def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
 
 
 def unlike_shapes(name: str, avals: Sequence[ShapedArray]) -> str:
-    """Returns the message for operands whose shapes do not go together."""
+    """Returns the error message for operands with incompatible shapes."""
     shapes = [a.shape for a in avals if a.shape]
     rank = max(map(len, shapes))
     columns = zip(*[(1,) * (rank - len(s)) + s for s in shapes], strict=True)
@@ -156,7 +156,7 @@ def unlike_shapes(name: str, avals: Sequence[ShapedArray]) -> str:
 
 
 def _stretched(avals: Sequence[ShapedArray]) -> str:
-    """Returns how two operands go together if their axes are matched from the first one on."""
+    """Returns advice for two operands whose shapes match if aligned at the first axis."""
     if len(avals) != 2 or avals[0].ndim == avals[1].ndim:
         return ""
     small, large = sorted((a.shape for a in avals), key=len)
@@ -169,7 +169,7 @@ def _stretched(avals: Sequence[ShapedArray]) -> str:
 
 
 def broadcast_nodes(b: Builder, nodes: Sequence[Any]) -> list[Any]:
-    """Tensor IR nodes stretched to their common shape (see `broadcast_shape`)."""
+    """Broadcasts tensor IR nodes to their common shape (see `broadcast_shape`)."""
     shape = nodes[0].shape
     if all(n.shape == shape for n in nodes):
         return list(nodes)
@@ -181,7 +181,7 @@ def broadcast_nodes(b: Builder, nodes: Sequence[Any]) -> list[Any]:
 
 
 def stretch(b: Builder, node: Node, shape: Shape) -> Any:
-    """`node`, of rank 0 or of the rank of `shape`, with sizes 1 repeated to `shape`."""
+    """Broadcasts `node` to `shape`; its rank is 0 or that of `shape`, its sizes are equal or 1."""
     if node.shape == shape:
         return node
     return b.broadcast(node, shape, tuple(range(len(node.shape))))
@@ -195,7 +195,7 @@ def _same(dtype: DType) -> Any:
 
 
 def to_bool(*_: Any) -> np.dtype:
-    """Result dtype of predicates."""
+    """Returns the result dtype of predicates."""
     return BOOL
 
 
@@ -207,12 +207,12 @@ _COMPLEX = {real: complex_ for complex_, real in _REAL.items()}
 
 
 def real_part(dtype: DType) -> Any:
-    """Returns the dtype of the parts of complex `dtype`; a real dtype itself."""
+    """Returns the real dtype of the components of a complex `dtype`, or a real dtype itself."""
     return _REAL.get(dtype, dtype)
 
 
 def with_imaginary_part(dtype: DType) -> Any:
-    """Returns the complex dtype whose parts have the real `dtype`; a complex dtype itself."""
+    """Returns the complex dtype with components of a real `dtype`, or a complex dtype itself."""
     return _COMPLEX.get(dtype, dtype)
 
 
@@ -223,7 +223,7 @@ class UnaryFunction(Protocol):
 
 
 class UnaryFunctionWithAccuracy(Protocol):
-    """A public function of one operand that takes `accuracy`."""
+    """A public function of one operand with the option `accuracy`."""
 
     def __call__(self, x: ArrayLike, *, accuracy: Accuracy = None) -> Array: ...
 
@@ -270,17 +270,17 @@ def unary(
     linear: bool = False,
     error: str = "",
 ) -> tuple[Primitive, Any]:
-    """Declares an elementwise primitive of one operand; returns it and its public function.
+    """Declares an elementwise primitive with one operand; returns it and its public function.
 
     Args:
-      name: of the primitive, of its scalar function and of the public function.
+      name: name of the primitive, of its scalar function and of the public function.
       accepts: categories of operand dtypes.
-      doc: first line of the public function's docstring, and an example, if there is one.
+      doc: summary line of the public function's docstring, optionally followed by an example.
       result: operand dtype -> result dtype.
-      accuracy: whether it has the parameter `accuracy`, which changes derivatives only: results
-        are always as accurate as the scalar table says.
+      accuracy: whether it has the parameter `accuracy`, which affects derivatives only: results
+        always have the accuracy stated in the scalar table.
       linear: whether the function is linear.
-      error: the error bound of its results, for the docstring; "" if they are correctly rounded.
+      error: error bound of the results, for the docstring; "" if they are correctly rounded.
     """
     prim = declare(name, linear=linear)
 
@@ -331,20 +331,20 @@ def nary(
     error: str = "",
     linearity: sums.Linearity = sums.NONLINEAR,
 ) -> tuple[Primitive, Callable[..., Array]]:
-    """Declares an elementwise primitive of several operands; returns it and its public function.
+    """Declares an elementwise primitive with several operands; returns it and its public function.
 
     Args:
-      name: of the primitive.
+      name: name of the primitive.
       accepts: categories of operand dtypes, for each operand.
-      doc: first line of the public function's docstring, and an example, if there is one.
+      doc: summary line of the public function's docstring, optionally followed by an example.
       result: dtype of the first operand -> result dtype.
-      same_dtypes: whether all operands must have one dtype.
-      fn: name of the scalar function, if another.
-      public: name of the public function, if another.
-      weak: weakness of the operands -> that of the result; by default whether all are weak.
-      names: of the parameters of the public function.
+      same_dtypes: whether all operands must have the same dtype.
+      fn: name of the scalar function, if it differs.
+      public: name of the public function, if it differs.
+      weak: weak types of the operands -> weak type of the result; by default whether all are weak.
+      names: parameter names of the public function.
       error: see `unary`.
-      linearity: in which operands it is linear.
+      linearity: the operands in which it is linear.
     """
     prim = declare(name)
     prim.linearity = linearity
@@ -400,14 +400,14 @@ def binary(
 
 
 def binary(name: str, accepts: Accepts, doc: str, **options: Any) -> tuple[Primitive, Any]:
-    """`nary` with two operands of one category."""
+    """Declares an elementwise primitive with two operands of the same categories; see `nary`."""
     return nary(name, (accepts, accepts), doc, **options)
 
 
 def check_nary(
     name: str, avals: Sequence[ShapedArray], accepts: Sequence[Accepts], same_dtypes: bool = True
 ) -> None:
-    """Raises TypeError if dtypes of operands are not accepted or not equal."""
+    """Raises TypeError if dtypes of operands are not accepted, or differ although they must not."""
     for i, (aval, kinds) in enumerate(zip(avals, accepts, strict=True)):
         check_dtype(name, aval.dtype, kinds, i)
     if same_dtypes:
@@ -440,13 +440,13 @@ def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) ->
 
 
 def named(function: Callable[..., Any], name: str, doc: str, sections: str) -> Any:
-    """`function` as the public `jax.lax` function `name`.
+    """Turns `function` into the public `jax.lax` function `name`, with its docstring.
 
     Args:
-      function: that is made for each of a family's primitives.
-      name: of the public function.
-      doc: what it does, and an example.
-      sections: of the docstring, which come between: what the functions of a family share.
+      function: a function created for one primitive of a family.
+      name: name of the public function.
+      doc: its summary, optionally followed by an example.
+      sections: the sections between them, which the functions of a family share.
     """
     what, mark, example = doc.partition(_EXAMPLE)
     function.__name__ = function.__qualname__ = name
@@ -483,7 +483,7 @@ def _sections(
     accuracy: bool = False,
     error: str,
 ) -> str:
-    """The sections on arguments, result, accuracy and errors of a public function's docstring."""
+    """Returns the sections on arguments, result, accuracy and errors of a public docstring."""
     lines = ["    Args:"]
     first = next(iter(operands))
     for name, accepts in operands.items():
@@ -508,7 +508,7 @@ def _sections(
 
 
 def check_operands(name: str, *operands: object) -> None:
-    """Raises TypeError naming the first of `operands` that is not a value."""
+    """Raises TypeError for the first of `operands` that is not a valid operand."""
     for i, x in enumerate(operands):
         if not is_valid_operand(x):
             raise TypeError(

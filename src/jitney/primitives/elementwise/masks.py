@@ -1,13 +1,13 @@
-"""Products with a mask: x times a converted boolean is `select(mask, x, 0)`, as in XLA.
+"""Products with masks: x times a converted boolean is computed as `select(mask, x, 0)`, as in XLA.
 
-IEEE arithmetic has inf * 0 = NaN; programs multiply by masks to drop infinities. XLA selects where a
-factor is a boolean converted to the dtype of the product, has the shape of the product, and is not a
-constant of the program (`_is_folded`). It does so within one program: `lower` here likewise. Outside of
-programs JAX runs a program for each function of `jax.numpy`, so a mask counts that such a function
-itself converts: it opens a context, `noting`, in which conversions are noted for the products that
-follow.
+In IEEE arithmetic inf * 0 is NaN, yet programs multiply by masks to drop infinities. XLA selects if
+a factor is a boolean converted to the dtype of the product, has the shape of the product, and is
+not a constant of the program (`_is_folded`). It does so within a program, as the lowering does
+here. In eager mode, JAX runs one program for each function of `jax.numpy`, so only masks that such
+a function converts itself count: it opens a context, `noting`, in which conversions are recorded
+for the products that follow.
 
-Products of narrower floats than float16's 16 bits, and of bfloat16, are computed in float32 there, by
+Products of floats narrower than 16 bits, and of bfloat16, are computed in float32 there, by
 multiplication.
 """
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 BOOL = np.dtype(np.bool_)
 _WIDE = (np.float32, np.float64, np.complex64, np.complex128)
 _SELECTED: frozenset[Any] = frozenset(map(np.dtype, (np.float16, *_WIDE)))
-_SUMMED: frozenset[Any] = frozenset(map(np.dtype, _WIDE))  # by contractions
+_SUMMED: frozenset[Any] = frozenset(map(np.dtype, _WIDE))  # dtypes of contractions
 
 
 # --- evaluation -----------------------------------------------------------------------------------
 
 
 class _Local(threading.local):
-    """Identity of a converted mask -> (itself, the mask), in this thread; None outside of contexts."""
+    """Thread-local map: id of a converted mask -> (converted, mask); None outside of contexts."""
 
     noted: dict[int, tuple[np.ndarray, np.ndarray]] | None = None
 
@@ -47,7 +47,7 @@ _NOTED = ("noted",)
 
 
 def noting() -> Within:
-    """A context in which products evaluated with booleans that are converted within it select."""
+    """Returns a context in which products with masks converted within it are selections."""
     return Within(local, _NOTED, ({},))
 
 
@@ -59,15 +59,15 @@ def is_mask(x: object) -> bool:
 
 
 def among(operands: Sequence[object]) -> bool:
-    """Returns whether some operand is a mask, but not all of them."""
+    """Returns whether some but not all operands are masks."""
     flags = [is_mask(x) for x in operands]
     return any(flags) and not all(flags)
 
 
 def as_arrays(operands: Sequence[Any]) -> list[Any]:
-    """`operands`, boolean scalars as arrays of NumPy's: scalars are converted without a note.
+    """Converts boolean scalars to NumPy arrays in eager mode, so that conversions are recorded.
 
-    In programs they remain literals, which are multiplied by.
+    In programs they stay literals, by which operands are multiplied.
     """
     if is_recorded():
         return list(operands)
@@ -77,7 +77,7 @@ def as_arrays(operands: Sequence[Any]) -> list[Any]:
 
 
 def note(converted: Any, mask: np.ndarray) -> np.ndarray:
-    """Notes that `converted` is `mask` in another dtype, if there is a context; returns it."""
+    """Records within a context that `converted` is `mask` in another dtype; returns it."""
     noted = local.noted
     if noted is None or converted.dtype not in _SELECTED:
         return converted
@@ -92,7 +92,7 @@ def _mask_of(x: np.ndarray) -> np.ndarray | None:
 
 
 def selected(x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-    """Returns the product of `x` and `y` if one is a mask that was noted, of the product's shape."""
+    """Returns the product of `x` and `y` if one is a recorded mask of its shape, else None."""
     for converted, other in ((x, y), (y, x)):
         mask = _mask_of(converted)
         if mask is not None:
@@ -109,7 +109,7 @@ def _select(mask: np.ndarray, x: np.ndarray) -> np.ndarray:
 def sum_of_selected(
     x: np.ndarray, y: np.ndarray, dimension_numbers: DotDimensionNumbers, dtype: np.dtype
 ) -> np.ndarray | None:
-    """Returns the contraction of `x` and `y` in `dtype` if one is a mask: see `_is_product`."""
+    """Contracts `x` and `y` in `dtype` if one is a mask (see `_is_product`), or returns None."""
     if x.dtype == y.dtype or (x.dtype != BOOL and y.dtype != BOOL) or dtype not in _SUMMED:
         return None
     mask, other = (x, y) if x.dtype == BOOL else (y, x)
@@ -124,10 +124,10 @@ def sum_of_selected(
 
 
 def _is_product(mask: int, other: int, dimension_numbers: DotDimensionNumbers) -> bool:
-    """Returns whether a contraction of so many axes multiplies a mask elementwise, and may then sum up.
+    """Returns whether a contraction is an elementwise product with a mask, then perhaps a sum.
 
-    Either no axis is free, or the mask alone has free axes, behind those of the batch, and nothing is
-    summed up.
+    `mask` and `other` are the ranks of the operands. Either no axis is free; or only the mask has
+    free axes, its batch axes come first, and no axis is contracted.
     """
     (cx, cy), (bx, by) = dimension_numbers
     if (*cx, *bx) != (*cy, *by) or other != len(cx) + len(bx):
@@ -139,19 +139,19 @@ def _is_product(mask: int, other: int, dimension_numbers: DotDimensionNumbers) -
 
 
 def note_node(b: Builder, converted: Node, mask: Node) -> Node:
-    """Notes that the node `converted` is `mask` in another dtype; returns it."""
+    """Records that the node `converted` is `mask` in another dtype; returns `converted`."""
     if converted.dtype in _SELECTED and not _is_folded(mask, converted.dtype):
         b.converted_masks[converted] = mask
     return converted
 
 
 def _is_folded(mask: Node, dtype: np.dtype) -> bool:
-    """Returns whether XLA converts a mask to `dtype` when it compiles, and multiplies by the result.
+    """Returns whether XLA folds the conversion of a mask to `dtype`, and then multiplies by it.
 
-    It does so with constants; with arrays of complex numbers only if all elements are False, which are
-    one element that is broadcast.
+    It folds constants, except complex arrays unless all their elements are False; these are
+    broadcast from a single element.
     """
-    from jitney.compiler.hlo import ir  # late: the compiler is
+    from jitney.compiler.hlo import ir  # late: imports the compiler
 
     constant = mask.x if isinstance(mask, ir.Broadcast) else mask
     if not isinstance(constant, ir.Constant):
@@ -163,9 +163,9 @@ def _is_folded(mask: Node, dtype: np.dtype) -> bool:
 
 
 def select_node(b: Builder, x: Node, y: Node) -> Node | None:
-    """Returns the product of `x` and `y`, of one shape, if one is a converted mask.
+    """Returns the product of `x` and `y`, of equal shapes, if one is a converted mask, else None.
 
-    A mask times 1, as in the gradient of a sum, is the mask.
+    A mask times 1, as in the gradient of a sum, is the mask itself.
     """
     for converted, other in ((x, y), (y, x)):
         mask = b.converted_masks.get(converted)
@@ -177,7 +177,7 @@ def select_node(b: Builder, x: Node, y: Node) -> Node | None:
 
 
 def _is_one(x: Node) -> bool:
-    from jitney.compiler.hlo import ir  # late: the compiler is
+    from jitney.compiler.hlo import ir  # late: imports the compiler
 
     while isinstance(x, ir.Broadcast):
         x = x.x
@@ -185,7 +185,7 @@ def _is_one(x: Node) -> bool:
 
 
 def sum_node(b: Builder, x: Node, y: Node, dimension_numbers: DotDimensionNumbers) -> Node | None:
-    """The sums of products of `x` and `y`, of one dtype, if one is a mask: see `_is_product`."""
+    """Contracts `x` and `y` if one is a converted mask (see `_is_product`), or returns None."""
     if x.dtype not in _SUMMED:
         return None
     for mask, other in ((x, y), (y, x)):
@@ -201,7 +201,7 @@ def sum_node(b: Builder, x: Node, y: Node, dimension_numbers: DotDimensionNumber
 
 
 def _places(rank: int, dimension_numbers: DotDimensionNumbers) -> tuple[int, ...]:
-    """Where axes of the sums, in the mask's order, are in the result: those of the batch first."""
+    """Returns the permutation of the sums' axes, in mask order, to batch axes first."""
     (contracted, _), (batch, _) = dimension_numbers
     order = [k for k in range(rank) if k not in contracted]
     return tuple([order.index(k) for k in (*batch, *(k for k in order if k not in batch))])

@@ -1,4 +1,4 @@
-"""`polynomial`: the sum of c_k x^k, elementwise, each coefficient an operand of its own.
+"""`polynomial`: the elementwise sum of c_k x^k, with each coefficient as an operand.
 
 Source: Horner's rule; Knuth, The Art of Computer Programming, volume 2, section 4.6.4.
 """
@@ -73,19 +73,21 @@ def polynomial(
 
     Args:
       x: integer, floating or complex array.
-      coeffs: numbers or arrays, the constant term first; converted to the dtype of x. They are of rank
-        0, or of the rank of x with axes of its sizes or of size 1. An array stands for its rows.
-      unroll: how many terms JAX computes in an iteration of a loop. Here the sum never is a loop; the
-        parameter is kept with the operation.
+      coeffs: sequence of scalars or arrays, constant term first, which are converted to the dtype
+        of x. Arrays have the rank of x, and its sizes or size 1. A single array stands for the
+        sequence of its rows.
+      unroll: number of terms that JAX computes per loop iteration. Here the evaluation is never a
+        loop; the value is only recorded as a parameter of the operation.
 
-    Returns: array of the dtype of x, of the shape that x and the coefficients broadcast to; zeros if
-      there are no coefficients.
+    Returns: array of the dtype of x, of the shape to which x and the coefficients broadcast; zeros
+      if there are no coefficients.
 
     Raises:
-      TypeError: if x is not numeric, if `coeffs` is not a sequence, or if shapes do not fit.
+      TypeError: if x is not numeric, if `coeffs` is not a sequence, or if shapes do not broadcast.
       ValueError: if `unroll` is negative.
 
-    Accuracy: Horner's rule. The error is at most 2n u sum |c_k x^k| for n terms, u the unit roundoff.
+    Accuracy: with Horner's rule, the error is at most 2n u sum |c_k x^k| for n terms and unit
+      roundoff u.
 
     Example:
       >>> lax.polynomial(jnp.array([0.0, 1.0, 2.0]), (1.0, 2.0, 3.0))
@@ -118,7 +120,7 @@ def polynomial(
 
 
 def _converted(c: ArrayLike, x: ArrayLike) -> Any:
-    """Returns a coefficient in the dtype of x; Python's numbers are as weakly typed as x is."""
+    """Converts a coefficient to the dtype of x; Python scalars get the weak type of x."""
     aval = rules.aval_of(x)
     if isinstance(c, complex) and aval.dtype.kind != "c":
         raise TypeError(
@@ -137,7 +139,7 @@ def _converted(c: ArrayLike, x: ArrayLike) -> Any:
 
 
 def _value(x: Value, coeffs: Sequence[Any], shape: tuple[int, ...], unroll: int | None) -> Any:
-    """Returns the polynomial with these coefficients, at least one, of `shape`."""
+    """Evaluates the polynomial with `coeffs`, at least one, and broadcasts it to `shape`."""
     if len(coeffs) > 1:
         coeffs = [polynomial_p.bind(x, *coeffs, unroll=unroll)]
     return rules.broadcast_to_result(coeffs[0], shape)

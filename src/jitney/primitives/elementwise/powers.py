@@ -1,4 +1,4 @@
-"""Integer powers, by squarings, and 1 - x^2."""
+"""Integer powers by repeated squaring, and 1 - x^2."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ _T = TypeVar("_T")
 
 
 def power_by_squaring(x: _T, y: int, one: _T, mul: Callable[[_T, _T], _T]) -> _T:
-    """x to the power y >= 0, by a chain of squarings; the same chain wherever it is computed."""
+    """Raises x to the power y >= 0 by repeated squaring, always in the same order."""
     result = None
     while y:
         if y & 1:
@@ -118,7 +118,10 @@ def integer_pow(x: ArrayLike, y: int) -> Array:
 
     Args:
       x: numeric array.
-      y: Python integer; negative powers of integers are refused.
+      y: Python integer; it must not be negative if x is an integer array.
+
+    Raises:
+      TypeError: if x is not numeric, or is an integer array and y is negative.
 
     Returns: array of the shape and dtype of x.
 

@@ -1,4 +1,4 @@
-"""Choice between values: `select_n`, `clamp`, and `round`, whose method is a parameter."""
+"""Selection between values: `select_n`, `clamp`, and `round`, whose method is a parameter."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 select_n_p = declare("select_n")
 select_n_p.linearity = sums.SELECTION
 
-_LARGE = threshold(512, small=8)  # elements from which native code is faster than NumPy
+_LARGE = threshold(512, small=8)  # number of elements from which compiled code is faster than NumPy
 
 
 _NO_CASES = "select_n: there is no case to select from; one at least is needed"
@@ -91,7 +91,7 @@ def _select_n_lower(b: Builder, which: Node, *cases: Node) -> Any:
         if len(cases) == 1:
             return result
         return b.apply("select", families.stretch(b, which, shape), cases[1], cases[0])
-    # Out of range, `which` counts as the nearest case, as in the eager rule.
+    # An index out of range selects the nearest case, as in the eager rule.
     for i, case in enumerate(cases[1:], start=1):
         bound = b.full(which.shape, i, which.dtype)
         chosen = b.apply("ge", which, bound)
@@ -100,17 +100,18 @@ def _select_n_lower(b: Builder, which: Node, *cases: Node) -> Any:
 
 
 def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
-    """Selects elements of `cases[which[i]]`; False is 0 and True is 1.
+    """Selects elementwise from `cases` by index: element i comes from `cases[which[i]]`.
 
     Args:
-      which: booleans (for at most two cases) or int32, of the cases' shape or a scalar.
-      *cases: arrays of one shape and dtype.
+      which: boolean array (for at most two cases; False is 0, True is 1) or int32 array, of the
+        shape of the cases or a scalar.
+      *cases: arrays of the same shape and dtype.
 
-    Returns: array of the shape and dtype of the cases. An index out of range picks a case that is not
-      specified.
+    Returns: array of the shape and dtype of the cases. For an index out of range, it is
+      unspecified which case is selected.
 
     Raises:
-      TypeError: if shapes or dtypes do not fit.
+      TypeError: if shapes or dtypes are incompatible.
 
     Example:
       >>> cases = jnp.array([1, 2, 3]), jnp.array([4, 5, 6]), jnp.array([7, 8, 9])
@@ -123,17 +124,17 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
 
 
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
-    """Selects `on_true` where `pred` holds, else `on_false`.
+    """Selects elementwise from `on_true` where `pred` is true, otherwise from `on_false`.
 
     Args:
-      pred: booleans, of the shape of the other operands or a scalar.
+      pred: boolean array of the shape of the other operands, or a scalar.
       on_true: array.
       on_false: array like `on_true`. (`jnp.where` broadcasts and promotes.)
 
     Returns: array of the shape and dtype of `on_true`.
 
     Raises:
-      TypeError: if shapes or dtypes do not fit.
+      TypeError: if shapes or dtypes are incompatible.
 
     Example:
       >>> x = jnp.array([-1.0, 2.0, -3.0])
@@ -182,17 +183,17 @@ def _clamp_lower(b: Builder, low: Node, x: Node, high: Node) -> Any:
 
 
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:  # noqa: A002
-    """Limits `x` to [`min`, `max`].
+    """Clamps the elements of `x` to the interval from `min` to `max`.
 
     Args:
-      min: lower bounds, of the shape and dtype of x, or a scalar.
-      x: array. Of complex numbers the real parts alone are compared, and `max` stands for NaN.
-      max: upper bounds, likewise. Where they are below the lower ones, the upper ones win.
+      min: lower bounds, an array of the shape and dtype of x, or a scalar.
+      x: array. Of complex numbers only the real parts are compared, and NaN gives `max`.
+      max: upper bounds, likewise. Where `max` is less than `min`, the result is `max`.
 
     Returns: array of the shape and dtype of x.
 
     Raises:
-      TypeError: if dtypes differ or shapes do not fit.
+      TypeError: if dtypes differ or shapes are incompatible.
 
     Example:
       >>> lax.clamp(0.0, jnp.array([-1.5, 0.5, 2.5]), 1.0)
@@ -205,7 +206,7 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:  # noqa: A002
 
 
 class RoundingMethod(enum.IntEnum):
-    """What `round` does with numbers halfway between two integers."""
+    """The treatment by `round` of elements halfway between two integers."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
@@ -239,12 +240,12 @@ def _round_lower(b: Builder, x: Node, *, rounding_method: RoundingMethod) -> Any
 def round(  # noqa: A001
     x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO
 ) -> Array:
-    """Rounds to the nearest integer, as a float.
+    """Rounds elements to the nearest integer; the result is a float.
 
     Args:
       x: floating array.
-      rounding_method: how numbers halfway between two integers are rounded: away from zero, or to the
-        even one (as `jnp.round` does).
+      rounding_method: how elements halfway between two integers are rounded: away from zero, or to
+        the even integer (as `jnp.round` does).
 
     Returns: array of the shape and dtype of x.
 
@@ -304,7 +305,7 @@ def _select_n_batch(args: Primals, dims: Dims) -> Any:
     cases = [rules.to_front(c, d, size) for c, d in zip(cases, dc, strict=True)]
     which = rules.to_front(which, dw, size)
     shape = rules.shape_of(cases[0])
-    if rules.shape_of(which) != shape:  # a scalar choice per index
+    if rules.shape_of(which) != shape:  # a scalar index for each batch element
         dims_ = tuple(range(len(rules.shape_of(which))))
         which = calculus.broadcast_in_dim(which, shape=shape, broadcast_dimensions=dims_)
     return select_n_p.bind(which, *cases), 0

@@ -1,6 +1,6 @@
-"""Derivatives that need more than a formula to be accurate: those of asinh and of the error functions.
+"""Derivatives of asinh and of the error functions, which a plain formula computes inaccurately.
 
-They are the programs that JAX 0.12 records, operation by operation.
+The sequences of operations are those that JAX 0.12 records.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def strong(x: Value) -> Any:
-    """`x`, not weakly typed."""
+    """Makes `x` strongly typed."""
     aval = rules.aval_of(x)
     if not aval.weak_type:
         return x
@@ -31,7 +31,7 @@ def strong(x: Value) -> Any:
 
 
 def _as_factors(x: Value) -> Any:
-    """`x`, weakly typed only if factors of it are."""
+    """Makes `x` strongly typed unless it is a scalar, as the constants that multiply it are."""
     return strong(x) if rules.shape_of(x) else x
 
 
@@ -39,10 +39,10 @@ def _as_factors(x: Value) -> Any:
 
 
 def asinh_slope(x: Value) -> Any:
-    """1 / sqrt(x^2 + 1).
+    """Computes 1 / sqrt(x^2 + 1).
 
-    Large operands are divided by a scale s first, so that no square overflows:
-    (1 / s) / sqrt((x / s)^2 + (1 / s)^2). The scale is a constant to higher derivatives.
+    Large operands are first divided by a scale s, so that no square overflows:
+    (1 / s) / sqrt((x / s)^2 + (1 / s)^2). Higher derivatives treat the scale as a constant.
     """
     if rules.aval_of(x).dtype.kind == "c":
         return _complex_asinh_slope(x)
@@ -52,7 +52,7 @@ def asinh_slope(x: Value) -> Any:
 
 
 def _inverse_scale(size: Value) -> Any:
-    """1 / s with s = 1 up to a quarter of the root of the largest number, and growing from there."""
+    """Computes 1 / s; s is 1 up to a quarter of the largest float's root, and grows from there."""
     half = int(dtypes.finfo(rules.aval_of(size).dtype).maxexp) // 2
     grown = mul(size, factor(size, 2.0 ** (2 - half)))
     scale = calculus.clamp(const(size, 1), grown, factor(size, 2.0 ** (2 + half)))
@@ -60,10 +60,10 @@ def _inverse_scale(size: Value) -> Any:
 
 
 def _complex_asinh_slope(z: Value) -> Any:
-    """The same of complex numbers: with x + i y = z / s, z^2 + s^2 is x^2 + (1 - y^2) + 2 i x y.
+    """Computes 1 / sqrt(z^2 + 1): with x + i y = z / s, (z / s)^2 + 1 is x^2 + (1 - y^2) + 2 i x y.
 
-    Where the scale is 1 that is 1 + z^2 without cancellation; elsewhere 1 does not count. At infinity
-    it is 0.
+    If the scale s is 1, this is 1 + z^2 without cancellation; otherwise 1 is negligible. At
+    infinity the result is 0.
     """
     parts = calculus.real(z), calculus.imag(z)
     size = calculus.max(*map(calculus.abs, parts))
@@ -79,21 +79,22 @@ def _complex_asinh_slope(z: Value) -> Any:
 
 # --- exp(-x^2) ------------------------------------------------------------------------------------
 
-# Of each dtype: a number whose negated square has the exponential 0, the bits of a number that are
-# kept so that its square is exact, and the terms of the series of (exp(x) - 1) / x that the rest needs.
+# For each dtype: a number x with exp(-x^2) = 0, the mask of the bits to keep so that the square is
+# exact, and the number of terms of the series of (exp(x) - 1) / x that the remainder needs.
 _SPLITS: dict[type, tuple[float, np.unsignedinteger, int]] = {
     np.float32: (11, np.uint32(0xFFFFF000), 5),
     np.float64: (28, np.uint64(0xFFFFFFFFF8000000), 4),
 }
-_LARGEST = 28.0  # of the other dtypes
+_LARGEST = 28.0  # for other dtypes
 _SERIES = (1, 1 / 2, 1 / 6, 1 / 24, 1 / 120)
 
 
 def exp_neg_square(x: Value) -> Any:
-    """exp(-x^2) with a small relative error also where x is large.
+    """Computes exp(-x^2) with a small relative error even for large x.
 
-    The rounding error of x^2, times x^2, would be that of the result. So x is split into h + l, where h
-    has half of the bits: exp(-x^2) = exp(-h^2) exp(-l (x + h)), and h^2 is exact.
+    A rounding error in x^2 would become a relative error x^2 times as large in the result.
+    Therefore x is split into h + l, where h has half of the bits: exp(-x^2) = exp(-h^2) exp(-l (x +
+    h)), and h^2 is exact.
     """
     aval = rules.aval_of(x)
     jaxpr, _, consts = trace_to_jaxpr(
@@ -123,7 +124,7 @@ def _exp_neg_square(x: Value) -> tuple[Any]:
 
 
 class _Derivative:
-    """The rule of exp(-x^2): -2 x exp(-x^2); 0 where that is 0, though x be infinite."""
+    """The JVP rule of exp(-x^2): slope -2 x exp(-x^2), or 0 where exp(-x^2) underflows."""
 
     __name__ = "_exp_neg_sq_jvp"
 

@@ -1,4 +1,4 @@
-"""Special functions: error functions, gamma and its relatives, Bessel functions."""
+"""Special functions: error functions, gamma and related functions, Bessel functions."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ rules.defjvp2(bessel_i0e_p, lambda t, y, x: mul(t, sub(bessel_i1e(x), mul(sign(x
 
 
 def _bessel_i1e_slope(y: Value, x: Value) -> Any:
-    """I0e(x) - y (sign(x) + 1 / x), which tends to 1/2 at 0."""
+    """Computes I0e(x) - y (sign(x) + 1 / x), which tends to 1/2 at 0."""
     dtype = rules.aval_of(x).dtype
     tiny = dtypes.finfo(dtype).eps
     size = strong(calculus.abs(x))
@@ -166,11 +166,11 @@ rules.defjvp2(bessel_i1e_p, lambda t, y, x: mul(t, _bessel_i1e_slope(y, x)))
 
 
 def _gamma_density(a: Value, x: Value) -> Any:
-    """exp(-x) x^(a - 1) / gamma(a): the derivative of `igamma` by x.
+    """Computes exp(-x) x^(a - 1) / gamma(a), the derivative of `igamma` with respect to x.
 
-    Written so, the exponent is a small difference of numbers of size a log(a) near x = a, where the
-    density matters. There it is by Stirling's formula, with the deviation d = (x - a) / a,
-    a (log1p(d) - d) - log(x) + log(a / 2 pi) / 2 less the formula's rest.
+    In this form, the exponent is a small difference of terms of size a log(a) near x = a, where the
+    density is significant. There it is computed by Stirling's formula with the deviation d = (x -
+    a) / a: a (log1p(d) - d) - log(x) + log(a / 2 pi) / 2, minus the remainder of the formula.
     """
     deviation = div(sub(x, a), a)
     is_large = ge(a, const(a, _STIRLING))
@@ -186,14 +186,14 @@ def _gamma_density(a: Value, x: Value) -> Any:
     return exp(select_n(near, direct, exponent))
 
 
-_STIRLING = 20  # the least a for Stirling's formula
-# Of ln gamma(a) - (a - 1/2) ln(a) + a - ln(2 pi) / 2, by powers of 1 / a^2, times a.
+_STIRLING = 20  # the smallest a for Stirling's formula
+# Series of a (ln gamma(a) - (a - 1/2) ln(a) + a - ln(2 pi) / 2) in powers of 1 / a^2.
 _REST = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 _ATANH = tuple(2 / (2 * k + 3) for k in range(7))
 
 
 def _polynomial(x: Value, coefficients: Sequence[float]) -> Any:
-    """Returns the sum of coefficients[k] x^k."""
+    """Evaluates the sum of coefficients[k] x^k."""
     value = const(x, coefficients[-1])
     for c in reversed(coefficients[:-1]):
         value = add(mul(value, x), const(x, c))
@@ -201,9 +201,10 @@ def _polynomial(x: Value, coefficients: Sequence[float]) -> Any:
 
 
 def _log1p_less(d: Value) -> Any:
-    """log1p(d) - d for |d| < 1/2.
+    """Computes log1p(d) - d for |d| < 1/2.
 
-    With r = d / (d + 2), log1p(d) is 2 atanh(r), and 2 r - d = -d r; the series is for |d| < 0.1.
+    With r = d / (d + 2), log1p(d) is 2 atanh(r), and 2 r - d = -d r; the series is used for |d| <
+    0.1.
     """
     ratio = div(d, add(d, const(d, 2)))
     square = calculus.square(ratio)
@@ -226,12 +227,12 @@ rules.defjvp(
 
 
 def _log_gamma_density_slope(a: Value, x: Value) -> Any:
-    """Returns the derivative of the logarithm of the density by a."""
+    """Computes the derivative of the logarithm of the density with respect to a."""
     return sub(log(x), digamma(a))
 
 
 def _gamma_sample_slope(t: Value, y: Value, a: Value, x: Value) -> Any:
-    """Of -(dP/da) / p by x, P the distribution, p its density: p depends on a and x, too."""
+    """Differentiates -(dP/da) / p with respect to x, for the distribution P with density p."""
     steepness = sub(div(sub(a, _full_like(a, 1)), x), _full_like(x, 1))
     return mul(t, neg(add(_log_gamma_density_slope(a, x), mul(y, steepness))))
 
@@ -263,7 +264,7 @@ rules.defjvp(
 
 
 def _beta_density(t: Value, a: Value, b: Value, x: Value) -> Any:
-    """x^(a - 1) (1 - x)^(b - 1) / B(a, b), times t."""
+    """Computes t x^(a - 1) (1 - x)^(b - 1) / B(a, b)."""
     log_beta = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
     others = sub(b, const(b, 1))
     power = mul(others, log1p(neg(x)))

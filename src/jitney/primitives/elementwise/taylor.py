@@ -1,8 +1,8 @@
-"""Recurrences for the terms of Taylor series of elementwise functions.
+"""Recurrences for Taylor series of elementwise functions.
 
-A series is a list x_0, x_1, ... x_n of coefficients of powers of t; terms known to be zero are None.
-`declare` makes rules of functions of such lists. Derivatives with respect to t turn the differential
-equation that a function solves into a recurrence, which takes about n^2 multiplications.
+A series is a list x_0, x_1, ... x_n of coefficients of powers of t; None stands for a term known to
+be zero. `declare` turns functions of such lists into rules. Differentiating the differential
+equation of a function with respect to t gives a recurrence, which takes about n^2 multiplications.
 
 Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., section 13.2.
 """
@@ -26,7 +26,7 @@ Term: TypeAlias = "Value | None"  # None: known to be zero
 
 
 def declare(prim: Primitive, compute: Callable[..., Series]) -> None:
-    """Makes `compute`(*series of operands, **params) -> series of the result the rule of `prim`."""
+    """Sets the jet rule of `prim` to `compute`(*operand series, **params) -> result series."""
 
     @prim.jet
     def jet_rule(primals: Primals, series: Sequence[Tangents], **params: object) -> Any:
@@ -40,7 +40,7 @@ def declare(prim: Primitive, compute: Callable[..., Series]) -> None:
 
 
 def composed(prim: Primitive, fun: Callable[..., Any]) -> None:
-    """Makes the series of `fun`(*operands, **params), made of other primitives, that of `prim`."""
+    """Sets the jet rule of `prim` to that of the composite function `fun`(*operands, **params)."""
 
     @prim.jet
     def jet_rule(primals: Primals, series: Sequence[Terms], **params: object) -> Any:
@@ -76,12 +76,12 @@ def div(x: Term, y: Value) -> Any:
 
 
 def scale(x: Term, factor: float) -> Any:
-    """Returns a term times a number."""
+    """Returns a term times a Python number."""
     return x if x is None or factor == 1 else calculus.mul(x, const(x, factor))
 
 
 def term_of_product(x: Series, y: Series, k: int, first: int = 0, last: int | None = None) -> Any:
-    """Returns the sum of x_j y_(k-j) over first <= j <= last (k if None)."""
+    """Computes the sum of x_j y_(k-j) over first <= j <= last (k if None)."""
     total: Any = None
     for j in range(first, (k if last is None else last) + 1):
         total = add(total, mul(x[j], y[k - j]))
@@ -89,12 +89,12 @@ def term_of_product(x: Series, y: Series, k: int, first: int = 0, last: int | No
 
 
 def product(x: Series, y: Series) -> Series:
-    """x y."""
+    """Computes the series of x y."""
     return [term_of_product(x, y, k) for k in range(len(x))]
 
 
 def square(x: Series) -> Series:
-    """Returns the square of x: products of different terms are computed once."""
+    """Computes the series of x^2; products of two different terms are computed once."""
     return [_term_of_square(x, k) for k in range(len(x))]
 
 
@@ -104,23 +104,23 @@ def _term_of_square(x: Series, k: int) -> Any:
 
 
 def quotient(x: Series, y: Series) -> Series:
-    """x / y: z_k = (x_k - sum of y_j z_(k-j) over 1 <= j <= k) / y_0."""
+    """Computes the series of x / y: z_k = (x_k - sum of y_j z_(k-j) over 1 <= j <= k) / y_0."""
     z: list[Any] = [calculus.div(x[0], y[0])]
     for k in range(1, len(x)):
-        z.append(None)  # z_k itself is not among the products below
+        z.append(None)  # z_k does not occur in the products below
         z[k] = div(sub(x[k], term_of_product(y, z, k, first=1)), y[0])
     return z
 
 
 def _velocity(x: Series) -> Series:
-    """j x_j for each j: what d/dt makes of x, times t."""
+    """Computes the terms j x_j of the series of t dx/dt."""
     return [None if j == 0 else scale(t, j) for j, t in enumerate(x)]
 
 
 def integral(slope: Callable[[Series], Any], x: Series, y0: Value) -> Series:
-    """y with y' = g x', from y_0: y_k = (sum of j x_j g_(k-j) over 1 <= j <= k) / k.
+    """Computes y with y' = g x', from y_0: y_k = (sum of j x_j g_(k-j) over 1 <= j <= k) / k.
 
-    `slope(y)` gives the next term of g, of which it has those before: y holds as many terms.
+    For the terms y_0 ... y_n, `slope(y)` returns g_n.
     """
     dx, y, g = _velocity(x), [y0], []
     for k in range(1, len(x)):
@@ -138,11 +138,11 @@ def integral(slope: Callable[[Series], Any], x: Series, y0: Value) -> Series:
 def of_quadratic_slope(
     prim: Primitive, slope: Callable[[Any], Any], b: float, c: float
 ) -> Callable[..., Series]:
-    """Functions with y' = (a + b y + c y^2) x'.
+    """Returns the series rule of a function with y' = (a + b y + c y^2) x'.
 
     Args:
-      prim: the function.
-      slope: a + b y + c y^2 as a function of y, written so that it is accurate.
+      prim: the primitive of the function.
+      slope: computes a + b y + c y^2 accurately from y.
       b, c: the coefficients.
     """
 
@@ -162,7 +162,7 @@ def of_quadratic_slope(
 def of_partner(
     prim: Primitive, partner: Primitive, sign: float, partner_sign: float
 ) -> Callable[..., Series]:
-    """Pairs of functions with y' = sign z x' and z' = partner_sign y x': sines and cosines."""
+    """Returns the series rule of y = `prim`(x): y' = sign z x', z' = partner_sign y x'."""
 
     def compute(x: Series, **params: object) -> Series:
         dx = _velocity(x)
@@ -177,7 +177,7 @@ def of_partner(
 
 
 def of_power(prim: Primitive, exponent: float) -> Callable[..., Series]:
-    """x to a fixed power r, from x y' = r y x'."""
+    """Returns the series rule of x to a fixed power r, from x y' = r y x'."""
 
     def compute(x: Series, **params: object) -> Series:
         return power_terms(x, prim.bind(x[0], **params), lambda k, j: exponent * j - (k - j))
@@ -186,9 +186,9 @@ def of_power(prim: Primitive, exponent: float) -> Callable[..., Series]:
 
 
 def power_terms(x: Series, y0: Value, weight: Callable[[int, int], Any]) -> Series:
-    """y_k = (sum of weight(k, j) x_j y_(k-j) over 1 <= j <= k) / (k x_0).
+    """Computes y_k = (sum of weight(k, j) x_j y_(k-j) over 1 <= j <= k) / (k x_0).
 
-    A weight r j - (k - j) makes it x to the power of r.
+    The weight r j - (k - j) gives x to the power r.
     """
     y = [y0]
     for k in range(1, len(x)):
@@ -203,7 +203,7 @@ def power_terms(x: Series, y0: Value, weight: Callable[[int, int], Any]) -> Seri
 
 
 def integer_power(x: Series, *, y: int) -> Series:
-    """x to the power of the integer y, by squaring; of negative powers the reciprocal."""
+    """Computes the series of x to the integer power y by squaring, and a reciprocal if y < 0."""
     out: Series | None = None
     n = -y if y < 0 else y
     factor = x
@@ -229,7 +229,7 @@ def _ones_like(x: Value) -> Any:
 def of_logarithm(
     prim: Primitive, argument: Callable[[Any], Any], log_base: float = 1
 ) -> Callable[..., Series]:
-    """log(u) / log_base, where u_0 = argument(x_0): from u y' = x' for y = log(u)."""
+    """Returns the series rule of y = log(u) / log_base with u_0 = argument(x_0), from u y' = x'."""
 
     def compute(x: Series, **params: object) -> Series:
         u0, y = argument(x[0]), [prim.bind(x[0], **params)]
@@ -246,12 +246,12 @@ def of_logarithm(
 
 
 def power(x: Series, y: Series) -> Series:
-    """x to the power of y: as a fixed power, or from z' = z (y log x)'."""
+    """Computes the series of x^y: a fixed power if y is constant, else by z' = z (y log x)'."""
     first = calculus.pow(x[0], y[0])
     if all(t is None for t in y[1:]):
         return power_terms(x, first, _weights_of(x[0], y[0]))
     if all(t is None for t in x[1:]):
-        # A constant 0 keeps its value 0, as far as y is positive: log must not make it NaN.
+        # A base of 0 stays 0 as long as y is positive: its logarithm must not turn it into NaN.
         is_zero = calculus.eq(x[0], const(x[0], 0))
         log: Series = [calculus.log(calculus.select_n(is_zero, x[0], _ones_like(x[0])))]
         log += [None] * (len(x) - 1)
@@ -268,7 +268,7 @@ def power(x: Series, y: Series) -> Series:
 
 
 def _weights_of(x0: Value, exponent: Value) -> Callable[[int, int], Any]:
-    """`power_terms`' weights for an exponent that is an array, perhaps of integers."""
+    """Returns the weights of `power_terms` for an array exponent, possibly of integers."""
     r = exponent
     if getattr(r, "dtype", None) != getattr(x0, "dtype", None):
         like = const(x0, 0)
@@ -282,11 +282,11 @@ def _weights_of(x0: Value, exponent: Value) -> Callable[[int, int], Any]:
 
 
 def angle(y: Series, x: Series) -> Series:
-    """Returns the angle w of the point (x, y): (x^2 + y^2) w' = x y' - y x'."""
+    """Computes the series of the angle w of the point (x, y), from (x^2 + y^2) w' = x y' - y x'."""
     n = len(x)
     first = calculus.atan2(y[0], x[0])
     dx, dy = _velocity(x), _velocity(y)
-    # Terms of t w': that of order 0 is None, as are those of t x' and t y'.
+    # The series of t w', t x' and t y' have no term of order 0: it is None.
     turned = [sub(term_of_product(dy, x, k), term_of_product(dx, y, k)) for k in range(n)]
     distance = [add(_term_of_square(x, k), _term_of_square(y, k)) for k in range(n)]
     dw: Series = [None]

@@ -1,6 +1,6 @@
-"""Elementwise primitives of one operand: arithmetic, exponentials, circular and hyperbolic functions.
+"""Elementwise primitives of one operand: arithmetic, exponential, trigonometric, hyperbolic.
 
-Angles are in radians. Complex functions take the principal branch.
+Angles are in radians. Complex functions return the principal value.
 """
 
 from __future__ import annotations
@@ -314,12 +314,12 @@ def _conj_lower(b: Builder, x: Node, *, input_dtype: np.dtype) -> Any:
 
 
 def conj(x: ArrayLike) -> Array:
-    """Computes the complex conjugate; real operands become complex.
+    """Computes the complex conjugate; the result is complex even for real operands.
 
     Args:
-      x: array of a complex dtype, of float32 or of float64.
+      x: array of a complex dtype, float32 or float64.
 
-    Returns: complex array of the shape of x. (`jnp.conj` leaves real arrays as they are.)
+    Returns: complex array of the shape of x. (`jnp.conj` returns real arrays unchanged.)
 
     Raises:
       TypeError: for other dtypes.
@@ -368,7 +368,7 @@ clz_p, clz = unary(
 
 
 def _times(slope: Callable[[Any], Any]) -> Any:
-    """Returns the rule t * slope(x)."""
+    """Returns the JVP rule t * slope(x)."""
     return lambda t, x, **_: mul(t, slope(x))
 
 
@@ -381,7 +381,7 @@ def _abs_jvp(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
     out = abs_p.bind(x)
     if rules.aval_of(x).dtype.kind != "c":
         return out, calculus.select_n(calculus.ge(x, const(x, 0)), neg(t), t)
-    # The tangent of |z| is Re(conj(z) dz) / |z|, 0 at 0.
+    # The tangent of |z| is Re(conj(z) dz) / |z|, and 0 at z = 0.
     dtype = rules.aval_of(x).dtype
     size = calculus.convert_element_type(out, new_dtype=dtype)
     safe = calculus.select_n(calculus.eq(size, const(x, 0)), size, _ones_like(size))
@@ -401,7 +401,7 @@ rules.defjvp(square_p, lambda t, x: mul(t, mul(factor(x, 2), x)))
 
 @sign_p.jvp
 def _sign_jvp(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
-    """Of a complex number the part of the tangent across it, over its modulus."""
+    """Differentiates the sign: 0 for real x; rotation by Im(conj(sign) t) / |x| for complex x."""
     (x,), (t,) = primals, tangents
     out = sign_p.bind(x)
     if rules.aval_of(x).dtype.kind != "c":
@@ -422,7 +422,7 @@ rules.defjvp2(exp2_p, lambda t, y, x, **_: mul(log(factor(x, 2)), mul(t, y)))
 
 
 def _is_highest(accuracy: Accuracy) -> bool:
-    """Returns whether slopes have to keep their relative accuracy where they are nearly 0."""
+    """Returns whether derivatives must keep their relative accuracy where they are nearly 0."""
     return accuracy is AccuracyMode.HIGHEST
 
 
@@ -458,7 +458,7 @@ rules.defjvp(cosh_p, _times(lambda x: sinh(x)))
 rules.defjvp2(tanh_p, _tanh_jvp)
 rules.defjvp(asinh_p, _times(slopes.asinh_slope))
 rules.defjvp(
-    acosh_p,  # the roots of x^2 - 1 in turns: x^2 may overflow
+    acosh_p,  # two separate roots: x^2 may overflow
     _times(lambda x: mul(rsqrt(sub(x, const(x, 1))), rsqrt(add(x, const(x, 1))))),
 )
 rules.defjvp(atanh_p, lambda t, x: div(t, one_minus_square(x)))
@@ -488,7 +488,7 @@ for _prim, _exponent in ((sqrt_p, 1 / 2), (rsqrt_p, -1 / 2), (cbrt_p, 1 / 3)):
 taylor.declare(log_p, taylor.of_logarithm(log_p, lambda x: x))
 taylor.declare(log2_p, taylor.of_logarithm(log2_p, lambda x: x, np.log(2)))
 taylor.declare(log1p_p, taylor.of_logarithm(log1p_p, lambda x: add(x, const(x, 1))))
-# y' as a function of y, and its coefficients of y and y^2.
+# (function, y' as a function of y, its coefficients of y and y^2)
 _OF_THEMSELVES: Any = (
     (exp_p, lambda y: y, 1, 0),
     (exp2_p, lambda y: mul(const(y, np.log(2)), y), np.log(2), 0),

@@ -1,1 +1,1 @@
-"""Calls of Python functions from programs."""
+"""Callbacks: calls of Python functions from programs."""

@@ -1,12 +1,12 @@
-"""Calls of Python functions from programs: `pure_callback`, `io_callback`, `debug_callback`,
-`debug_print`.
+"""Callbacks: `pure_callback`, `io_callback`, `debug_callback`, `debug_print`.
 
-A call is one host call of the compiled program, which passes the data of the operands; the function
-is given arrays. Calls with effects run once each and in the order of the program, also those that may
-run in any order, as that order is allowed, too. Pure calls run as often as their results are needed.
+A callback is one host call of the compiled program, which passes the data of the operands; the
+function receives arrays. Callbacks with effects run exactly once each, in program order, even if
+they are unordered: program order is one of the permitted orders. Pure callbacks run as often as
+their results are needed.
 
-While the function runs no trace is current but the evaluating one, and no lock is held: it may call
-jitted functions, also the one that called it.
+While the function runs, only the evaluating trace is current, and no lock is held: it may call
+jitted functions, including the one that called it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         Value,
     )
 
-# Programs filter them by JAX's names.
+# Users filter the messages by JAX's logger names.
 _log = logging.getLogger("jax._src.callback")
 _debug_log = logging.getLogger("jax._src.debugging")
 
@@ -67,7 +67,7 @@ VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_a
 
 
 class FlatCallback:
-    """A user's function on flat operands: `callback_func(*args, **kwargs)`, results flattened."""
+    """A user's function as a function of flat operands that returns flat results."""
 
     def __init__(self, callback_func: Callable[..., Any], in_tree: pytrees.PyTreeDef) -> None:
         self.callback_func = callback_func
@@ -85,7 +85,7 @@ class FlatCallback:
 
 
 def _call(function: Callable[..., Any], values: Sequence[np.ndarray], avals: Sequence[Any]) -> Any:
-    """`function` on arrays that hold copies of `values`, strongly typed, under the evaluating trace."""
+    """Calls `function` with strongly typed arrays that are copies of `values`, in eager mode."""
     arrays = [
         array_from_numpy(np.array(x, order="C"), a.strip_weak_type())
         for x, a in zip(values, avals, strict=True)
@@ -100,7 +100,7 @@ def _logged_call(
     values: Sequence[np.ndarray],
     avals: Sequence[Any],
 ) -> Any:
-    """`_call`; logs what the function raises as an error of the operation `name`."""
+    """Calls `function` like `_call`, and logs exceptions as errors of the operation `name`."""
     try:
         return _call(function, values, avals)
     except Exception as error:
@@ -110,9 +110,9 @@ def _logged_call(
 
 
 def _log_failure(name: str, error: Exception) -> None:
-    """Logs what a callback has raised, where a program has a handler for that.
+    """Logs the exception of a callback if the application has a log handler.
 
-    Without one Python would write to stderr what the error that is raised shows as well.
+    Without a handler, Python would write to stderr what the raised error shows anyway.
     """
     is_debug = name.startswith("debug_")
     log = _debug_log if is_debug else _log
@@ -122,16 +122,16 @@ def _log_failure(name: str, error: Exception) -> None:
 
 
 def _failed(name: str, error: Exception, callback: Callable[..., Any]) -> JaxRuntimeError:
-    """The error that a callback's is within programs: with its traceback, of the user's frames."""
+    """Returns the error that a program raises for a callback's error, with user traceback."""
     tracebacks.drop_own_frames(error)
     trace = "".join(traceback.format_exception(error)).rstrip("\n")
-    if error.__traceback__ is None:  # no frame is the user's, whose function has to be named
+    if error.__traceback__ is None:  # without a frame in user code, name the function
         trace = f"{name} of {_described(callback)}\n{trace}"
     return JaxRuntimeError(f"INTERNAL: CpuCallback error calling callback: {trace}")
 
 
 def _described(callback: Callable[..., Any]) -> str:
-    """ "host (model.py:11)": a user's function, and where its source is."""
+    """Returns the name of a user's function and its source location: "host (model.py:11)"."""
     function: Any = callback.callback_func if isinstance(callback, FlatCallback) else callback
     while isinstance(function, functools.partial):
         function = function.func
@@ -143,7 +143,7 @@ def _described(callback: Callable[..., Any]) -> str:
 
 
 def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.ndarray]:
-    """Returns what a function returned, as data of types `avals`."""
+    """Checks the results of a callback against `avals`; returns their data."""
     if len(results) != len(avals):
         raise RuntimeError(
             f"a callback must return {messages.counted(len(avals), 'array')}, as its "
@@ -174,7 +174,7 @@ def _values_of(
     avals: Sequence[AbstractValue],
     result_avals: Sequence[ShapedArray],
 ) -> list[np.ndarray]:
-    """Results of a callback on data; `name` is that of the operation.
+    """Calls a callback on data; returns the data of its results.
 
     Raises:
       JaxRuntimeError: with the traceback of the exception that the callback raised.
@@ -183,7 +183,7 @@ def _values_of(
         results = _logged_call(name, callback, values, avals)
         return _checked(results, result_avals)
     except Exception as error:
-        raise _failed(name, error, callback) from None  # its message has all of that
+        raise _failed(name, error, callback) from None  # the message contains the original error
 
 
 def call_of(
@@ -195,16 +195,16 @@ def call_of(
     result_avals: Sequence[ShapedArray],
     ordered: bool,
 ) -> list[Node]:
-    """Returns the results of a callback, called by the program that `b` builds.
+    """Adds a host call of a callback to the program that `b` builds; returns its results.
 
     Args:
-      b: builds the program.
-      name: what the call is called in its text.
-      callback: takes arrays; returns a sequence of arrays.
-      avals: types of its operands.
-      nodes: its operands.
-      result_avals: types of its results.
-      ordered: whether it is called exactly once, in the program's order.
+      b: builder of the program.
+      name: name of the call in the program's text.
+      callback: function of arrays that returns a sequence of arrays.
+      avals: types of the operands.
+      nodes: the operands.
+      result_avals: types of the results.
+      ordered: whether it is called exactly once, in program order.
     """
 
     def host(*values: np.ndarray) -> list[np.ndarray]:
@@ -215,8 +215,8 @@ def call_of(
 
 
 def _data(args: Sequence[Any]) -> tuple[list[np.ndarray], list[Any]]:
-    """Returns (data, types) of operands outside of any transformation."""
-    arrays: list[Any] = [as_value(x) for x in args]  # no tracers: they have data
+    """Returns (data, types) of operands that are not traced."""
+    arrays: list[Any] = [as_value(x) for x in args]  # outside of traces, so they have data
     return [x._data() for x in arrays], [x.aval for x in arrays]
 
 
@@ -243,7 +243,7 @@ def _io_callback_abstract(
 
 
 def _returning(prim: Primitive, ordered: bool) -> None:
-    """Evaluation of a primitive whose callback returns values."""
+    """Sets the evaluation and lowering rules of a primitive whose callback returns values."""
 
     @prim.def_impl
     def def_impl_rule(
@@ -306,7 +306,7 @@ def _with_rows(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ..
 def _row_by_row(
     prim: Primitive, args: Sequence[Value], dims: Dims, unroll: int, params: dict[str, Any]
 ) -> Any:
-    """One call for each index of the axis, one after the other."""
+    """Batches a callback sequentially, with one call for each index of the batch axis."""
     rows = [rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
 
     def step(_: Any, row: Sequence[Value]) -> Any:
@@ -367,10 +367,11 @@ def _io_callback_batch(
 
 
 def _by_each_device(prim: Primitive) -> None:
-    """Each device calls for itself, one after the other; those of one program once, if it is pure.
+    """Sets the rule for programs on several devices: each device calls, one after another.
 
-    So the calls of each device come in the order of its program. Texts that are printed in order are
-    refused, as in JAX: nothing says which device's comes first.
+    Each device's calls happen in the order of its program. A pure callback with the same operands
+    on all devices is called once. As in JAX, ordered `debug_print` and `debug_callback` are
+    rejected: there is no order among the devices.
     """
 
     @prim.over_devices
@@ -383,7 +384,7 @@ def _by_each_device(prim: Primitive) -> None:
                 f"{prim.name}: with ordered=True calls happen in order, and there is none among the "
                 f"{axis_data.size} devices of an axis: leave `ordered` out"
             )
-        if "partitioned" in params:  # they are parts
+        if "partitioned" in params:  # the operands are already shards
             params["partitioned"] = False
         if prim is pure_callback_p and all([d is None for d in dims]):
             outs = prim.bind(*args, **params)
@@ -433,7 +434,7 @@ def print_values(
     logging_record: logging.LogRecord | None,
     **_: Any,
 ) -> None:
-    """Prints `fmt` with values, or puts it into the log."""
+    """Formats `fmt` with the values, and prints or logs the text."""
     args, kwargs = pytrees.tree_unflatten(in_tree, with_static(values, static_args))
     with np.printoptions(**dict(np_printoptions)):
         shown = (
@@ -447,7 +448,7 @@ def print_values(
 
 
 def with_static(values: Sequence[Any], static: Sequence[tuple[int, Any]]) -> list[Any]:
-    """All leaves: `values`, and at their positions those that are not arrays."""
+    """Inserts the leaves that are not arrays into `values`, at their positions."""
     leaves = list(values)
     for position, x in static:
         leaves.insert(position, x)
@@ -455,7 +456,7 @@ def with_static(values: Sequence[Any], static: Sequence[tuple[int, Any]]) -> lis
 
 
 def _parts_of(args: Sequence[Value]) -> list[list[Any]]:
-    """For each device, its parts of arrays; those that lie on one device are each one's."""
+    """Returns each device's shards of the operands; single-device arrays go to all calls."""
     divided = [isinstance(x, ArrayImpl) and x.sharding.num_devices > 1 for x in args]
     shards = [
         [shard.data for shard in cast("ArrayImpl", x).addressable_shards] if is_divided else []
@@ -468,7 +469,7 @@ def _parts_of(args: Sequence[Value]) -> list[list[Any]]:
 
 
 def _part(b: Builder, x: Node, place: Sharding, k: int) -> Node:
-    """Returns the part of `x` that device number `k` has where `place` says how it lies."""
+    """Slices the shard of `x` on device number `k` for the sharding `place`."""
     index = place.tiling(len(x.shape)).indices(x.shape)[k]
     bounds = [part.indices(n) for part, n in zip(index, x.shape, strict=True)]
     starts, limits, strides = zip(*bounds, strict=True) if bounds else ((), (), ())
@@ -476,7 +477,7 @@ def _part(b: Builder, x: Node, place: Sharding, k: int) -> Node:
 
 
 def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..., Any]]) -> None:
-    """Rules of a primitive that returns nothing; `function_of` gives its function by parameters."""
+    """Sets the rules of a primitive without results; `function_of`(params) returns its function."""
 
     @prim.def_impl
     def def_impl_rule(*args: Value, **params: object) -> list[Any]:
@@ -513,7 +514,7 @@ def _lower_silent(
     *nodes: Node,
     **params: object,
 ) -> list[Any]:
-    """Add a host call; if it is partitioned and devices are known, one for each device's parts."""
+    """Adds a host call, or one per device's shards if partitioned and shardings are known."""
     from jitney.compiler.hlo.sharding_propagation import ANY_CALL, PartBuilder, PlacementBuilder
 
     function = function_of(params)
@@ -545,7 +546,7 @@ _silent(debug_print_p, lambda params: lambda *values: print_values(*values, **pa
 
 
 def index_axis(x: Value, i: int, axis: int) -> Any:
-    """x[i] along `axis`."""
+    """Returns x[i] along `axis`."""
     shape = rules.shape_of(x)
     start, limit = [0] * len(shape), list(shape)
     start[axis], limit[axis] = i, i + 1
@@ -564,6 +565,6 @@ def _print_debug_callback(
 
 text.printing_rules["debug_callback"] = _print_debug_callback
 
-# Looking at a key does not use it.
+# Inspecting a key does not consume it.
 uses_keys(debug_callback_p)
 uses_keys(debug_print_p)

@@ -1,6 +1,6 @@
 """Slices, gathers and scatters, and their derivatives.
 
-The derivatives of gathers are scatters and the other way round: their rules are set when any of these
+The derivatives of gathers are scatters and vice versa, so all their rules are set when any of these
 modules is imported.
 """
 

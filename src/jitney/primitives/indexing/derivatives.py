@@ -1,7 +1,7 @@
-"""Derivatives of gathers and scatters, which are each other's.
+"""Derivatives of gathers and scatters.
 
-Gathers are linear in the operand, adding scatters in operand and updates; the other scatters depend on
-which updates win.
+Gathers are linear in the operand, and transpose to adding scatters. Scatters that add or subtract
+are linear in operand and updates; the derivatives of the others depend on which updates win.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _gather_jvp(
     out = gather_p.bind(x, indices, fill_value=fill_value, **params)
     if isinstance(tangents[0], Zero):
         return out, rules.zero_tangent(out)
-    # What fills is constant.
+    # The fill value is constant.
     fill = 0 if params["mode"] is GatherScatterMode.FILL_OR_DROP else None
     return out, gather_p.bind(tangents[0], indices, fill_value=fill, **params)
 
@@ -76,7 +76,7 @@ def _gather_transpose(
         return [Zero(rules.aval_of(x)), None]
     offset, collapsed, index_map, batching, index_batching = dimension_numbers
     out = scatter_add(
-        # Added to zeros of a dtype, a cotangent is no longer weakly typed.
+        # With zeros of a strong type, the sum is not weakly typed, even if the cotangent is.
         rules.zeros_for(ct, x, strong=True),
         indices,
         ct,
@@ -98,7 +98,7 @@ def _windows(
     updates_shape: tuple[int, ...],
     **params: Any,
 ) -> Any:
-    """Returns what `x` has where the updates go: a gather of the shape of the updates."""
+    """Gathers the elements of `x` at the targets of the updates, in the shape of the updates."""
     window, inserted, index_map, batching, index_batching = numbers
     extents = iter([updates_shape[axis] for axis in window])
     dropped = {*inserted, *batching}
@@ -117,7 +117,7 @@ def _full(shape: tuple[int, ...], value: float, dtype: np.dtype) -> Any:
 
 
 def _linear_updates(prim: Primitive, signed: Callable[[Any], Any]) -> None:
-    """Derivatives of a scatter that adds `signed(updates)`: linear in operand and updates."""
+    """Sets the derivative rules of a scatter that adds `signed(updates)`."""
 
     @prim.jvp
     def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
@@ -221,7 +221,7 @@ def _scatter_mul_transpose(
 
 
 def _extreme_jvp(prim: Primitive) -> None:
-    """The forward derivative of scatter-min or -max: those that attain the extreme share it."""
+    """Sets the JVP rule of scatter-min or -max: elements that attain the extremum share it."""
 
     @prim.jvp
     def jvp_rule(
@@ -248,7 +248,8 @@ def _extreme_jvp(prim: Primitive) -> None:
         def windows(of: Value) -> Any:
             return _windows(of, indices, dimension_numbers, shape_of(updates), mode=mode)
 
-        # Clipped updates go where they are read from; others out of range go nowhere.
+        # Clipped updates are counted at their clipped target; other modes drop updates out of
+        # range.
         counted = mode if mode is GatherScatterMode.CLIP else None
 
         def count(which: Callable[[], Any]) -> Any:
@@ -270,14 +271,16 @@ def _extreme_jvp(prim: Primitive) -> None:
 def _extreme_shares(
     old: Value, new: Value, updates: Value, count: Callable[[Callable[[], Any]], Any]
 ) -> tuple[Any, Any]:
-    """Return by what the tangents of old elements and of updates are multiplied.
+    """Returns the factors of the tangents of old elements and of updates.
 
     Args:
-      old, new: for each update the element that it goes to, before and after the scatter.
+      old, new: for each update its target element, before and after the scatter.
       updates: the updates.
-      count: counts how many updates, of those that a function marks by 1, go where each one goes.
+      count: returns for each update the sum, over all updates of its target, of the array that the
+        given function returns.
 
-    Returns: (share of the old element less 1, divided among its updates; share of each update).
+    Returns: (share of the old element minus 1, divided by the number of its updates; share of each
+      update).
     """
     shape, dtype = shape_of(updates), rules.aval_of(new).dtype
     one = np.asarray(1).astype(dtype)[()]
@@ -319,9 +322,9 @@ def _scatter_jvp(primals: Primals, tangents: Tangents, **params: Any) -> tuple[A
     if params["unique_indices"]:
         out = scatter_p.bind(x, indices, updates, **params)
         return out, scatter_p.bind(t, indices, u, **params)
-    # Of several updates of one element one wins, and tangents are to choose the same: the updates
-    # are numbered, the numbers scattered, and what does not win is replaced by 0, whereupon
-    # scattering is adding.
+    # If several updates have the same target, one wins, and the tangents must choose the same one:
+    # number the updates, scatter the numbers, and replace all updates that did not win by 0, so
+    # that the scatter becomes an adding one.
     numbers: ScatterDimensionNumbers = params["dimension_numbers"]
     shape = shape_of(updates)
     ids_shape = tuple([1 if k in numbers.update_window_dims else n for k, n in enumerate(shape)])

@@ -1,7 +1,7 @@
-"""Slices whose starts are computed: `dynamic_slice` and `dynamic_update_slice`, with all their rules.
+"""Slices with computed start indices, `dynamic_slice` and `dynamic_update_slice`: all rules.
 
-Starts are clamped so that the slice lies within the operand; negative ones count from the end. Under
-`vmap` starts differ along the batch: the slice is a gather then, the update a scatter.
+Start indices are clamped to keep the slice within the operand; negative ones count from the end.
+If `vmap` batches start indices, a slice becomes a gather and an update a scatter.
 """
 
 from __future__ import annotations
@@ -94,16 +94,17 @@ def _dynamic_slice_lower(b: Builder, x: Node, *starts: Node, slice_sizes: Shape)
 
 
 def start_operands(operand: Value, start_indices: Any, wraps: Any = True) -> list[Any]:
-    """Start indices as operands, negative ones counted from the end.
+    """Converts start indices to operands, with negative ones counted from the end.
 
     Args:
-      operand: what is to be sliced.
-      start_indices: a sequence of scalars or an array of rank 1, an index per axis.
-      wraps: whether negative indices count from the end, for all axes or each.
+      operand: the array to be sliced.
+      start_indices: a sequence of scalars or an array of rank 1, with one index per axis.
+      wraps: whether negative indices count from the end, for all axes or for each.
 
     Raises:
-      ValueError: if there is not one index per axis, or a negative one that may not be.
-      TypeError: if `start_indices` is a scalar.
+      ValueError: if there is not one index per axis, or if a static index is negative where `wraps`
+        is False.
+      TypeError: if `start_indices` is an array of another rank than 1.
     """
     shape = shape_of(operand)
     if isinstance(start_indices, list | tuple):
@@ -129,7 +130,7 @@ def start_operands(operand: Value, start_indices: Any, wraps: Any = True) -> lis
 
 
 def _start(start: Value, n: int, wraps: bool) -> Any:
-    """One start index along an axis of size `n`. Python integers get the default dtype."""
+    """Converts a start index along an axis of size `n`; Python integers get the default dtype."""
     if isinstance(start, int | np.integer) and not isinstance(start, bool):
         value = int(start)
         if value < 0 and not wraps:
@@ -157,18 +158,20 @@ def dynamic_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """Returns the block of shape `slice_sizes` at `start_indices`, which are clamped to be in bounds.
+    """Returns a slice of static sizes at `start_indices`, which are clamped to keep it in bounds.
 
     Args:
       operand: any array.
       start_indices: one integer per axis; they may be traced.
-      slice_sizes: sizes, static.
-      allow_negative_indices: whether negative indices count from the end, for all axes or each.
+      slice_sizes: sizes of the slice, static.
+      allow_negative_indices: whether negative indices count from the end, for all axes or for each.
 
     Returns: array of shape `slice_sizes` and the operand's dtype.
 
     Raises:
-      TypeError: if lengths or sizes do not fit.
+      ValueError: if there is not one start index per axis.
+      TypeError: if start indices are not integer scalars of the same dtype, or if a slice size
+        exceeds the operand's.
 
     Example:
       >>> x = jnp.arange(12).reshape(3, 4)
@@ -188,7 +191,7 @@ def _one_axis(
 ) -> tuple[list[Any], list[bool], int]:
     rank = len(shape_of(operand))
     axis = canonical_axis(axis, rank)
-    # Start indices have one dtype: that of the one given.
+    # All start indices must have the dtype of the given one.
     zero = 0 if isinstance(start_index, int) else np.zeros((), get_aval(start_index).dtype)[()]
     starts: list[Any] = [zero] * rank
     starts[axis] = start_index
@@ -205,11 +208,12 @@ def dynamic_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """Returns `slice_size` elements along `axis` from `start_index` on.
+    """Returns `slice_size` elements along `axis`, starting at `start_index`.
 
     Args:
       operand: any array.
-      start_index: an integer scalar, which may be traced; it is moved so that the slice is inside.
+      start_index: an integer scalar, which may be traced; it is clamped so that the slice is in
+        bounds.
       slice_size: number of elements, static.
       axis: the axis to slice.
       allow_negative_indices: whether a negative index counts from the end.
@@ -236,8 +240,8 @@ def dynamic_index_in_dim(
 
     Args:
       operand: any array.
-      index: an integer scalar, which may be traced; one out of range stands for the nearest in range.
-      axis: the axis.
+      index: an integer scalar, which may be traced; it is clamped to the range of valid indices.
+      axis: the axis to index.
       keepdims: whether the result keeps `axis`, with size 1.
       allow_negative_indices: whether a negative index counts from the end.
 
@@ -300,19 +304,20 @@ def dynamic_update_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """Returns `operand` with the block at `start_indices` replaced by `update`.
+    """Returns a copy of `operand` in which `update` replaces the slice at `start_indices`.
 
     Args:
       operand: any array.
-      update: array of the operand's dtype and rank, in no axis longer than it.
-      start_indices: one integer per axis; they may be traced. The block is moved inside if it sticks
-        out.
-      allow_negative_indices: whether negative indices count from the end, for all axes or each.
+      update: array of the operand's dtype and rank, and along no axis larger than it.
+      start_indices: one integer per axis; they may be traced. They are clamped to keep the slice in
+        bounds.
+      allow_negative_indices: whether negative indices count from the end, for all axes or for each.
 
     Returns: array of the operand's shape and dtype.
 
     Raises:
-      TypeError: if dtypes, ranks or sizes do not fit.
+      ValueError: if there is not one start index per axis.
+      TypeError: if dtypes, ranks or sizes are incompatible.
 
     Example:
       >>> lax.dynamic_update_slice(jnp.arange(5), jnp.array([7, 8]), (3,)).tolist()
@@ -330,13 +335,14 @@ def dynamic_update_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """Returns `operand` with the elements along `axis` from `start_index` on replaced by `update`.
+    """Returns a copy of `operand` in which `update` replaces a slice along `axis`.
 
     Args:
       operand: any array.
       update: array of the operand's dtype and rank.
-      start_index: an integer scalar, which may be traced; it is moved so that the update is inside.
-      axis: the axis.
+      start_index: an integer scalar, which may be traced; it is clamped so that the slice is in
+        bounds.
+      axis: the axis along which the slice starts at `start_index`.
       allow_negative_indices: whether a negative index counts from the end.
 
     Example:
@@ -355,13 +361,13 @@ def dynamic_update_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """Returns `operand` with the element at `index` along `axis` replaced by `update`.
+    """Returns a copy of `operand` in which `update` replaces the element at `index` along `axis`.
 
     Args:
       operand: any array.
-      update: array of the operand's dtype; without `axis`, or of size 1 there.
-      index: an integer scalar, which may be traced; one out of range stands for the nearest in range.
-      axis: the axis.
+      update: array of the operand's dtype, without `axis` or with size 1 there.
+      index: an integer scalar, which may be traced; it is clamped to the range of valid indices.
+      axis: the axis to index.
       allow_negative_indices: whether a negative index counts from the end.
 
     Example:
@@ -400,7 +406,7 @@ def _dynamic_slice_transpose(
 
 
 def _index_vectors(starts: Primals, dims: Dims) -> tuple[Any, int | None]:
-    """Start indices as index vectors, and where their batch axis is."""
+    """Joins start indices to index vectors; also returns their batch dimension."""
     if all(d is None for d in dims):
         parts = [calculus.broadcast_in_dim(s, shape=(1,), broadcast_dimensions=()) for s in starts]
         return (parts[0] if len(parts) == 1 else calculus.concatenate(*parts, dimension=0)), None

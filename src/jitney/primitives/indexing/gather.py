@@ -1,8 +1,8 @@
 """Gather: slices of an array at computed positions.
 
-The axes' roles are given by `GatherDimensionNumbers`; the last axis of the indices holds the index
-vectors. What an index vector out of range means is the mode's matter. The checks of dimension
-numbers are shared with scatter, which is gather read backwards.
+`GatherDimensionNumbers` define the roles of the axes; the last axis of the indices holds the index
+vectors. The mode determines the treatment of index vectors out of range. Scatter, which reverses
+the direction of a gather, shares the checks of dimension numbers.
 """
 
 from __future__ import annotations
@@ -42,10 +42,12 @@ class GatherDimensionNumbers(NamedTuple):
 
     Attributes:
       offset_dims: axes of the result that run over a slice; the others run over the indices.
-      collapsed_slice_dims: axes of the operand, of size 1 in a slice, that the result lacks.
-      start_index_map: axes of the operand that the entries of an index vector move along.
-      operand_batching_dims: axes of the operand that go together with axes of the indices.
-      start_indices_batching_dims: those axes of the indices, in the same order.
+      collapsed_slice_dims: axes of the operand, with slice size 1, that are removed from the
+        result.
+      start_index_map: for each entry of an index vector, the axis of the operand that it indexes.
+      operand_batching_dims: axes of the operand that are batch axes, paired with axes of the
+        indices.
+      start_indices_batching_dims: the paired axes of the indices, in the same order.
     """
 
     offset_dims: Axes
@@ -56,12 +58,12 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class GatherScatterMode(enum.Enum):
-    """What is done with indices out of range.
+    """The treatment of out-of-range indices by gather and scatter.
 
-    CLIP: they are moved to the nearest place where the slice is inside.
-    FILL_OR_DROP: gather gives a fill value, scatter leaves the update out.
-    PROMISE_IN_BOUNDS: there are none; else the result is unspecified.
-    ONE_HOT: gather gives 0, scatter leaves the update out.
+    CLIP: they are clamped to keep the slice in bounds.
+    FILL_OR_DROP: gather returns a fill value, scatter drops the update.
+    PROMISE_IN_BOUNDS: the caller promises that there are none; otherwise the result is unspecified.
+    ONE_HOT: gather returns 0, scatter drops the update.
     """
 
     CLIP = enum.auto()
@@ -71,7 +73,7 @@ class GatherScatterMode(enum.Enum):
 
     @staticmethod
     def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
-        """Returns the mode of a name; None is FILL_OR_DROP.
+        """Returns the mode with the given name; None means FILL_OR_DROP.
 
         Raises:
           ValueError: if there is no such mode.
@@ -100,13 +102,13 @@ MODES: dict[GatherScatterMode, IndexMode] = {
     GatherScatterMode.ONE_HOT: "fill",
     GatherScatterMode.PROMISE_IN_BOUNDS: "promise_in_bounds",
 }
-"""The tensor IR's name of each mode."""
+"""Names of the modes in the tensor IR."""
 
 # --- checks shared with scatter -------------------------------------------------------------------
 
 
 def check_axes(op: str, name: str, axes: Axes, rank: int, *, ordered: bool = True) -> None:
-    """Raises TypeError unless `axes` are different, within `rank`, and ascending if `ordered`."""
+    """Raises TypeError unless `axes` are distinct, less than `rank`, and ascending if `ordered`."""
     if ordered and list(axes) != sorted(axes):
         raise TypeError(f"{op}: `{name}` must be in ascending order, but is {axes}")
     for axis in axes:
@@ -117,7 +119,7 @@ def check_axes(op: str, name: str, axes: Axes, rank: int, *, ordered: bool = Tru
 
 
 def check_disjoint(op: str, first: tuple[str, Axes], second: tuple[str, Axes]) -> None:
-    """Raises TypeError if two (name, axes) have an axis in common."""
+    """Raises TypeError if two (name, axes) pairs have an axis in common."""
     if set(first[1]) & set(second[1]):
         raise TypeError(
             f"{op}: `{first[0]}` and `{second[0]}` must have no axis in common, but are {first[1]} and "
@@ -128,7 +130,7 @@ def check_disjoint(op: str, first: tuple[str, Axes], second: tuple[str, Axes]) -
 def check_index_map(
     op: str, name: str, index_map: Axes, operand: ShapedArray, indices: ShapedArray
 ) -> None:
-    """Raises TypeError unless index vectors have an entry for each of the map's operand axes."""
+    """Raises TypeError unless `index_map` has an operand axis for each index vector entry."""
     leaf = indices.ndim - 1
     if len(index_map) != indices.shape[leaf]:
         raise TypeError(
@@ -154,7 +156,7 @@ def check_batching(
     index_axes: Axes,
     index_axes_name: str,
 ) -> None:
-    """Raises TypeError unless batching axes of operand and indices go together."""
+    """Raises TypeError unless the batching axes of operand and indices match."""
     check_axes(op, "operand_batching_dims", operand_axes, operand.ndim)
     check_axes(op, index_axes_name, index_axes, indices.ndim, ordered=False)
     if indices.ndim - 1 in index_axes:
@@ -177,7 +179,7 @@ def check_batching(
 
 
 def check_indices(op: str, indices: ShapedArray) -> None:
-    """Raises TypeError unless indices are integers of rank 1 or more."""
+    """Raises TypeError unless the indices are integers of rank 1 or more."""
     if not dtypes.issubdtype(indices.dtype, np.integer):
         raise TypeError(f"{op}: the indices must be integers, but are of {indices.dtype}")
     if not indices.ndim:
@@ -221,7 +223,7 @@ def _gather_abstract(
     check_disjoint("gather", ("collapsed_slice_dims", collapsed), named)
     check_disjoint("gather", ("start_index_map", index_map), named)
     check_batching("gather", x, indices, batching, index_batching, "start_indices_batching_dims")
-    # Where there are no indices no window is taken, and none is too large.
+    # Without index vectors there are no slices, so any slice size is accepted.
     _check_slice_sizes(x, slice_sizes, offset, collapsed, batching, 0 not in indices.shape[:-1])
     dropped = {*collapsed, *batching}
     window = iter([n for k, n in enumerate(slice_sizes) if k not in dropped])
@@ -270,10 +272,10 @@ def _dims(numbers: GatherDimensionNumbers) -> GatherDims:
 
 
 def _fill(dtype: np.dtype, fill_value: FillValue) -> np.ndarray:
-    """Returns the fill value as the array stores it; 0 if there is none."""
+    """Returns the fill value in the storage dtype of the array; 0 if there is none."""
     if fill_value is None:
         return np.zeros((), dtype)
-    # A key: two words, alike.
+    # A key: both words have this value.
     if type(fill_value) is np.uint32 and dtype == np.uint64:
         return np.asarray([fill_value, fill_value]).view(np.uint64).reshape(())
     return scalar.convert(np.asarray(fill_value), dtype)
@@ -315,7 +317,7 @@ def _gather_lower(
 
 
 def default_fill_value(dtype: DType) -> Any:
-    """Returns what gather puts for slices out of range: NaN, the least or greatest integer, or True."""
+    """Returns the default fill value: NaN, least signed or greatest unsigned integer, True."""
     if dtypes.is_extended(dtype):
         return np.uint32(0xFFFFFFFF)
     if dtypes.issubdtype(dtype, np.inexact):
@@ -328,7 +330,7 @@ def default_fill_value(dtype: DType) -> Any:
 
 
 def _checked_fill_value(fill_value: ArrayLike | None, dtype: DType) -> Any:
-    """Returns a fill value as a Python scalar."""
+    """Returns the fill value as a Python scalar, or the default."""
     if fill_value is None:
         return default_fill_value(dtype)
     if isinstance(fill_value, Tracer) or shape_of(fill_value):
@@ -339,7 +341,7 @@ def _checked_fill_value(fill_value: ArrayLike | None, dtype: DType) -> Any:
     value = np.asarray(getattr(fill_value, "_value", fill_value))
     if dtypes.is_extended(dtype):
         return np.uint32(value)
-    get_aval(value[()])  # raises for what is not a number
+    get_aval(value[()])  # raises an error unless it is a number
     return value.item()
 
 
@@ -354,22 +356,23 @@ def gather(
     mode: str | GatherScatterMode | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """Slices of `operand` of shape `slice_sizes` at the index vectors in `start_indices`.
+    """Gathers slices of `operand` of shape `slice_sizes` at the index vectors in `start_indices`.
 
     Args:
       operand: any array.
-      start_indices: integers; their last axis holds the index vectors.
+      start_indices: integer array; its last axis holds the index vectors.
       dimension_numbers: roles of the axes.
-      slice_sizes: a size per axis of `operand`.
+      slice_sizes: size of a slice along each axis of `operand`.
       unique_indices: a promise that no two slices overlap.
-      indices_are_sorted: a promise that index vectors ascend.
-      mode: what happens out of range, "promise_in_bounds" by default.
-      fill_value: a scalar put for slices out of range in mode "fill"; by default NaN, the least
-        signed or greatest unsigned integer, or True.
+      indices_are_sorted: a promise that index vectors are in ascending order.
+      mode: treatment of indices out of range, see `GatherScatterMode`; "promise_in_bounds" by
+        default.
+      fill_value: a scalar, the result for slices out of range in mode "fill"; by default NaN, the
+        least signed or greatest unsigned integer, or True.
 
     Raises:
-      TypeError: if shapes and dimension numbers do not go together.
-      ValueError: if indices are not integers, or there is no such mode.
+      TypeError: if indices are not integers, or shapes and dimension numbers are incompatible.
+      ValueError: if there is no such mode.
 
     Example:
       >>> numbers = lax.GatherDimensionNumbers(
@@ -403,14 +406,17 @@ def gather(
 
 
 def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -> Array:
-    """Slices of `src` across `axes` at positions that wrap around.
+    """Takes slices of `src` at positions along `axes`; positions out of range wrap around.
 
     Args:
       src: any array.
-      idxs: a vector of positions for each axis of `axes`, all of one length.
-      axes: different axes of `src`.
+      idxs: a vector of n positions for each axis in `axes`.
+      axes: distinct axes of `src`.
 
-    Returns: an array of shape [n, *other axes of `src`], n the vectors' length.
+    Returns: an array of shape [n, *other axes of `src`].
+
+    Raises:
+      ValueError: if `src` does not have all of `axes`.
 
     Example:
       >>> lax.index_take(jnp.arange(6).reshape(3, 2), (jnp.array([2, -3]),), axes=(0,))
@@ -443,7 +449,7 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
 
 
 def after_batch_axis(axes: Axes) -> Axes:
-    """Axes of an array as axes of the array with a batch axis in front."""
+    """Shifts axes of an array for the array with an additional leading batch axis."""
     shifted: list[Any] = [np.int64(axis + 1) for axis in axes]
     return tuple(shifted)
 
@@ -458,7 +464,7 @@ def batch_gather(
     unique_indices: bool,
     **params: object,
 ) -> tuple[Any, int]:
-    """Returns the batching rule of gather: one gather, in which batch axes go together."""
+    """Batches a gather into a single gather; batch axes of both operands become batching axes."""
     (x, indices), (x_dim, indices_dim) = args, dims
     offset, collapsed, index_map, batching, index_batching = dimension_numbers
     shifted = after_batch_axis

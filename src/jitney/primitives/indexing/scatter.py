@@ -1,8 +1,9 @@
-"""Scatter: windows of updates combined into an array at computed positions.
+"""Scatter: updates of windows of an array at computed positions.
 
-Six primitives differ in how an update meets the old value; `scatter` overwrites it, or, in
-`scatter_apply`, calls a function. What combines is recorded as a program of two scalars,
-`update_jaxpr`. Updates to one place are combined one after another, in the order of the indices.
+Six primitives differ in how they combine an update with the old value; `scatter` overwrites it, or,
+for `scatter_apply`, calls a function. The combining function is recorded as a program of two
+scalars, `update_jaxpr`. Updates of the same element are combined one after another, in the order of
+the indices.
 """
 
 from __future__ import annotations
@@ -47,14 +48,17 @@ if TYPE_CHECKING:
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """Roles of the axes of a scatter: the mirror image of `GatherDimensionNumbers`.
+    """Roles of the axes of a scatter; the mirror image of `GatherDimensionNumbers`.
 
     Attributes:
-      update_window_dims: axes of the updates that run over a window; the others run over the indices.
+      update_window_dims: axes of the updates that run over a window; the others run over the
+        indices.
       inserted_window_dims: axes of the operand that the updates lack; windows have size 1 there.
-      scatter_dims_to_operand_dims: axes of the operand that the entries of an index vector move along.
-      operand_batching_dims: axes of the operand that go together with axes of the indices.
-      scatter_indices_batching_dims: those axes of the indices, in the same order.
+      scatter_dims_to_operand_dims: for each entry of an index vector, the operand axis that it
+        indexes.
+      operand_batching_dims: axes of the operand that are batch axes, paired with axes of the
+        indices.
+      scatter_indices_batching_dims: the paired axes of the indices, in the same order.
     """
 
     update_window_dims: Axes
@@ -72,10 +76,10 @@ def _scatter_type(
     dimension_numbers: ScatterDimensionNumbers,
     **_: object,
 ) -> ShapedArray:
-    """Return the type of the result, that of `x`, if the operands' types fit.
+    """Checks the types of the operands; returns the type of the result, which is that of `x`.
 
     Raises:
-      TypeError: if they do not.
+      TypeError: if they are incompatible.
     """
     check_indices("scatter", indices)
     families.check_same_dtypes("scatter", (x, updates))
@@ -107,7 +111,7 @@ def _scatter_type(
 def _check_bounds(
     x: ShapedArray, indices: ShapedArray, updates: ShapedArray, numbers: ScatterDimensionNumbers
 ) -> None:
-    """Raises TypeError if windows are larger than the operand, or not one per index vector."""
+    """Raises TypeError if windows exceed the operand, or if there is not one per index vector."""
     window = numbers.update_window_dims
     dropped = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
     bounds = [n for k, n in enumerate(x.shape) if k not in dropped]
@@ -133,7 +137,7 @@ def _dims(numbers: ScatterDimensionNumbers) -> ScatterDims:
 
 
 def _region(update_jaxpr: Jaxpr, update_consts: tuple[Any, ...], dtype: np.dtype) -> Any:
-    """Returns the combining program, as the tensor IR has it."""
+    """Lowers the combining program to a region of tensor IR."""
     closed = ClosedJaxpr(update_jaxpr, update_consts)
     return lowering.scalar_region(closed, (dtype, dtype))
 
@@ -146,7 +150,7 @@ def batch_scatter(
     dimension_numbers: ScatterDimensionNumbers,
     **params: object,
 ) -> tuple[Any, int]:
-    """Returns the batching rule of a scatter: one scatter, in which batch axes go together."""
+    """Batches a scatter into a single scatter; batch axes become batching axes."""
     (x, indices, updates), (x_dim, indices_dim, updates_dim) = args, dims
     size = rules.batch_size(args, dims)
     x, updates = rules.to_front(x, x_dim, size), rules.to_front(updates, updates_dim, size)
@@ -164,7 +168,7 @@ def batch_scatter(
 
 
 def _declare(name: str, fn: str | None) -> Primitive:
-    """Declares the scatter that combines by the scalar function `fn`, None: by its program."""
+    """Declares a scatter that combines by the scalar function `fn`, or by its program if None."""
     prim = declare(name)
     prim.sharding(sharding_rules.scatter)
     prim.abstract(_scatter_type)
@@ -228,7 +232,7 @@ scatter_max_p = _declare("scatter-max", "max")
 
 @caches.memoized("programs of combining functions", "the function, the dtype", 256)
 def _combining_program(fn: Callable[[Any, Any], Any], dtype: DType) -> Jaxpr:
-    """`fn` of two scalars as a program; the same object each time."""
+    """Traces `fn` of two scalars to a program; the same object for the same arguments."""
     scalar = shaped_array((), dtype)
     info = DebugInfo("reduction_jaxpr", source_info.fun_sourceinfo(fn), ("x", "y"))
     return trace_to_jaxpr(lambda x, y: [fn(x, y)], [scalar, scalar], info)[0]
@@ -264,7 +268,7 @@ def _bind(
 
 
 class ScatterFunction(Protocol):
-    """A public scatter."""
+    """A public scatter function."""
 
     def __call__(
         self,
@@ -358,21 +362,21 @@ def scatter_apply(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Array:
-    """Applies `func` to the elements of windows of `operand`, once for each occurrence.
+    """Applies `func` to elements of `operand`, once for each window that contains the element.
 
     Args:
       operand: any array.
-      scatter_indices: integers; their last axis holds the index vectors.
-      func: takes a scalar of the operand's dtype and gives one.
+      scatter_indices: integer array; its last axis holds the index vectors.
+      func: function from a scalar of the operand's dtype to a scalar of the same dtype.
       dimension_numbers: roles of the axes.
-      update_shape: the shape that updates would have.
-      indices_are_sorted: a promise that index vectors ascend.
+      update_shape: the shape that updates of `scatter` would have.
+      indices_are_sorted: a promise that index vectors are in ascending order.
       unique_indices: a promise that no two windows overlap.
       mode: as for `scatter`.
 
     Raises:
-      ValueError: if `func` returns something else than an array.
-      TypeError: if it returns one of another type.
+      ValueError: if `func` returns a container or None instead of an array.
+      TypeError: if it returns an array of another shape or dtype.
       NotImplementedError: if `func` closes over tracers.
     """
     families.check_operands("scatter_apply", operand)
@@ -386,7 +390,7 @@ def scatter_apply(
 
 
 def _applying_program(func: Callable[[Any], Any], dtype: DType) -> tuple[Jaxpr, tuple[Any, ...]]:
-    """Returns (old, update) -> func(old) as a program, and its constants."""
+    """Traces (old, update) -> func(old); returns the program and its constants."""
     scalar = shaped_array((), dtype)
     info = DebugInfo("reduction_jaxpr", source_info.fun_sourceinfo(func), ("x", "_"))
 

@@ -1,4 +1,4 @@
-"""Slices whose bounds are known while a program is traced. Those that are computed: `dynamic_slice`."""
+"""Slices with static bounds. For computed bounds see `dynamic_slice`."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _slice_lower(
 
 
 def bind_values(prim: Primitive, *operands: Value, **params: object) -> Any:
-    """`prim.bind`; an operand that is not an array is named in the error."""
+    """Binds `prim`; errors name an operand that is not an array."""
     try:
         return prim.bind(*operands, **params)
     except TypeError:
@@ -95,17 +95,17 @@ def slice(  # noqa: A001
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
 ) -> Array:
-    """Returns elements start, start + stride, ... below limit, along each axis.
+    """Returns the elements start, start + stride, ... below limit along each axis.
 
     Args:
       operand: any array.
       start_indices: the first index of each axis.
-      limit_indices: for each axis the index where the slice ends, at most the size.
-      strides: for each axis a positive step; 1 by default.
+      limit_indices: the end of the slice along each axis, exclusive; at most the size of the axis.
+      strides: a positive step for each axis; 1 by default.
 
     Raises:
-      TypeError: if lengths do not fit, or indices are out of bounds (they are not clamped, and
-        negative ones do not count from the end, unlike in `x[start:limit]`).
+      TypeError: if there is not one bound per axis, or indices are out of bounds. Unlike in
+        `x[start:limit]`, they are not clamped, and negative ones do not count from the end.
 
     Example:
       >>> lax.slice(jnp.arange(12).reshape(3, 4), (1, 0), (3, 4), (1, 2))
@@ -132,8 +132,8 @@ def slice_in_dim(
 
     Args:
       operand: any array.
-      start_index: the first index; None and negative bounds count as in Python.
-      limit_index: where the slice ends, likewise.
+      start_index: the first index; None and negative indices are interpreted as in Python.
+      limit_index: the end of the slice, exclusive; interpreted likewise.
       stride: a positive step.
       axis: the axis to slice.
 
@@ -164,7 +164,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
       operand: any array.
       index: a static integer; negative ones count from the end.
       axis: the axis to index.
-      keepdims: whether the axis stays, of size 1.
+      keepdims: whether the result keeps `axis`, with size 1.
 
     Raises:
       IndexError: if the index is out of bounds.
@@ -188,7 +188,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
 def _pad_back(
     ct: Value, x: Value, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
 ) -> Any:
-    """`ct` where the slice was, zeros elsewhere."""
+    """Pads `ct` with zeros to the shape of `x`, so that it is at the place of the slice."""
     if rules.shape_of(ct) == rules.shape_of(x):
         return ct
     spread = strides is not None and any(s != 1 for s in strides)
@@ -244,6 +244,6 @@ def _slice_key_use(
     steps = strides or (1,) * aval.ndim
     consumed = np.zeros(aval.shape, bool)
     consumed[tuple(map(builtins.slice, start_indices, limit_indices, steps))] = True
-    # Parts that are everything, or nothing, are said to be that.
+    # A mask that is constant is replaced by a bool.
     mask = bool(consumed.any()) if consumed.all() or not consumed.any() else consumed
     return KeyUse(((0, mask),), new=(0,))

@@ -1,1 +1,1 @@
-"""Contractions, factorizations, and linear systems."""
+"""Contractions, factorizations and linear systems."""

@@ -1,4 +1,4 @@
-"""Contractions: `dot_general` and its simple cases."""
+"""Contractions: `dot_general` and its special cases."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _dot_general_communication(
     return [*communication.of_types(avals, outs, params), summed]
 
 
-# Of integers: NumPy, which has plain loops for them, needs as long as to compile.
+# Number of integer products for which NumPy's plain loops take as long as compilation.
 MANY_PRODUCTS = threshold(1 << 24, small=32)
 
 
@@ -80,7 +80,7 @@ def _check_axes(
 
 
 def _unequal(kind: str, x: ShapedArray, y: ShapedArray, i: int, j: int) -> str:
-    """The message for axes of unequal size that are summed over, or are of a batch, together."""
+    """Returns the error message for contracted or batch axes of unequal sizes."""
     why = "they are summed over" if kind == "contracted" else "they are axes of one batch"
     fits = ""
     if x.ndim == y.ndim == 2 and kind == "contracted":
@@ -140,8 +140,11 @@ _KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
 
 
 def _higher(a: np.dtype, b: np.dtype) -> np.dtype:
-    """The dtype of a product of `a` and `b`: the higher kind, then more bits, then the larger range of
-    floats (bfloat16 over float16), and signed over unsigned."""
+    """Returns the dtype of a product of `a` and `b`.
+
+    It is the higher kind, then the one with more bits, then the floating-point dtype of larger
+    range (bfloat16 over float16), and signed over unsigned.
+    """
     if a == b:
         return a
 
@@ -156,7 +159,7 @@ def _higher(a: np.dtype, b: np.dtype) -> np.dtype:
 
 
 def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
-    """Raises TypeError if a result of dtype `preferred` would lose bits of integers or complex ones."""
+    """Raises TypeError if dtype `preferred` would lose bits of integers or complex numbers."""
     bits = dtypes.itemsize_bits(common) // (2 if common.kind == "c" != preferred.kind else 1)
     free = common == families.BOOL or dtypes.issubdtype(common, np.floating)
     if (
@@ -173,13 +176,11 @@ def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
 def contraction_dtypes(
     x: SupportsDType, y: SupportsDType, precision: PrecisionLike, preferred: np.dtype | None
 ) -> tuple[np.dtype, np.dtype, np.dtype]:
-    """Returns (dtype that operands are converted to first, dtype of the contraction, of the result)."""
+    """Returns (dtype to which operands are converted, computation dtype, result dtype)."""
     common = _higher(x.dtype, y.dtype)
     result = common if preferred is None else preferred
     if x.dtype != y.dtype:
-        common = (
-            result  # at once: a sign or digits that `common` does not hold are not lost on the way
-        )
+        common = result  # directly: an intermediate dtype `common` could lose the sign or digits
     wide = _higher(common, result)
     if {common, result} == {np.dtype(np.float16), np.dtype(dtypes.bfloat16)}:
         wide = np.dtype(np.float32)
@@ -211,7 +212,7 @@ def _dot_general_eager(
 
 
 def _products(x: np.ndarray, y: np.ndarray, dimension_numbers: DotDimensionNumbers) -> int:
-    """Returns how many products a contraction sums up."""
+    """Returns the number of products in a contraction."""
     (_, contracted), (_, batch) = dimension_numbers
     shared = {*contracted, *batch}
     return x.size * math.prod([n for k, n in enumerate(y.shape) if k not in shared])
@@ -253,21 +254,22 @@ def dot_general(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Sums products over paired axes.
+    """Contracts `lhs` with `rhs` over pairs of axes, optionally for each index of batch axes.
 
     Args:
-      lhs: array.
-      rhs: array.
-      dimension_numbers: ((contracting axes of lhs, of rhs), (batch axes of lhs, of rhs)).
+      lhs: left operand.
+      rhs: right operand.
+      dimension_numbers: ((contracted axes of lhs, of rhs), (batch axes of lhs, of rhs)).
       precision: see `jitney.primitives.linalg.precision`.
-      preferred_element_type: dtype of accumulation and result; what the operands' dtypes promote to
-        by default.
-      out_sharding: how the result lies on the mesh in force.
+      preferred_element_type: dtype of accumulation and result; by default the dtype of the
+        products.
+      out_sharding: sharding of the result on the context mesh.
 
-    Returns: an array with the batch axes first, then the free axes of lhs, then those of rhs.
+    Returns: an array with the batch axes first, then the free axes of lhs, then the free axes of
+      rhs.
 
     Raises:
-      TypeError: if axes or their sizes do not fit.
+      TypeError: if axes or their sizes are incompatible.
 
     Example:
       >>> a, b = jnp.arange(6.0).reshape(2, 3), jnp.ones((4, 3))
@@ -303,7 +305,7 @@ def dot_general(
 
 
 def _ints(axes: int | Sequence[int]) -> tuple[int, ...]:
-    """Axes as a tuple of ints; one axis counts as a sequence of one."""
+    """Returns axes as a tuple of ints; a single axis becomes a tuple of one."""
     if isinstance(axes, int):
         return (axes,)
     return tuple([operator.index(a) for a in axes])
@@ -318,18 +320,19 @@ def dot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Multiplies vectors or matrices; with `dimension_numbers`, computes `dot_general`.
+    """Multiplies vectors or matrices; with `dimension_numbers`, calls `dot_general`.
 
     Args:
-      lhs: array of one or two axes.
-      rhs: likewise; its first size is the last one of `lhs`.
-      dimension_numbers: as for `dot_general`; arrays may then have any number of axes.
+      lhs: array with one or two axes.
+      rhs: array with one or two axes; its first size is the last size of `lhs`.
+      dimension_numbers: as for `dot_general`; operands may then have any rank.
       precision: as for `dot_general`.
       preferred_element_type: as for `dot_general`.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result on the context mesh.
 
     Raises:
-      TypeError: if shapes do not fit.
+      ValueError: if shapes are incompatible, without `dimension_numbers`.
+      TypeError: if they are, with `dimension_numbers`.
 
     Example:
       >>> lax.dot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
@@ -358,7 +361,7 @@ def dot(
 
 
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
-    """Multiplies matrices in the last two axes, for each index of the leading ones.
+    """Multiplies the matrices in the last two axes, for each index of the leading axes.
 
     Args:
       lhs: array of shape [..., n, m].
@@ -366,6 +369,10 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
       precision: as for `dot_general`.
 
     Returns: array of shape [..., n, k].
+
+    Raises:
+      ValueError: if the ranks differ or are less than 2.
+      TypeError: if sizes are incompatible.
 
     Example:
       >>> lax.batch_matmul(jnp.ones((5, 2, 3)), jnp.ones((5, 3, 4))).shape
@@ -411,7 +418,7 @@ def _transposed(
     preferred: np.dtype | None,
     swapped: bool,
 ) -> Any:
-    """Cotangent of the first operand x of a contraction with y; the other way round if `swapped`."""
+    """Returns the cotangent of x for the contraction of x with y, or of y with x if `swapped`."""
     (cx, cy), (bx, by) = numbers
     rank_x, rank_y = len(rules.shape_of(x)), len(rules.shape_of(y))
     free_x = [k for k in range(rank_x) if k not in cx and k not in bx]
@@ -425,7 +432,7 @@ def _transposed(
     aval = rules.aval_of(x)
     dtype = aval.dtype
     place = explicit.place_of_cotangent(aval, rules.aval_of(ct), rules.aval_of(y))
-    # Axes of `out`: batch, free ones of x, contracted ones in the order of y's axes.
+    # Axes of `out`: batch axes, free axes of x, contracted axes in the order of y's axes.
     order = sorted(range(len(cy)), key=lambda k: cy[k])
     axes = [*bx, *free_x, *(cx[k] for k in order)]
     out = dot_general_p.bind(

@@ -83,7 +83,7 @@ def _eig_jvp(
     change = convert_element_type(t, mat.dtype_of(vectors))
     inner = factorizations.solve(vectors, mat.matmul(change, vectors))
     tangents_out = [mat.diagonal(inner)]
-    if left:  # they are right eigenvectors of the adjoint, whose eigenvalues are the conjugates
+    if left:  # right eigenvectors of the adjoint, with conjugate eigenvalues
         duals = outs[1]
         dual_inner = factorizations.solve(duals, mat.matmul(mat.adjoint(change), duals))
         tangents_out.append(_change(mat.conj(values), duals, dual_inner))
@@ -96,7 +96,7 @@ def _change(values: Value, vectors: Value, inner: Value) -> Any:
     """Returns the tangents of eigenvectors V; `inner` is V^-1 @ dA @ V."""
     gaps = binary.sub(mat.as_row(values), mat.as_column(values))
     change = mat.matmul(vectors, binary.mul(factorizations.off_diagonal_inverse(gaps), inner))
-    # Vectors keep the length 1.
+    # Eigenvectors keep length 1, ...
     along = mat.diagonal(mat.matmul(mat.adjoint(vectors), change))
     along = mat.as_row(factorizations.real_of(along))
     change = binary.sub(change, binary.mul(vectors, along))

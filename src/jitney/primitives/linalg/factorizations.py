@@ -1,9 +1,9 @@
-"""Factorisations and triangular systems: `cholesky`, `lu`, `qr`, `eigh`, `eig`, `svd`, ...
+"""Factorizations and triangular systems: `cholesky`, `lu`, `qr`, `eigh`, `eig`, `svd`, ...
 
-Matrices are the last two axes, leading axes are a batch. Programs call LAPACK by address
-(`compiler/lapack.py`), and for what is rarer NumPy and SciPy from the host; small matrices are written
-out (`compiler/hlo/small_linalg.py`). Derivatives are products of matrices and
-triangular systems.
+Matrices are in the last two axes; leading axes are batch axes. Programs call LAPACK by address
+(`compiler/lapack.py`), and NumPy and SciPy on the host for the rarer functions; for small matrices
+the operations are inlined (`compiler/hlo/small_linalg.py`). Derivatives are built from matrix
+products and triangular solves.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ INT32 = np.dtype(np.int32)
 
 
 def _matrix(name: str, x: ShapedArray, position: int = 0) -> tuple[tuple[int, ...], int, int]:
-    """Returns (batch, rows, columns) of a matrix operand."""
+    """Returns (batch shape, rows, columns) of a matrix operand; raises TypeError for vectors."""
     families.check_dtype(name, x.dtype, families.INEXACT, position)
     if len(x.shape) < 2:
         raise TypeError(
@@ -46,7 +46,7 @@ def _matrix(name: str, x: ShapedArray, position: int = 0) -> tuple[tuple[int, ..
 
 
 def square(name: str, x: ShapedArray, which: str = "the operand") -> tuple[tuple[int, ...], int]:
-    """Returns (batch, rows) of a square matrix operand."""
+    """Returns (batch shape, rows) of a square matrix operand; otherwise raises an error."""
     batch, m, n = _matrix(name, x)
     if m != n:
         raise ValueError(f"{name}: {which} must hold square matrices, but has shape {x.shape}")
@@ -58,7 +58,7 @@ def _real(dtype: np.dtype) -> np.dtype:
 
 
 def zero_tangents(outs: Sequence[Value]) -> Any:
-    """Results, and that they do not change."""
+    """Returns the results with zero tangents."""
     return outs, [rules.zero_tangent(x) for x in outs]
 
 
@@ -146,7 +146,7 @@ matrix_function(
 def solve_triangular(
     a: Value, b: Value, *, left_side: bool, lower: bool, adjoint: bool = False, unit: bool = False
 ) -> Any:
-    """The solution of a triangular system of `a`, or of its conjugate transpose if `adjoint`."""
+    """Solves a triangular system with matrix `a`, or its conjugate transpose if `adjoint`."""
     return triangular_solve_p.bind(
         a, b, conjugate_a=adjoint and mat.is_complex(a), left_side=left_side, lower=lower,
         transpose_a=adjoint, unit_diagonal=unit,
@@ -209,7 +209,7 @@ def _lu_jvp(primals: Primals, tangents: Tangents) -> Any:
         return zero_tangents([factors, pivots, order])
     m, n = shape_of(x)[-2:]
     k = min(m, n)
-    # L and U are made square by rows and columns of the unit matrix.
+    # L and U are extended to square matrices by rows and columns of the unit matrix.
     low = binary.add(mat.widened(mat.tril(mat.window(factors, m, k), -1), m, m), mat.eye(m, m, x))
     corner = mat.triu(mat.window(factors, k, n))
     if n > k:
@@ -310,7 +310,7 @@ def _qr_jvp(primals: Primals, tangents: Tangents, **params: object) -> Any:
 
 
 def real_of(x: Value) -> Any:
-    """Returns the real part, in the dtype of `x`."""
+    """Returns the real part of `x`, in the dtype of `x`."""
     return convert_element_type(unary.real(x), mat.dtype_of(x)) if mat.is_complex(x) else x
 
 
@@ -386,7 +386,7 @@ def _eigh_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
 
 
 def off_diagonal_inverse(gaps: Value) -> Any:
-    """1 / gaps off the diagonal, 0 on it."""
+    """Computes 1 / gaps off the diagonal, and 0 on the diagonal."""
     n = shape_of(gaps)[-1]
     unit = mat.eye(n, n, gaps)
     return binary.sub(powers.integer_pow(binary.add(gaps, unit), -1), unit)
@@ -396,7 +396,7 @@ def off_diagonal_inverse(gaps: Value) -> Any:
 
 
 def solve(a: Value, b: Value) -> Any:
-    """a^-1 @ b, for operands with equal batch axes."""
+    """Computes a^-1 @ b, for operands with equal batch axes."""
     factors, _, order = lu_p.bind(a)
     x = solve_triangular(factors, mat.take_rows(b, order), left_side=True, lower=True, unit=True)
     return solve_triangular(factors, x, left_side=True, lower=False)
@@ -518,7 +518,7 @@ def _is_zero(x: Value) -> Any:
 
 
 def _outside(basis: Value, x: Value, factors: Value) -> Any:
-    """Returns what of the columns of `x` is orthogonal to `basis`, scaled."""
+    """Projects the columns of `x` onto the complement of `basis`, and scales them by `factors`."""
     inside = mat.matmul(basis, mat.matmul(mat.adjoint(basis), x))
     return binary.mul(mat.strong(binary.sub(x, inside)), factors)
 

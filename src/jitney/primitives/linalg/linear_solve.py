@@ -1,7 +1,7 @@
-"""Solutions of linear equations with derivatives of their own: `custom_linear_solve`.
+"""`custom_linear_solve`: solutions of linear systems with implicit derivatives.
 
-The derivative of x = A^-1 b is A^-1 (db - dA x), its transpose a solution with A^T: both solve with the
-user's functions, whatever these do inside.
+The derivative of x = A^-1 b is A^-1 (db - dA x), and its transpose is a solve with A^T. Both use
+the user's solvers, which may be arbitrary functions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class _LinearSolveTuple(NamedTuple):
-    """One thing for each of the functions."""
+    """A tuple with an item for each of the functions."""
 
     matvec: Any
     vecmat: Any
@@ -62,13 +62,13 @@ def _linear_solve_abstract(
     *avals: AbstractValue, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
 ) -> Any:
     of_b = avals[sum(const_lengths) :]
-    outs = jaxprs.solve.out_avals  # the solution is as weakly typed as the right hand side
+    outs = jaxprs.solve.out_avals  # the solution has the weak types of the right-hand side
     weak = [isinstance(a, ShapedArray) and a.weak_type for a in of_b]
     return [*with_weakness(outs[: len(of_b)], weak), *outs[len(of_b) :]]
 
 
 def _split(args: Sequence[Any], lengths: _LinearSolveTuple) -> tuple[_LinearSolveTuple, list[Any]]:
-    """Returns the constants of each function, and the right hand side."""
+    """Splits operands into the constants of each function and the right-hand side."""
     parts: list[list[Any]] = []
     start = 0
     for n in lengths:
@@ -103,7 +103,7 @@ def _linear_solve_jvp(
     x = linear_solve_p.bind(*primals, **params)
     consts, _ = _split(primals, const_lengths)
     dconsts, db = _split(tangents, const_lengths)
-    n_x = len(db)  # further results of the solver have no derivative
+    n_x = len(db)  # auxiliary results of the solver have zero tangents
     if any(not isinstance(t, Zero) for t in dconsts.matvec):
         matvec: ClosedJaxpr = jaxprs.matvec
         zeros = [Zero(get_aval(v).to_tangent_aval()) for v in x[:n_x]]
@@ -164,7 +164,7 @@ def _linear_solve_batch_with_axis(
     b_batched = [d is not None for d in b_dims]
     n_out = len(jaxprs.solve.out_avals)
     x_batched = list(b_batched)
-    while True:  # what is mapped in x is mapped in b = A x, and the other way round
+    while True:  # b = A x is batched if x is, and vice versa: iterate to a fixpoint
         wider = list(x_batched)
         for jaxpr, flags in zip(jaxprs, batched, strict=True):
             if jaxpr is not None:
@@ -208,7 +208,11 @@ def _traced(
     avals: Sequence[Any],
     has_aux: bool = False,
 ) -> tuple[ClosedJaxpr, list[Any], Any]:
-    """(program: constants, operands -> results; values of the constants; structure of the aux)."""
+    """Traces a function of a pytree like `b`.
+
+    Returns: (program from constants and operands to results, values of the constants, structure of
+      aux).
+    """
 
     def with_aux(x: PyTree) -> tuple[PyTree, PyTree]:
         out = fun(x)
@@ -250,22 +254,24 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> PyTree:
-    """Solves matvec(x) = b by `solve`, and differentiates the solution implicitly.
+    """Solves matvec(x) = b with the function `solve`, and differentiates the solution implicitly.
 
     Args:
-      matvec: a linear function from pytrees like b to such; what it closes over may be
-        differentiated by.
-      b: a pytree of arrays.
-      solve: (matvec, b) -> x.
-      transpose_solve: (transpose of matvec, b) -> x; needed for reverse derivatives.
-      symmetric: whether `matvec` is its own transpose, so that `solve` does for both.
-      has_aux: whether solvers return (x, anything else).
+      matvec: a linear function from pytrees like b to pytrees like b. Derivatives with respect to
+        values that it closes over are supported.
+      b: the right-hand side, a pytree of arrays.
+      solve: function (matvec, b) -> x.
+      transpose_solve: function (transpose of matvec, b) -> x; required for reverse mode unless
+        `symmetric`.
+      symmetric: whether `matvec` is its own transpose, so that `solve` also solves the transposed
+        system.
+      has_aux: whether the solvers return pairs (x, auxiliary data).
 
-    Returns: x, or (x, what else `solve` returned).
+    Returns: x, or (x, auxiliary data) if `has_aux`. Auxiliary data has a zero derivative.
 
     Raises:
-      TypeError: if structures do not fit.
-      ValueError: if shapes do not fit.
+      TypeError: if a function returns another structure than that of `b`.
+      ValueError: if a function returns other shapes than those of `b`.
 
     Example:
       >>> def scaled(a):

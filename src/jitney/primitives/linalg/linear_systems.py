@@ -1,4 +1,4 @@
-"""Linear systems: `solve` by LU factors, `tridiagonal_solve`; products `symmetric_product`, `ormqr`."""
+"""Linear systems: `solve` by LU, `tridiagonal_solve`; products: `symmetric_product`, `ormqr`."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 
 def inverse_permutation(order: Value) -> Any:
-    """Returns the permutation that undoes `order`, along the last axis."""
+    """Returns the inverse of the permutation `order` along the last axis."""
     shape = shape_of(order)
     places = broadcasted_iota(mat.INT32, shape, len(shape) - 1)
     return sort_key_val(order, places)[1]
 
 
 def lu_solve(factors: Value, order: Value, b: Value, trans: int = 0) -> Any:
-    """Returns the solution of op(A) @ X = b, where A[order] = L @ U.
+    """Solves op(A) @ X = b, where A[order] = L @ U.
 
     Args:
-      factors: L below the diagonal, and U.
+      factors: L below the diagonal, U on and above it.
       order: the permutation of rows.
-      b: right sides, of the batch of `factors`.
+      b: right-hand sides, with the batch axes of `factors`.
       trans: 0 for A, 1 for its transpose, 2 for its conjugate transpose.
     """
     solve_by = factorizations.triangular_solve_p.bind
@@ -59,7 +59,7 @@ def lu_solve(factors: Value, order: Value, b: Value, trans: int = 0) -> Any:
 
 
 def solve(a: Value, b: Value) -> Any:
-    """a^-1 @ b, for matrices of one batch; derivatives use the same factors."""
+    """Computes a^-1 @ b for operands with equal batch axes; derivatives reuse the LU factors."""
     factors, _, order = factorizations.lu_p.bind(stop_gradient(a))
     return custom_linear_solve(
         lambda x: mat.matmul(a, x),
@@ -105,7 +105,7 @@ matrix_function(tridiagonal_solve_p, _tridiagonal_solve, _tridiagonal_routine, l
 
 
 def _shifted(x: Value, by: int) -> Any:
-    """`x` moved along the last but one axis, zeros moved in."""
+    """Shifts `x` along the second-to-last axis, filling with zeros."""
     from jitney.primitives.array.concatenation import pad
 
     edges = [(0, 0, 0)] * (len(shape_of(x)) - 2) + [(by, -by, 0), (0, 0, 0)]
@@ -172,7 +172,7 @@ def _symmetric_product(a: np.ndarray, c: np.ndarray, *, alpha: float, beta: floa
 
 
 def _symmetric_product_written(b: Builder, a: Node, c: Node, *, alpha: float, beta: float) -> Node:
-    """`alpha * a @ a^T + beta * c`, of elementwise nodes and a contraction."""
+    """Builds `alpha * a @ a^T + beta * c` from elementwise nodes and a contraction."""
     batch = tuple(range(len(a.shape) - 2))
     last = (len(a.shape) - 1,)
     product = b.dot(a, a, (last, last), (batch, batch))

@@ -1,4 +1,4 @@
-"""Functions on each matrix of a batch: how their primitives are evaluated, lowered and mapped."""
+"""Rules shared by functions of matrices: evaluation, lowering and batching."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def matrix_function(
     small: Callable[..., Any] | None = None,
     linear: bool = False,
 ) -> None:
-    """Gives `prim` the meaning of a function on the last two axes of arrays, batched over the others.
+    """Sets the rules of `prim`, a function of matrices in the last two axes, over batch axes.
 
     Args:
-      prim: with a rule `abstract`.
-      reference: the function, of a whole batch, by NumPy and SciPy. Programs call it where there is
-        nothing else, as the library function of the primitive's name.
-      routine: of the operands' types and the parameters, LAPACK's routine; None if there is none.
-      small: lowers small matrices by writing the function out, or gives None.
-      linear: whether it has a transpose.
+      prim: the primitive; it has an `abstract` rule.
+      reference: an implementation in NumPy and SciPy, for whole batches. Compiled programs call it
+        as the library function of the primitive's name if there is no other implementation.
+      routine: returns the LAPACK routine for the operands' types and the parameters, or None.
+      small: lowers small matrices by inlining the operations, or returns None.
+      linear: whether it is linear in an operand, and so has a transpose rule.
     """
     several = prim.multiple_results
     _declare_library_function(prim, reference)
@@ -84,7 +84,7 @@ def matrix_function(
 
 
 def _declare_library_function(prim: Primitive, reference: Callable[..., Any]) -> None:
-    """Make `reference` the library function of the name of `prim`."""
+    """Declares `reference` as the library function with the name of `prim`."""
 
     def on_arrays(*xs: np.ndarray, **params: object) -> list[np.ndarray]:
         results = reference(*xs, **params)
@@ -98,7 +98,7 @@ def _declare_library_function(prim: Primitive, reference: Callable[..., Any]) ->
 
 
 def _weak_as_operands(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a type rule by which all results, pivots too, are weakly typed if all operands are."""
+    """Wraps a type rule: all results, including pivots, are weakly typed if all operands are."""
 
     @functools.wraps(rule)
     def types(*avals: ShapedArray, **params: object) -> Any:
@@ -117,7 +117,7 @@ def _native_routine(
     avals: Sequence[ShapedArray],
     params: dict[str, Any],
 ) -> Routine | None:
-    """LAPACK's routine for operands of these types, as they are computed."""
+    """Returns the LAPACK routine for these types, in their computation dtype, or None."""
     if routine is None:
         return None
     dtype = wide_dtype(avals[0].dtype)
@@ -128,13 +128,13 @@ def _native_routine(
 def _results(
     prim: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]
 ) -> Sequence[ShapedArray]:
-    """Types of the results, in a list also where there is one."""
+    """Returns the result types as a list, even if there is a single result."""
     outs = prim.result_type(tuple(avals), params)[0]
     return outs if prim.multiple_results else [outs]
 
 
 def _plain(params: dict[str, Any]) -> library.Params:
-    """Parameters of an equation as those of a library function: members of enumerations by name."""
+    """Converts equation parameters to those of library functions; enum members become names."""
     named = {k: v.name if isinstance(v, enum.Enum) else v for k, v in params.items()}
     strange = [k for k, v in named.items() if not library.is_plain(v)]
     assert not strange, f"{strange} of {params} are not parameters of library functions"
@@ -142,7 +142,7 @@ def _plain(params: dict[str, Any]) -> library.Params:
 
 
 def no_derivative(prim: Primitive) -> None:
-    """Says that `prim` has no derivative."""
+    """Sets a JVP rule for `prim` that raises an error for nonzero tangents."""
 
     @prim.jvp
     def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:

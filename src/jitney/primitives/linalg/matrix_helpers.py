@@ -1,4 +1,4 @@
-"""What rules about matrices are written with: products, triangles, diagonals of the last two axes."""
+"""Helpers for rules of matrix functions: products, triangles and diagonals of the last two axes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INT32 = np.dtype(np.int32)
 
 
 def dtype_of(x: Value) -> Any:
-    """dtype of an operand."""
+    """Returns the dtype of an operand."""
     return aval_of(x).dtype
 
 
@@ -36,12 +36,12 @@ def is_complex(x: Value) -> bool:
 
 
 def scalar(like: Value, value: complex) -> Any:
-    """`value` in the dtype of `like`."""
+    """Returns `value` as a scalar of the dtype of `like`."""
     return np.asarray(value).astype(dtype_of(like))[()]
 
 
 def matmul(x: Value, y: Value) -> Any:
-    """x @ y for operands with equal batch axes."""
+    """Computes x @ y for operands with equal batch axes."""
     rank = len(shape_of(x))
     batch = tuple(range(rank - 2))
     numbers = (((rank - 1,), (rank - 2,)), (batch, batch))
@@ -49,23 +49,23 @@ def matmul(x: Value, y: Value) -> Any:
 
 
 def transpose(x: Value) -> Any:
-    """Exchanges the last two axes of `x`."""
+    """Transposes the last two axes of `x`."""
     rank = len(shape_of(x))
     return permute(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
 def conj(x: Value) -> Any:
-    """Returns the complex conjugate; `x` itself if it is real."""
+    """Returns the complex conjugate of `x`, or `x` itself if it is real."""
     return unary.conj(x) if is_complex(x) else x
 
 
 def adjoint(x: Value) -> Any:
-    """Returns the conjugate transpose."""
+    """Computes the conjugate transpose."""
     return conj(transpose(x))
 
 
 def symmetrize(x: Value) -> Any:
-    """Returns (x + x^H) / 2.
+    """Computes (x + x^H) / 2.
 
     Raises:
       ValueError: if the matrices are not square.
@@ -88,27 +88,28 @@ def _columns(shape: tuple[int, ...]) -> Any:
 
 
 def zeros(shape: tuple[int, ...], like: Value) -> Any:
-    """Zeros of `shape` in the dtype of `like`, and as weakly typed."""
+    """Returns zeros of `shape` with the dtype and weak type of `like`."""
     return full(shape, const(like, 0))
 
 
 def strong(x: Value) -> Any:
-    """`x` with a strong type.
+    """Makes `x` strongly typed.
 
-    What meets strongly typed factors is converted first, so that its cotangent is as weak as it is.
+    Weakly typed operands of strongly typed products are converted explicitly, so that their
+    cotangents become weakly typed again.
     """
     return convert_element_type(x, dtype_of(x))
 
 
 def tril(x: Value, k: int = 0, keep_weak: bool = False) -> Any:
-    """Elements on and below diagonal `k`, zeros above; of strong type unless weak ones are kept."""
+    """Keeps elements on and below diagonal `k`; makes `x` strongly typed unless `keep_weak`."""
     shape = shape_of(x)
     mask = compare.ge(binary.add(_rows(shape), np.int32(k)), _columns(shape))
     return select_n(mask, _zeros_beside(x, keep_weak), x)
 
 
 def triu(x: Value, k: int = 0, keep_weak: bool = False) -> Any:
-    """Elements on and above diagonal `k`, zeros below; of strong type unless weak ones are kept."""
+    """Keeps elements on and above diagonal `k`; makes `x` strongly typed unless `keep_weak`."""
     shape = shape_of(x)
     mask = compare.ge(binary.add(_rows(shape), np.int32(k - 1)), _columns(shape))
     return select_n(mask, x, _zeros_beside(x, keep_weak))
@@ -120,13 +121,13 @@ def _zeros_beside(x: Value, keep_weak: bool) -> Any:
 
 
 def eye(m: int, n: int, like: Value) -> Any:
-    """Ones on the diagonal, with the batch axes and the dtype of `like`."""
+    """Returns m x n identity matrices with the batch axes and the dtype of `like`."""
     shape = (*shape_of(like)[:-2], m, n)
     return convert_element_type(compare.eq(_rows(shape), _columns(shape)), dtype_of(like))
 
 
 def only_diagonal(x: Value) -> Any:
-    """`x` with zeros off the diagonal."""
+    """Sets the elements off the diagonal to zero."""
     shape = shape_of(x)
     mask = compare.eq(_rows(shape), _columns(shape))
     return select_n(mask, zeros(shape, x), x)
@@ -150,7 +151,7 @@ def as_column(v: Value) -> Any:
 
 
 def take_rows(x: Value, rows: Value) -> Any:
-    """x[rows] for each element of the batch; `rows` are integers (*batch, m)."""
+    """Computes x[rows] for each batch element; `rows` is an integer array (*batch, m)."""
     shape = shape_of(x)
     rank = len(shape)
     batch = tuple(range(rank - 2))
@@ -161,7 +162,7 @@ def take_rows(x: Value, rows: Value) -> Any:
 
 
 def window(x: Value, rows: int, columns: int) -> Any:
-    """Returns the upper left corner of a matrix."""
+    """Returns the upper left `rows` x `columns` submatrix."""
     from jitney.primitives.indexing.slice import slice as cut
 
     shape = shape_of(x)
@@ -169,7 +170,7 @@ def window(x: Value, rows: int, columns: int) -> Any:
 
 
 def widened(x: Value, rows: int, columns: int) -> Any:
-    """Returns a matrix with zeros below and on the right, up to a size of `rows`, `columns`."""
+    """Pads a matrix with zeros at the bottom and on the right to `rows` x `columns`."""
     from jitney.primitives.array.concatenation import pad
 
     *batch, m, n = shape_of(x)

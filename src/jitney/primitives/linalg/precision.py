@@ -1,7 +1,7 @@
-"""How exactly contractions are to be computed: what users may ask for, and what a CPU makes of it.
+"""Precision of contractions: the options that users can pass, and their meaning on a CPU.
 
-Precisions of matrix units (bfloat16, tensorfloat32, several passes) mean nothing here: the CPU
-computes at least as exactly. What changes results are the presets that name float16 or float64.
+Precisions of matrix units (bfloat16, tensorfloat32, multiple passes) have no effect here: the CPU
+computes at least as precisely. Only the presets for float16 and float64 change results.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAMES = {
 
 
 class Precision(enum.Enum):
-    """How exactly a contraction is computed; on a CPU always as exactly as its dtype allows."""
+    """Precision of a contraction; on a CPU always the full precision of its dtype."""
 
     DEFAULT = 0
     HIGH = 1
@@ -39,7 +39,7 @@ class Precision(enum.Enum):
 
 
 class DotAlgorithm(NamedTuple):
-    """An algorithm of a matrix unit: dtypes of the operands and of the sum, and the passes."""
+    """An algorithm of a matrix unit: dtypes of operands and accumulation, number of passes."""
 
     lhs_precision_type: Any
     rhs_precision_type: Any
@@ -51,7 +51,7 @@ class DotAlgorithm(NamedTuple):
 
 
 class DotAlgorithmPreset(enum.Enum):
-    """Algorithms by name: dtype of lhs, of rhs, of the sum; X3: in three passes."""
+    """Named algorithms: dtypes of lhs, rhs and accumulation; X3 stands for three passes."""
 
     DEFAULT = 1
     ANY_F8_ANY_F8_F32 = 2
@@ -78,16 +78,16 @@ class DotAlgorithmPreset(enum.Enum):
 
     @property
     def accumulation_type(self) -> Any:
-        """Scalar type of the sum; None where it is the operands'."""
+        """The scalar type of accumulation, or None if it is that of the operands."""
         parts = self.name.removesuffix("_FAST_ACCUM").split("_X")[0].split("_")
         return _TYPES.get(parts[-1])
 
 
-# A `Union`, as in jax, for callers of `get_origin(...)`.
+# A `Union`, as in JAX, for users of `get_origin(...)`.
 PrecisionLike = Union[  # noqa: UP007
     str, Precision, DotAlgorithm, DotAlgorithmPreset, tuple[str | Precision, ...], None
 ]
-"""What functions take as `precision`: a pair is for the left and the right operand."""
+"""Values of the option `precision`; a pair is for the left and the right operand."""
 
 _TYPES = {
     "F16": np.float16, "BF16": dtypes.bfloat16, "F32": np.float32, "F64": np.float64
@@ -104,10 +104,10 @@ _ON_CPU = {
 
 
 def canonical_precision(precision: PrecisionLike) -> Any:
-    """None, a pair of `Precision`, a preset or an algorithm; None takes the configured default.
+    """Returns a pair of `Precision`, a preset, an algorithm or None, after applying the default.
 
     Raises:
-      ValueError: if `precision` is none of these, nor names one.
+      ValueError: if `precision` is not one of these or the name of one.
     """
     if precision is None:
         precision = config.default_matmul_precision.value
@@ -131,10 +131,10 @@ def canonical_precision(precision: PrecisionLike) -> Any:
 
 
 def computation_dtype(precision: PrecisionLike, dtype: np.dtype) -> np.dtype:
-    """Returns the dtype that a contraction of operands of `dtype` is computed in.
+    """Returns the dtype in which a contraction of operands of `dtype` is computed.
 
     Raises:
-      ValueError: if `precision` is an algorithm that CPUs do not have.
+      ValueError: if `precision` is an algorithm that CPUs do not support.
     """
     if isinstance(precision, DotAlgorithm) or (
         isinstance(precision, DotAlgorithmPreset) and precision not in _ON_CPU

@@ -1,4 +1,4 @@
-"""The axes of `ragged_dot_general`: which are contracted, batched, free, and divided into groups."""
+"""Roles of the axes of `ragged_dot_general`: contracted, batch, free and group axes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, init=False, slots=True)
 class RaggedDotDimensionNumbers:
-    """Which axes `ragged_dot_general` contracts, batches, and divides into groups.
+    """Roles of the axes of the operands of `ragged_dot_general`.
 
     Attributes:
       dot_dimension_numbers: ((contracted axes of lhs, of rhs), (batch axes of lhs, of rhs)).
-      lhs_ragged_dimensions: the one axis of lhs that is divided into groups.
-      rhs_group_dimensions: the axis of rhs that counts groups, if the ragged one is free; else empty.
+      lhs_ragged_dimensions: the single axis of lhs that is partitioned into groups.
+      rhs_group_dimensions: the group axis of rhs if the ragged axis is free; otherwise empty.
     """
 
     dot_dimension_numbers: DotDimensionNumbers
@@ -49,7 +49,7 @@ def _ints(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 class Mode(enum.Enum):
-    """What the ragged axis is."""
+    """The role of the ragged axis."""
 
     FREE = "noncontracting"
     CONTRACTED = "contracting"
@@ -58,14 +58,14 @@ class Mode(enum.Enum):
 
 @record(frozen=True)
 class Axes:
-    """The axes of both operands by their roles.
+    """The axes of both operands by role.
 
     Attributes:
-      mode: what the ragged axis is.
+      mode: the role of the ragged axis.
       ragged: the ragged axis of lhs.
-      free: free axes of lhs and of rhs, in order, without the one that counts groups.
-      outer: the axes of lhs, beside batches, for each index of which rows are divided differently: of
-        those that the ragged one is among, the ones before it.
+      free: free axes of lhs and of rhs in ascending order, without the group axis.
+      outer: the axes of lhs with the same role as the ragged axis that precede it; group sizes may
+        depend on their indices.
     """
 
     mode: Mode
@@ -75,12 +75,12 @@ class Axes:
 
 
 def remaining(rank: int, *taken: Sequence[int]) -> tuple[int, ...]:
-    """Returns the axes, of so many, that are not taken."""
+    """Returns the axes below `rank` that are not in `taken`."""
     return tuple([k for k in range(rank) if not any(k in axes for axes in taken)])
 
 
 def roles(rank_x: int, rank_y: int, numbers: RaggedDotDimensionNumbers) -> Axes:
-    """Returns the roles of the axes of operands of these ranks."""
+    """Determines the roles of the axes of operands with the given ranks."""
     (cx, cy), (bx, by) = numbers.dot_dimension_numbers
     (ragged,) = numbers.lhs_ragged_dimensions
     free_x = remaining(rank_x, cx, bx)
@@ -92,14 +92,14 @@ def roles(rank_x: int, rank_y: int, numbers: RaggedDotDimensionNumbers) -> Axes:
 
 
 def prefix_axes(axes: Axes, numbers: RaggedDotDimensionNumbers) -> tuple[int, ...]:
-    """Returns the axes of lhs that group sizes may have before their last one."""
+    """Returns the axes of lhs to which leading axes of the group sizes correspond."""
     if axes.mode is Mode.BATCH:
         return axes.outer
     return (*numbers.dot_dimension_numbers[1][0], *axes.outer)
 
 
 def check_axis(side: str, kind: str, axis: int, rank: int) -> None:
-    """Raises TypeError unless the operand has such an axis."""
+    """Raises TypeError unless `axis` is an axis of the operand."""
     if not 0 <= axis < rank:
         raise TypeError(
             f"ragged_dot_general: the {kind} axis of {side} must be in [0, {rank}), but is {axis}"
@@ -109,7 +109,7 @@ def check_axis(side: str, kind: str, axis: int, rank: int) -> None:
 def check_groups(
     y: ShapedArray, groups: int, axes: Axes, numbers: RaggedDotDimensionNumbers
 ) -> None:
-    """Raises TypeError unless rhs has an axis for groups exactly where the ragged one is free."""
+    """Raises TypeError unless rhs has a group axis exactly if the ragged axis is free."""
     (_, cy), (_, by) = numbers.dot_dimension_numbers
     wanted = 1 if axes.mode is Mode.FREE else 0
     if len(numbers.rhs_group_dimensions) != wanted:

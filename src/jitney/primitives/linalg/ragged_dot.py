@@ -1,13 +1,13 @@
-"""Contractions of groups of rows, whose sizes are data: `ragged_dot_general`.
+"""Contractions of groups of rows whose sizes are data: `ragged_dot_general`.
 
-One axis of the left operand, the ragged one, is divided into consecutive groups. Where it is free,
-each group has a right operand of its own; where it is contracted, each has a result of its own; where
-it is a batch axis, groups say nothing.
+One axis of the left operand, the ragged one, is partitioned into consecutive groups. If it is free,
+each group has a separate right operand; if it is contracted, each group has a separate result; if
+it is a batch axis, the groups have no effect.
 
-A program goes from group to group and, within one, from block to block of rows, each the product of two
-matrices. So the work is that of all rows once, with at most a block more for each group, and neither
-operand is ever spread over the groups. Elements of other groups never meet: an infinity in one does
-not reach another as a product with zero.
+The program loops over the groups and, within a group, over blocks of rows, each a product of two
+matrices. The work is therefore that of all rows once, plus at most a block for each group, and no
+operand is expanded by the number of groups. Elements of different groups are never combined: an
+infinity in one group does not reach another as a product with zero.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from jitney.primitives.linalg.precision import PrecisionLike
     from jitney.primitives.rule_types import Cotangent, Dims, Operand, Primals, Tangents, Value
 
-_LEAST_BLOCK, _LARGEST_BLOCK = threshold(8, small=2), threshold(256, small=4)  # rows
+_LEAST_BLOCK, _LARGEST_BLOCK = threshold(8, small=2), threshold(256, small=4)  # number of rows
 
 ragged_dot_general_p = declare("ragged_dot_general")
 
@@ -132,18 +132,18 @@ def _ragged_dot_general_abstract(
 
 
 def _product(x: Array, y: Array, axis_x: int, precision: PrecisionLike, dtype: np.dtype) -> Array:
-    """Two matrices, contracted over axis `axis_x` of x and the first of y."""
+    """Multiplies matrices: contracts axis `axis_x` of x with the first axis of y."""
     return dot_general(x, y, (((axis_x,), (0,)), ((), ())), precision, dtype)
 
 
 def _block_size(rows: int, groups: int) -> int:
-    """Half of a group's rows on average, so that few are computed that belong to no group of theirs."""
+    """Returns the block size: about half of a group's average size, to compute few extra rows."""
     half = rows // (2 * groups) + 1
     return min(rows, max(_LEAST_BLOCK, min(_LARGEST_BLOCK, 1 << (half - 1).bit_length())))
 
 
 def _bounds(sizes: Array, rows: int) -> tuple[Array, Array]:
-    """Returns where groups begin and end, within so many rows."""
+    """Returns the first row and the end of each group, clamped to the number of rows."""
     sizes = convert_element_type(sizes, np.int32)
     ends = cumsum(sizes)
     return maximum(sub(ends, sizes), np.int32(0)), minimum(ends, np.int32(rows))
@@ -152,11 +152,11 @@ def _bounds(sizes: Array, rows: int) -> tuple[Array, Array]:
 def _over_blocks(
     rows: int, size: int, start: Value, end: Value, step: Callable[[Any, Any, Any], Any], value: Any
 ) -> Any:
-    """Folds `step(first row, which rows count, value)` over blocks of rows `start` to `end`."""
+    """Folds `step(first row, mask of valid rows, value)` over blocks of rows start to end."""
 
     def body(state: tuple[Any, Any]) -> tuple[Any, Any]:
         row, value = state
-        first = minimum(row, np.int32(rows - size))  # the last block, too, lies within the array
+        first = minimum(row, np.int32(rows - size))  # the last block, too, must be within the array
         index = add(iota(np.int32, size), first)
         own = bitwise_and(ge(index, row), lt(index, end))
         return add(row, np.int32(size)), step(first, own, value)
@@ -165,14 +165,14 @@ def _over_blocks(
 
 
 def _only(own: Array, x: Array) -> Array:
-    """Returns the rows of a matrix that count, and zeros."""
+    """Replaces the rows of `x` that are not in the mask by zeros."""
     return select(broadcast_in_dim(own, shape_of(x), (0,)), x, rules.zeros_like(x))
 
 
 def _rows_by_group(
     x: Array, y: Array, sizes: Array, precision: PrecisionLike, dtype: np.dtype
 ) -> Any:
-    """x [M, K], y [G, K, N], sizes [G] -> [M, N]: each row times the matrix of its group."""
+    """Multiplies each row by its group's matrix: x [M, K], y [G, K, N], sizes [G] -> [M, N]."""
     (rows, _), (groups, _, columns) = shape_of(x), shape_of(y)
     out = full((rows, columns), 0, dtype)
     if 0 in (rows, groups):
@@ -196,7 +196,7 @@ def _rows_by_group(
 def _sums_by_group(
     x: Array, y: Array, sizes: Array, precision: PrecisionLike, dtype: np.dtype
 ) -> Any:
-    """x [M, I], y [M, J], sizes [G] -> [G, I, J]: sums of products over the rows of each group."""
+    """Sums products over each group's rows: x [M, I], y [M, J], sizes [G] -> [G, I, J]."""
     (rows, n), (_, m), (groups,) = shape_of(x), shape_of(y), shape_of(sizes)
     if 0 in (rows, groups):
         return full((groups, n, m), 0, dtype)
@@ -213,14 +213,14 @@ def _sums_by_group(
 
 
 def _merged(x: Array, *groups: Sequence[int]) -> Array:
-    """x with its axes in groups, each of which becomes one."""
+    """Transposes and reshapes x such that each group of axes becomes one axis."""
     shape = shape_of(x)
     order = [k for axes in groups for k in axes]
     return reshape(transpose(x, order), [math.prod([shape[k] for k in axes]) for axes in groups])
 
 
 def _each(f: Callable[..., Array], *operands: Array) -> Array:
-    """`f` of each index of the first axis, one after another: stacked results."""
+    """Applies `f` sequentially for each index of the first axis, and stacks the results."""
     if shape_of(operands[0])[0] != 1:
         return map_rows(lambda own: f(*own), operands)
     out = f(*[reshape(x, shape_of(x)[1:]) for x in operands])
@@ -250,7 +250,7 @@ def _computed(
     if len(shape_of(sizes)) == 1:
         sizes = broadcast_in_dim(sizes, (*prefix, groups), (len(prefix),))
     sizes = reshape(sizes, (math.prod(prefix[: len(bx)]), math.prod(prefix[len(bx) :]), groups))
-    # Axes within the ragged one become rows of its groups.
+    # Axes after the ragged one become additional rows of its groups.
     inner = free_x[n_outer:] if axes.mode is Mode.FREE else cx[n_outer:]
     each = math.prod([shape_x[k] for k in inner[1:]])
     sizes = mul(convert_element_type(sizes, np.int32), np.int32(each))
@@ -292,36 +292,40 @@ def ragged_dot_general(
     group_offset: ArrayLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Computes a contraction in which one axis of `lhs` is divided into consecutive groups.
+    """Computes a contraction in which an axis of `lhs` is partitioned into consecutive groups.
 
-    Sizes of groups are data: one program serves all. With B batches, K contracted and M, N free axes,
-    G groups and X those of the axes among which the ragged one is that come before it:
+    Group sizes are data, so one compiled program serves all of them. Let B stand for batch axes, K
+    for contracted axes, M and N for free axes, G for the number of groups, and X for the axes with
+    the same role as the ragged axis that precede it. Then:
 
-    - the ragged axis is free: lhs [B, M, K], rhs [G, B, K, N], sizes [B, X, G] -> [B, M, N]; each group
-      of rows meets its own part of rhs. Rows after the last group give zeros.
-    - it is contracted: lhs [B, M, K], rhs [B, K, N], sizes [B, X, G] -> [G, B, M, N]; a result for each
-      group.
-    - it is of batches: lhs [B, M, K], rhs [B, K, N], sizes [X, G] -> [B, M, N]; as `dot_general`.
+    - If the ragged axis is free: lhs [B, M, K], rhs [G, B, K, N], sizes [B, X, G] -> [B, M, N]; each
+      group of rows is multiplied by its slice of rhs. Rows after the last group give zeros.
+    - If it is contracted: lhs [B, M, K], rhs [B, K, N], sizes [B, X, G] -> [G, B, M, N]; each group
+      has a separate result.
+    - If it is a batch axis: lhs [B, M, K], rhs [B, K, N], sizes [X, G] -> [B, M, N]; the result is
+      that of `dot_general`.
 
     Args:
-      lhs: array.
-      rhs: array.
-      group_sizes: integers, none negative, of the shapes above or [G]. Groups end with the axis if
-        their sizes sum up to more.
-      ragged_dot_dimension_numbers: which axes these are; they may stand in any order.
+      lhs: left operand.
+      rhs: right operand.
+      group_sizes: nonnegative integers, of the shapes above or [G]. If they sum up to more than the
+        size of the axis, groups end there.
+      ragged_dot_dimension_numbers: roles of the axes, which may be in any order.
       precision: as for `dot_general`.
       preferred_element_type: as for `dot_general`.
-      group_offset: None; JAX does not implement it, either.
-      out_sharding: how the result lies on the mesh in force.
+      group_offset: must be None; JAX does not implement it either.
+      out_sharding: sharding of the result on the context mesh.
 
-    Returns: an array as that of `dot_general`, groups first where each has a result.
+    Returns: an array with the axes of a result of `dot_general`, preceded by an axis for groups if
+      the ragged axis is contracted.
 
     Raises:
-      TypeError: if axes or sizes do not fit.
+      TypeError: if axes or sizes are incompatible.
       NotImplementedError: for a `group_offset`.
 
-    Derivatives of every mode and order are of this operation again. JAX has those of the first mode
-    alone, and batches only first axes of all three operands; this operation batches any.
+    Derivatives of every mode and order use this operation. JAX supports derivatives of the first
+    mode only, and `vmap` only along the first axes of all three operands; here any batch dimensions
+    are supported.
 
     Example:
       >>> rows, matrices = jnp.ones((4, 2)), jnp.stack([jnp.eye(2), 3 * jnp.eye(2)])
@@ -366,18 +370,18 @@ def ragged_dot(
     """Multiplies rows in consecutive groups by one matrix per group.
 
     Args:
-      lhs: [m, k], the rows.
-      rhs: [g, k, n], a matrix for each group.
-      group_sizes: integers [g], how many rows each group has, none negative.
+      lhs: the rows, an array [m, k].
+      rhs: a matrix for each group, an array [g, k, n].
+      group_sizes: the number of rows of each group, nonnegative integers [g].
       precision: as for `dot_general`.
       preferred_element_type: as for `dot_general`.
-      group_offset: None; JAX does not implement it, either.
-      out_sharding: how the result lies on the mesh in force.
+      group_offset: must be None; JAX does not implement it either.
+      out_sharding: sharding of the result on the context mesh.
 
-    Returns: [m, n]; rows after the last group are zeros.
+    Returns: an array [m, n]; rows after the last group are zero.
 
     Raises:
-      TypeError: if shapes do not fit.
+      TypeError: if shapes are incompatible.
       NotImplementedError: for a `group_offset`.
 
     Example:
@@ -418,14 +422,14 @@ def _ragged_dot_general_jvp(primals: Primals, tangents: Tangents, **params: Any)
 
 
 def _ordered(out: Array, axes: Sequence[int], like: Operand) -> Any:
-    """Returns a cotangent whose axes are those `axes` of the operand `like`, as one of that operand."""
+    """Permutes a cotangent with axes in the order `axes` to the axes and dtype of `like`."""
     out = transpose(out, tuple(map(int, np.argsort(axes))))
     dtype = rules.aval_of(like).dtype
     return out if rules.aval_of(out).dtype == dtype else convert_element_type(out, dtype)
 
 
 def _ranges(*groups: Sequence[int]) -> list[tuple[int, ...]]:
-    """Positions of groups of axes that stand one after another."""
+    """Returns the positions of groups of axes that are arranged one after another."""
     positions: list[tuple[int, ...]] = []
     first = 0
     for axes in groups:
@@ -437,7 +441,7 @@ def _ranges(*groups: Sequence[int]) -> list[tuple[int, ...]]:
 def _cotangents_of_free(
     ct: Value, x: Operand, y: Operand, sizes: Value, axes: Axes, params: dict[str, Any]
 ) -> list[Any]:
-    """Returns where the ragged axis is free: one is free again, one contracted."""
+    """Returns cotangents if the ragged axis is free: it is free for lhs, contracted for rhs."""
     numbers: RaggedDotDimensionNumbers = params["ragged_dot_dimension_numbers"]
     (cx, cy), (bx, by) = numbers.dot_dimension_numbers
     (free_x, free_y), group = axes.free, numbers.rhs_group_dimensions
@@ -459,7 +463,10 @@ def _cotangents_of_free(
 def _cotangents_of_contracted(
     ct: Value, x: Operand, y: Operand, sizes: Value, axes: Axes, params: dict[str, Any]
 ) -> list[Any]:
-    """Returns where it is contracted: rows of the other operand times the cotangent of their group."""
+    """Returns cotangents if the ragged axis is contracted.
+
+    They are products of the other operand's rows with the cotangent of their group.
+    """
     numbers: RaggedDotDimensionNumbers = params["ragged_dot_dimension_numbers"]
     (cx, cy), (bx, by) = numbers.dot_dimension_numbers
     free_x, free_y = axes.free
@@ -469,7 +476,7 @@ def _cotangents_of_contracted(
         wanted: Operand, own_axes: tuple[int, ...], other: Value, other_axes: tuple[int, ...],
         free: tuple[int, ...], in_ct: tuple[int, ...],
     ) -> Any:  # fmt: skip
-        # Contracted axes in their order, so that those outside of the ragged one stand before it.
+        # Contracted axes in order, so that those before the ragged one precede it.
         ordered = transpose(other, other_axes)
         batch, rows, columns = _ranges(bx, cx, free)
         own = RaggedDotDimensionNumbers(
@@ -521,7 +528,7 @@ def _ragged_dot_general_batch(args: Sequence[Value], dims: Dims, **params: Any) 
     n_batch = len(numbers.dot_dimension_numbers[1][0])
     groups_first = int(axes.mode is Mode.CONTRACTED)
     if ds is None and (dx is None or dy is None):
-        # One more free axis, after all others: rows or columns of the same groups.
+        # An additional free axis, after all others: rows or columns of the same groups.
         if dx is not None:
             x = rules.move_axis(x, dx, rank_x)
         else:

@@ -1,7 +1,8 @@
-"""Contractions of narrow numbers with scales for blocks of them: `scaled_dot`.
+"""Contractions of narrow floats with blockwise scales: `scaled_dot`.
 
-Formats such as MXFP8 keep a few bits for each number, and one scale for each block of neighbours along
-the contracted axes. Numbers times scales are rounded to bfloat16, as in JAX, and contracted.
+Formats such as MXFP8 store a few bits for each element, and a scale for each block of adjacent
+elements along the contracted axes. As in JAX, scaled elements are rounded to bfloat16 and then
+contracted.
 
 Source: Open Compute Project, OCP Microscaling Formats (MX) Specification, 2023.
 """
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Dims, Value
 
 _BFLOAT16 = np.dtype(dtypes.bfloat16)
-_LEAST_BLOCK = 2  # elements that share a scale
+_LEAST_BLOCK = 2  # the smallest number of elements that share a scale
 
 scaled_dot_p = declare("scaled_dot")
 
@@ -81,7 +82,7 @@ def _scaled_dot_abstract(
 
 
 def _repeated(scale: Array, shape: Sequence[int]) -> Array:
-    """Each element of `scale` for as many neighbours as there are in an array of `shape`."""
+    """Repeats each element of `scale` over its block, up to `shape`."""
     own = shape_of(scale)
     split = [m for n, k in zip(shape, own, strict=True) for m in (k, n // k if k else 1)]
     return reshape(broadcast_in_dim(scale, split, range(0, len(split), 2)), shape)
@@ -135,19 +136,20 @@ def scaled_dot(
     """Computes the contraction of lhs * lhs_scale and rhs * rhs_scale, both rounded to bfloat16.
 
     Args:
-      lhs: array of two axes or more, of any number format, narrow ones above all.
-      rhs: array of as many axes.
-      lhs_scale: array of the shape of lhs but for the contracted axes: their sizes are multiples,
-        twice or more, of the scale's, whose elements count for blocks of neighbours. 1 by default.
-      rhs_scale: likewise, of rhs.
-      dimension_numbers: as of `dot_general`; by default matrix products, the axes before the last two
-        being batches.
+      lhs: array with at least two axes, of any dtype, usually a narrow float.
+      rhs: array of the same rank.
+      lhs_scale: array of the shape of lhs except along contracted axes, where the size of lhs is a
+        multiple, at least twice, of that of the scale. Each element scales a block of adjacent
+        elements. 1 by default.
+      rhs_scale: likewise, for rhs.
+      dimension_numbers: as for `dot_general`; by default matrix products, with the axes before the
+        last two as batch axes.
       preferred_element_type: dtype of accumulation and result; bfloat16 by default.
 
     Raises:
-      TypeError: if shapes do not fit.
+      TypeError: if shapes are incompatible.
 
-    It has no derivative, as in JAX.
+    As in JAX, it has no derivative.
 
     Example:
       >>> x, y = jnp.ones((1, 4), jnp.float8_e4m3fn), jnp.ones((4, 1), jnp.float8_e4m3fn)
@@ -178,6 +180,6 @@ def scaled_dot(
 
 
 def _ones(x: ArrayLike, contracting: Sequence[int]) -> Array:
-    """Returns a scale of 1 for all of x."""
+    """Returns a scale of 1 for all elements of x."""
     shape = [1 if k in contracting else n for k, n in enumerate(shape_of(x))]
     return convert_element_type(full(shape, 1, _BFLOAT16), dtypes.float8_e8m0fnu)

@@ -1,7 +1,7 @@
-"""Exchanges along named axes: `all_gather`, `psum_scatter`.
+"""Collectives along named axes that change shapes: `all_gather`, `psum_scatter`.
 
-Like the reductions of `collectives`, they become operations on positional axes when the axis of that
-name is batched; a named axis that is left has size 1.
+Like the reductions in `collectives`, they become operations on positional axes when the axis of
+that name is batched. A named axis that remains in a program has size 1.
 """
 
 from __future__ import annotations
@@ -50,24 +50,24 @@ def _reshape(x: Value, new_sizes: Sequence[int]) -> Any:
 
 
 def split_axis(x: Value, axis: int, parts: int) -> Any:
-    """`x` with `axis` divided into `parts` and the rest."""
+    """Splits `axis` of `x` in two; the first has size `parts`."""
     s = rules.shape_of(x)
     return _reshape(x, (*s[:axis], parts, s[axis] // parts, *s[axis + 1 :]))
 
 
 def merge_axis(x: Value, axis: int) -> Any:
-    """`x` with `axis` and the next as one."""
+    """Merges `axis` of `x` with the following axis."""
     s = rules.shape_of(x)
     return _reshape(x, (*s[:axis], s[axis] * s[axis + 1], *s[axis + 2 :]))
 
 
 def _of_extent_one(prim: Primitive, meaning: Callable[..., Shape], name: str) -> None:
-    """Sets how the operation is evaluated: along an axis of size 1, as a change of shape.
+    """Sets the eager rule for a named axis of size 1: a change of shape.
 
     Args:
       prim: the primitive.
       meaning: (shape, **parameters) -> shape of the result.
-      name: of the public function.
+      name: name of the public function.
     """
 
     @prim.eager
@@ -125,7 +125,7 @@ def gather_rows(
     prim: Primitive, x: Value, d: int | None, *, all_gather_dimension: int, tiled: bool,
     **params: object,
 ) -> tuple[Any, int | None]:  # fmt: skip
-    """`prim` over other axes than the one at `d`, which is batched."""
+    """Binds `prim` if the axis batched at `d` is not one that it gathers along."""
     k = all_gather_dimension
     moved = k + 1 if d is not None and d <= k else k
     out = prim.bind(x, all_gather_dimension=moved, tiled=tiled, **params)
@@ -177,7 +177,7 @@ def _all_gather_transpose(
 
 rules.deflinear(all_gather_p, _all_gather_transpose)
 
-# Its result is known to be the same on all devices: its cotangent is one, of which each takes its part.
+# Its result is equal on all devices. So is the cotangent, from which each device takes its part.
 all_gather_invariant_p = declare("all_gather_invariant", linear=True)
 all_gather_invariant_p.communication(communication.of_collective)
 all_gather_invariant_p.absent(
@@ -233,22 +233,23 @@ def all_gather(
     tiled: bool = False,
     to: str = "varying",
 ) -> PyTree:
-    """Gathers the values of all instances along a new axis.
+    """Gathers the values of all instances along a named axis into a new positional axis.
 
     Args:
       x: a pytree of arrays.
-      axis_name: the named axis or axes.
-      axis_index_groups: not for axes of `vmap`.
-      axis: where the new axis is.
-      tiled: whether values are concatenated along `axis` instead.
-      to: "varying"; or, within a `shard_map(..., check_vma=True)`, "invarying", with which the type of
-        the result says that it is the same on all devices, or "reduced", with which cotangents are
-        terms of a sum besides, of which each device is given its part.
+      axis_name: name of the axis, or a tuple of names.
+      axis_index_groups: groups of indices that gather among themselves; not supported for axes of
+        `vmap`.
+      axis: position of the new axis.
+      tiled: whether to concatenate the values along the existing `axis` instead.
+      to: the type of the result along the axis. The default is "varying". Within
+        `shard_map(..., check_vma=True)` it may be "invarying", equal on all devices, or "reduced",
+        equal on all devices with an unreduced cotangent, whose sum is scattered to the devices.
 
     Raises:
       NameError: if a name is not in scope.
-      ValueError: if `to` is something else; if it is "reduced", and a value does not vary, as far as
-        its type says.
+      ValueError: if `to` is not one of these, or is "reduced" and the type of a value does not vary
+        along the axis.
 
     Example:
       >>> jax.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(jnp.array([1, 2]))
@@ -294,7 +295,7 @@ def all_gather(
 
 
 def _gather_each(x: Value, names: Sequence[AxisName], k: int, tiled: bool) -> Any:
-    """`all_gather` over several axes, the first varying slowest, as one after the other."""
+    """Gathers along several axes one after another; the first axis is the major one."""
     for i, name in enumerate(reversed(names)):
         x = all_gather_p.bind(
             x, all_gather_dimension=k, axis_name=(name,), axis_size=axis_extent(name, "all_gather"),
@@ -354,7 +355,7 @@ def scatter_rows(
     prim: Primitive, x: Value, d: int | None, *, scatter_dimension: int, tiled: bool,
     **params: object,
 ) -> tuple[Any, int | None]:  # fmt: skip
-    """`prim` over other axes than the one at `d`, which is batched."""
+    """Binds `prim` if the axis batched at `d` is not one that it scatters along."""
     k = scatter_dimension + (d is not None and d <= scatter_dimension)
     out = prim.bind(x, scatter_dimension=k, tiled=tiled, **params)
     return out, None if d is None else d - (not tiled and k < d)
@@ -410,18 +411,20 @@ def psum_scatter(
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     tiled: bool = False,
 ) -> PyTree:
-    """Sums over a named axis; each instance gets its part of the result.
+    """Sums over a named axis, and scatters the result: each instance gets one part of it.
 
     Args:
       x: a pytree of arrays.
-      axis_name: the named axis or axes.
-      scatter_dimension: the axis that is divided; as long as the named one, unless `tiled`.
-      axis_index_groups: not for axes of `vmap`.
-      tiled: whether the axis stays, with a part of its size.
+      axis_name: name of the axis, or a tuple of names.
+      scatter_dimension: the positional axis to scatter; it has the size of the named axis unless
+        `tiled`.
+      axis_index_groups: groups of indices that sum and scatter among themselves; not supported for
+        axes of `vmap`.
+      tiled: whether to keep the positional axis, with its size divided by that of the named axis.
 
     Raises:
       NameError: if a name is not in scope.
-      ValueError: if sizes do not fit.
+      ValueError: if sizes are incompatible.
     """
     names = names_of(axis_name, "psum_scatter")
     size = math.prod([axis_extent(name, "psum_scatter") for name in names])
@@ -446,7 +449,7 @@ def psum_scatter(
 
 
 def _scatter_each(x: Value, names: Sequence[AxisName], k: int, tiled: bool) -> Any:
-    """`psum_scatter` over several axes, the first varying slowest, as one after the other."""
+    """Scatters along several axes one after another; the first axis is the major one."""
     for i, name in enumerate(names):
         size = axis_extent(name, "psum_scatter")
         if i < len(names) - 1 and not tiled:

@@ -1,4 +1,4 @@
-"""`all_to_all`, the exchange of a named axis for a positional one, and `pswapaxes`."""
+"""`all_to_all`, which exchanges a named axis for a positional one, and `pswapaxes`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _all_to_all_abstract(
     return x.update(shape=tuple(extents))
 
 
-# Its type depends on the size of the axis in scope: never remembered.
+# Its type depends on the size of the axis in scope, so it is not cached.
 all_to_all_p.is_memoized = False
 
 
@@ -134,16 +134,18 @@ def all_to_all(
 
     Args:
       x: a pytree of arrays.
-      axis_name: the named axis.
-      split_axis: the positional axis that is distributed over the instances.
-      concat_axis: where what comes from the instances is put.
-      axis_index_groups: not for axes of `vmap`.
-      tiled: whether both axes stay, one shorter, one longer; otherwise `split_axis` is as long as
-        the named axis and goes away, and there is a new axis at `concat_axis`.
+      axis_name: name of the axis, or a tuple of names.
+      split_axis: the positional axis to scatter over the instances.
+      concat_axis: the positional axis along which the parts from all instances are arranged.
+      axis_index_groups: groups of indices that exchange parts among themselves; not supported for
+        axes of `vmap`.
+      tiled: whether to keep both positional axes; the size of the named axis divides the first and
+        multiplies the second. Otherwise, `split_axis` has that size and is removed, and a new axis
+        is inserted at `concat_axis`.
 
     Raises:
       NameError: if the name is not in scope.
-      ValueError: if sizes do not fit.
+      ValueError: if sizes are incompatible.
     """
     names = names_of(axis_name, "all_to_all")
     name = names[0] if len(names) == 1 else names
@@ -186,7 +188,7 @@ def all_to_all(
 def _tiled_over_several(
     x: Array, names: Sequence[AxisName], split_axis: int, concat_axis: int
 ) -> Any:
-    """Exchanges tiles along several axes as along one, the first varying slowest: axis by axis."""
+    """Exchanges tiles along several axes, axis by axis; the first axis is the major one."""
     s = canonical_axis(split_axis, len(x.shape))
     c = canonical_axis(concat_axis, len(x.shape))
     sizes = [axis_extent(name, "all_to_all") for name in names]
@@ -195,7 +197,7 @@ def _tiled_over_several(
     for i, name in enumerate(names):
         out = all_to_all(out, name, s + i, s + i)
     for _ in names[1:]:
-        out = merge_axis(out, s)  # the source, as one axis at `s`
+        out = merge_axis(out, s)  # merges the axes of the sources into one, at `s`
     return merge_axis(rules.move_axis(out, s, c), c)
 
 
@@ -206,5 +208,5 @@ def pswapaxes(
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
 ) -> PyTree:
-    """Swaps a named axis and the positional `axis` of the same size: see `all_to_all`."""
+    """Swaps a named axis with the positional `axis` of the same size; see `all_to_all`."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)

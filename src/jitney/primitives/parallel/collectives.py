@@ -1,8 +1,8 @@
-"""Reductions over named axes, and questions about them: `psum`, `pmax`, `pmin`, `pmean`, `axis_index`.
+"""Reductions over named axes, and `axis_index`: `psum`, `pmax`, `pmin`, `pmean`.
 
-`vmap` names its axis, and `shard_map` those of its mesh; an operation over the name is one over the
-positional axis once it is batched. The devices' programs are batched, too (`spmd`): nothing is left of
-collectives in compiled programs. A named axis that is left has size 1.
+`vmap` names its axis, and `shard_map` the axes of its mesh. Batching turns an operation over a
+named axis into one over a positional axis. The programs of devices are batched, too (`spmd`), so no
+collective remains in compiled programs. A named axis that remains has size 1.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array, AxisName, PyTree
     from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
 
-Groups: TypeAlias = "Sequence[Sequence[int]] | None"  # indices that are reduced among themselves
+Groups: TypeAlias = "Sequence[Sequence[int]] | None"  # groups of indices to reduce
 
 # --- names ----------------------------------------------------------------------------------------
 
 
 def is_positional(axis: object) -> bool:
-    """Returns whether an axis is given by its position."""
+    """Returns whether an axis is given by position instead of name."""
     return isinstance(axis, int | np.integer) and not isinstance(axis, bool)
 
 
 def axis_extent(name: AxisName, asked_by: str) -> int:
-    """Returns the size of the innermost axis in scope called `name`.
+    """Returns the size of the innermost axis in scope with this name.
 
     Raises:
       NameError: if there is none.
@@ -61,10 +61,10 @@ def axis_extent(name: AxisName, asked_by: str) -> int:
 
 
 def names_of(axis_name: AxisName, asked_by: str) -> tuple[Any, ...]:
-    """One name or several as a tuple; all must be in scope.
+    """Returns one or more axis names as a tuple.
 
     Raises:
-      NameError: if one is not.
+      NameError: if a name is not in scope.
     """
     names = tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
     for name in names:
@@ -92,10 +92,11 @@ def axis_size(axis_name: AxisName) -> int:
 def checked_groups(
     groups: Groups, size: int, *, of_any_size: bool = False
 ) -> tuple[tuple[int, ...], ...] | None:
-    """`axis_index_groups` as tuples, of one size if not `of_any_size`.
+    """Returns `axis_index_groups` as tuples.
 
     Raises:
-      ValueError: if groups do not divide the axis into parts of one size.
+      ValueError: if the groups do not partition the axis, or, unless `of_any_size`, have different
+        sizes.
     """
     if groups is None:
         return None
@@ -114,12 +115,12 @@ def checked_groups(
 
 
 def checked_names(names: Sequence[AxisName]) -> tuple[Any, ...]:
-    """Returns those of `names` along which types say what varies: of a `shard_map` that checks it."""
+    """Returns the names along which types track variation, as in a checking `shard_map`."""
     return tuple([n for n in names if not is_positional(n) and n in state.checked_axes])
 
 
 def varying_along(x: Value, names: Sequence[AxisName]) -> Any:
-    """`x`, which varies along all of `names` that are checked."""
+    """Casts `x` to vary along all checked axes in `names`."""
     wanted = checked_names(names)
     if not wanted:
         return x
@@ -130,10 +131,10 @@ def varying_along(x: Value, names: Sequence[AxisName]) -> Any:
 
 
 def is_unreduced(x: Value, names: Sequence[AxisName], asked_by: str) -> bool:
-    """Returns whether `x` is unreduced along the axes `names`: devices have terms of a sum.
+    """Returns whether `x` is unreduced along the axes `names`.
 
     Raises:
-      ValueError: if it is so along some of them, or along axes that are not checked, too.
+      ValueError: if it is unreduced along some of them only.
     """
     aval = get_aval(x)
     if not isinstance(aval, ShapedArray) or not aval.manual_axis_type.unreduced:
@@ -150,7 +151,7 @@ def is_unreduced(x: Value, names: Sequence[AxisName], asked_by: str) -> bool:
 def without_axes(
     avals: Sequence[AbstractValue], params: dict[str, Any], result: AbstractValue
 ) -> AbstractValue:
-    """Returns a rule `varying`: results are the same along the axes that the operation is over."""
+    """Computes the result type of a reduction, which does not vary along the axes reduced over."""
     (x,) = avals
     assert isinstance(x, ShapedArray)
     return varying.along(result, x.vma.difference(params["axes"]))
@@ -167,10 +168,10 @@ def lower_collective(
     groups: Groups = None,
     **params: LibraryParam,
 ) -> Node:
-    """The node of a collective over named axes: of those in scope, and of others with one device.
+    """Builds the node of a collective over named axes; axes that are not in scope have one device.
 
     Raises:
-      NameError: if the collective is over axes of a larger size that are not in scope.
+      NameError: if an axis that is not in scope has a larger size.
     """
     extents = dict(state.axis_env)
     axes = tuple([(str(name), int(extents.get(name, 1))) for name in names])
@@ -196,7 +197,7 @@ def _named(axes: Sequence[AxisName]) -> tuple[Any, ...]:
 
 
 def _reduction(name: str, fn: Monoid, *, linear: bool = False) -> Primitive:
-    """Declares the reduction over named and positional axes by `fn`."""
+    """Declares the reduction by `fn` over named and positional axes."""
     prim = declare(name, linear=linear)
     prim.communication(communication.of_collective)
 
@@ -236,7 +237,7 @@ def _batch_reduction(
     axes: Sequence[AxisName],
     axis_index_groups: Groups,
 ) -> Any:
-    """The batching rule of a reduction: an axis that it is over by name becomes a positional one."""
+    """Batches a reduction; if it is over the batched axis by name, it becomes positional."""
     (x,), (d,) = args, dims
     over_it = axis_data.name is not None and axis_data.name in axes
     if over_it and axis_index_groups is not None:
@@ -283,7 +284,7 @@ def _psum_transpose(
 rules.deflinear(psum_p, _psum_transpose)
 
 
-# Over axes of a `shard_map` that checks what varies: the result is known to be the same everywhere.
+# For axes of a `shard_map` that checks variation: the result is equal on all devices.
 psum_invariant_p = declare("psum_invariant", linear=True)
 psum_invariant_p.communication(communication.of_collective)
 psum_invariant_p.varying(without_axes)
@@ -324,7 +325,7 @@ rules.deflinear(psum_invariant_p, lambda ct, x, *, axes: pvary_p.bind(ct, axes=t
 
 
 def _reduced(prim: Primitive, value: Value, axes: tuple[Any, ...], groups: Groups) -> Any:
-    """The reduction of one array by `prim`; over checked axes its result varies along them no more."""
+    """Reduces an array by `prim`; the result's type does not vary along checked axes."""
     checked = checked_names(axes)
     if not checked:
         return prim.bind(value, axes=axes, axis_index_groups=groups)
@@ -380,7 +381,7 @@ def _reduce_tree(prim: Primitive, x: PyTree, axis_name: AxisName, groups: Groups
             out.append(_reduced(prim, value, places, groups))
         elif prim is not psum_p:
             out.append(leaf)
-        else:  # the same number everywhere
+        else:  # a constant, equal on all devices
             if getattr(leaf, "dtype", None) == np.bool_ or isinstance(leaf, bool):
                 leaf = int(leaf) if isinstance(leaf, bool) else convert_element_type(leaf, np.int32)
             plain = isinstance(leaf, int | float | complex | np.ndarray | np.generic)
@@ -391,14 +392,15 @@ def _reduce_tree(prim: Primitive, x: PyTree, axis_name: AxisName, groups: Groups
 def psum(
     x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
 ) -> PyTree:
-    """Sums over the axis or axes called `axis_name`; multiplies constants by the size.
+    """Sums over named axes; constants are multiplied by the size of the axes.
 
     Args:
-      x: a pytree of arrays; booleans count as integers.
+      x: a pytree of arrays; booleans are summed as integers.
       axis_name: a name, or a tuple of names and positions.
-      axis_index_groups: indices to be summed among themselves; not for axes of `vmap`.
+      axis_index_groups: groups of indices that are summed among themselves; not supported for axes
+        of `vmap`.
 
-    Returns: a pytree of arrays of the same shape, but for positional axes.
+    Returns: a pytree of arrays of the same shapes, without the positional axes.
 
     Raises:
       NameError: if a name is not in scope.
@@ -413,21 +415,21 @@ def psum(
 def pmax(
     x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
 ) -> PyTree:
-    """Computes the largest element over the axis or axes called `axis_name`: see `psum`."""
+    """Computes the maximum over named axes; see `psum` for the arguments."""
     return _reduce_tree(pmax_p, x, axis_name, axis_index_groups)
 
 
 def pmin(
     x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
 ) -> PyTree:
-    """Computes the smallest element over the axis or axes called `axis_name`: see `psum`."""
+    """Computes the minimum over named axes; see `psum` for the arguments."""
     return _reduce_tree(pmin_p, x, axis_name, axis_index_groups)
 
 
 def pmean(
     x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
 ) -> PyTree:
-    """Computes the mean over the axis or axes called `axis_name`: see `psum`.
+    """Computes the mean over named axes; see `psum` for the arguments.
 
     Example:
       >>> jax.vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(jnp.array([1.0, 3.0]))
@@ -451,7 +453,7 @@ def _axis_index_abstract(*, axis_name: AxisName) -> ShapedArray:
     return index.update(manual_axis_type=ManualAxisType(varying=[axis_name]))
 
 
-# Its type depends on whether the axis in scope is checked: never remembered.
+# Its type depends on whether the axis in scope is checked, so it is not cached.
 axis_index_p.is_memoized = False
 
 
@@ -481,10 +483,10 @@ axis_index_p.absent("jvp", "transpose", why="has no operand")
 
 
 def axis_index(axis_name: AxisName) -> Array:
-    """Returns the int32 index of this instance along a named axis, or along several as one.
+    """Returns the index of this instance along a named axis, an int32 scalar.
 
     Args:
-      axis_name: a name, or a tuple of names.
+      axis_name: a name, or a tuple of names, whose axes are combined in row-major order.
 
     Raises:
       NameError: if a name is not in scope.
@@ -515,7 +517,7 @@ def has_name(axis_data: AxisData, names: tuple[Any, ...]) -> bool:
 def axis_by_axis(
     collective: Callable[[Any], Any], axis_data: AxisData, x: Value, d: int | None
 ) -> tuple[Any, int | None]:
-    """A collective over several named axes, one of which is batched, as several over one axis each."""
+    """Batches a collective over several named axes by applying it axis by axis."""
     (out,), (dim,) = batch_flat(lambda part: [collective(part)], axis_data, [x], [d])
     return out, dim
 
@@ -524,10 +526,10 @@ def in_groups(
     prim: Primitive, axis_data: AxisData, args: Sequence[Value], dims: Dims, *,
     axis_index_groups: Groups, **params: Any,
 ) -> tuple[Any, int | None]:  # fmt: skip
-    """A collective among the indices of each group of the axis that is batched: by its rule for one.
+    """Batches a collective within each group of indices of the batched axis.
 
     Raises:
-      NotImplementedError: if the axis is one of `vmap`, as in JAX.
+      NotImplementedError: if it is an axis of `vmap`, as in JAX.
     """
     assert axis_index_groups is not None
     if not axis_data.of_devices:
@@ -565,7 +567,7 @@ def _in_unequal_groups(
     prim: Primitive, axis_data: AxisData, args: Sequence[Value], dims: Dims,
     groups: Sequence[Sequence[int]], params: Mapping[str, Any],
 ) -> tuple[Any, int]:  # fmt: skip
-    """Returns a reduction among the indices of each group, one group after the other."""
+    """Reduces within groups of different sizes, one group after another."""
     x = rules.to_front(args[0], dims[0], axis_data.size)
     reductions: list[Any] = []
     for group in groups:
@@ -581,15 +583,15 @@ def _in_unequal_groups(
 
 
 class _OwnAxis:
-    """The name of an axis that no program names."""
+    """A unique axis name that no program uses."""
 
 
 def _in_groups_of_several(
     prim: Primitive, x: Value, over: str, groups: Groups, params: Mapping[str, Any]
 ) -> Any:
-    """A collective over several axes of a mesh, whose devices are numbered for groups through all.
+    """Runs a collective within groups of devices that are numbered across several mesh axes.
 
-    Every device has all operands, computes all results along one axis, and takes its own.
+    Every device gathers all operands, computes all results along one axis, and takes its own.
     """
     from jitney.primitives.indexing.dynamic_slice import dynamic_index_in_dim
 
@@ -609,7 +611,7 @@ def _in_groups_of_several(
 
 
 def _rows(x: Value, numbers: np.ndarray) -> Any:
-    """Rows of `x`, by their numbers."""
+    """Takes rows of `x` by index."""
     from jitney.primitives.indexing.gather import index_take
 
     return index_take(x, (numbers,), (0,))

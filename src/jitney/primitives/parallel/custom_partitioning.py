@@ -1,8 +1,9 @@
-"""`custom_partitioning`: a call of a program that says itself how devices of a mesh divide it.
+"""`custom_partitioning`: calls of programs with user-defined partitioning.
 
-On one device it is the program. On several, sharding propagation asks the user's rule how the results
-are divided, and when the program is lowered for its devices the user's `partition` is told how
-everything lies, and returns the function that each device runs on its parts: a `shard_map`.
+On a single device, the program is called. On several devices, sharding propagation calls the user's
+rule for the shardings of the results. When the program is lowered for its devices, the user's
+callback `partition` gets all shardings, and returns the function that each device runs on its
+shards, as in a `shard_map`.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ custom_partitioning_p.absent("eager", why="is called with arrays, by its own imp
 def _custom_partitioning_over_devices(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, call: ClosedJaxpr, **_: object
 ) -> Any:
-    """Within `shard_map` operands are parts already: each device runs the function itself."""
+    """Runs the program on each device within `shard_map`, whose operands are already shards."""
     program, out_dims = batch_jaxpr_at(call, axis_data, tuple(dims))
     return eval_jaxpr(program.jaxpr, program.consts, *args), list(out_dims)
 
@@ -90,12 +91,12 @@ def _custom_partitioning_lower(
 
 
 class _Division(SaysDivision):
-    """Tells how the results of one call are divided, by the user's rule."""
+    """The shardings of the results of a call, as computed by the user's rule."""
 
     def __init__(
         self, call: ClosedJaxpr, params: Mapping[str, Any], mesh: Mesh | AbstractMesh | None
     ) -> None:
-        self.key = call  # not its id, which another program would have once this one is gone
+        self.key = call  # not its id, which could be reused after the program is freed
         self.ins = _arrays(call.in_avals)
         self.outs = _arrays(call.out_avals)
         self.params = params
@@ -142,7 +143,7 @@ class _Division(SaysDivision):
         return _leaves(returned, tree, f"{callback} returns a NamedSharding for each result")
 
     def _bound_rule(self) -> BoundRule | None:
-        """Returns the sharding rule for the shapes of the call; None if there is none."""
+        """Returns the sharding rule for the shapes of the call, or None."""
         rule = self.params["sharding_rule"]
         if rule is None:
             return None
@@ -166,14 +167,14 @@ def _arrays(avals: Sequence[AbstractValue]) -> list[ShapedArray]:
 
 
 def _auto(mesh: Mesh | AbstractMesh) -> Mesh | AbstractMesh:
-    """`mesh` with Auto axes, as callbacks see it."""
+    """Returns `mesh` with Auto axes, as users' callbacks receive it."""
     if isinstance(mesh, Mesh):
         return Mesh(mesh.devices, mesh.axis_names)
     return AbstractMesh(mesh.axis_sizes, mesh.axis_names, AxisType.Auto)
 
 
 def _place(mesh: Mesh | AbstractMesh, spec: Spec) -> NamedSharding:
-    """`spec` as a sharding that has an entry for each axis."""
+    """Converts `spec` to a NamedSharding with an entry for each axis."""
     name_of = {str(name): name for name in mesh.axis_names}
     return NamedSharding(
         mesh, PartitionSpec(*[tuple([name_of[n] for n in e]) or None for e in spec])
@@ -201,7 +202,7 @@ def _by_parts(
     b: Builder, nodes: Sequence[Node], call: ClosedJaxpr, params: Mapping[str, Any],
     places: Sequence[NamedSharding],
 ) -> list[Node]:  # fmt: skip
-    """Returns the results of the function that `partition` returns, run by each device on its parts."""
+    """Returns the results of the function from `partition`, run by each device on shards."""
     division = _Division(call, params, places[0].mesh)
     assert division.mesh is not None
     extents = {str(name): n for name, n in division.mesh.shape.items()}
@@ -235,10 +236,11 @@ def _by_parts(
 def _checked(
     places: Sequence[NamedSharding], avals: Sequence[ShapedArray]
 ) -> tuple[PartitionSpec, ...]:
-    """Specs of parts.
+    """Returns the specs of shardings.
 
     Raises:
-      ValueError: if a place is for fewer axes, or does not divide an axis evenly.
+      ValueError: if a sharding is for fewer axes than an array has, or does not shard an axis
+        evenly.
     """
     for place, aval in zip(places, avals, strict=True):
         place.check_compatible_aval(aval.shape)
@@ -250,10 +252,10 @@ def _of_parts(
     fun: Callable[..., PyTree], call: ClosedJaxpr, params: Mapping[str, Any], region: Region,
     in_specs: Sequence[PartitionSpec], out_specs: Sequence[PartitionSpec],
 ) -> ClosedJaxpr:  # fmt: skip
-    """Returns the program of `fun`, a function of one device's parts.
+    """Traces `fun`, a function of the shards of one device.
 
     Raises:
-      ValueError: if its results are not parts of the results of the call.
+      ValueError: if its results do not have the types of shards of the call's results.
     """
     in_tree, out_tree = params["in_tree"], params["out_tree"]
 

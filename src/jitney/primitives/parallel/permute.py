@@ -1,4 +1,4 @@
-"""Permutations along named axes: `ppermute`, `pshuffle`, `pbroadcast`; see `all_gather`."""
+"""Permutations along named axes: `ppermute`, `pshuffle`, `pbroadcast`; see also `all_gather`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ppermute_p.abstract(lambda x, **_: x)
 def _ppermute_eager(
     x: np.ndarray, *, axis_name: AxisName, perm: Sequence[tuple[int, int]]
 ) -> np.ndarray:
-    return x if perm else np.zeros_like(x)  # one instance, which may receive nothing
+    return x if perm else np.zeros_like(x)  # a single instance, which may receive nothing
 
 
 @ppermute_p.lower
@@ -79,7 +79,7 @@ def _ppermute_batch_with_axis(
         x = rules.to_front(x, None, size)
     else:
         x = index_take(rules.move_axis(x, d, 0), (source,), (0,))
-    if not reached.all():  # zeros on instances that receive nothing
+    if not reached.all():  # instances that receive nothing return zeros
         shape = rules.shape_of(x)
         mask = broadcasting.broadcast_in_dim(as_value(reached), shape, (0,))
         x = select(mask, x, rules.zeros_like(x))
@@ -98,10 +98,10 @@ rules.deflinear(ppermute_p, _ppermute_transpose)
 def checked_pairs(
     perm: Sequence[tuple[int, int]], names: Sequence[AxisName], asked_by: str
 ) -> tuple[tuple[int, int], ...]:
-    """`perm` as tuples of ints.
+    """Returns `perm` as tuples of ints.
 
     Raises:
-      ValueError: if an index occurs twice, or is out of range of the axes `names`.
+      ValueError: if a source or a destination occurs twice, or is out of range of the axes `names`.
     """
     pairs = tuple([(int(a), int(b)) for a, b in perm])
     size = math.prod([axis_extent(name, asked_by) for name in names])
@@ -115,16 +115,16 @@ def checked_pairs(
 
 
 def ppermute(x: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> PyTree:
-    """Sends each value from one instance to another; instances that receive nothing have zeros.
+    """Sends values from instances to other instances; those that receive nothing return zeros.
 
     Args:
       x: a pytree of arrays.
-      axis_name: the named axis.
-      perm: pairs (from, to); no index is twice at either place.
+      axis_name: name of the axis, or a tuple of names.
+      perm: pairs (source, destination) of indices; all sources, and all destinations, are distinct.
 
     Raises:
       NameError: if the name is not in scope.
-      ValueError: if an index occurs twice or is out of range.
+      ValueError: if a source or a destination occurs twice or is out of range.
 
     Example:
       >>> shift = lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)])
@@ -144,7 +144,7 @@ def ppermute(x: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) ->
 def _permute_several(
     leaf: Value, names: Sequence[AxisName], pairs: Sequence[tuple[int, int]]
 ) -> Any:
-    """The permutation of several axes as one: everything is gathered, and the source selected."""
+    """Permutes along several axes as one: gathers all values, and selects the source."""
     from jitney.primitives.indexing.dynamic_slice import dynamic_index_in_dim
     from jitney.primitives.parallel.collectives import axis_index
 
@@ -164,10 +164,11 @@ def _permute_several(
 
 
 def pshuffle(x: PyTree, axis_name: AxisName, perm: Sequence[int]) -> PyTree:
-    """Permutes values between instances: instance i gets the value of instance perm[i].
+    """Permutes values along a named axis: instance i gets the value of instance perm[i].
 
     Raises:
       ValueError: if `perm` is not a permutation.
+      NameError: if the name is not in scope.
     """
     if set(perm) != set(range(len(perm))):
         raise ValueError(
@@ -211,11 +212,11 @@ rules.deflinear(pbroadcast_p, _pbroadcast_transpose)
 
 
 def pbroadcast(x: PyTree, axis_name: AxisName, source: int) -> PyTree:
-    """Returns the value of the instance with index `source` on all instances.
+    """Returns on all instances the value of the instance with index `source`.
 
     Raises:
       NameError: if the name is not in scope.
-      ValueError: if there is no such instance.
+      ValueError: if `source` is out of range.
     """
     (name,) = names_of(axis_name, "pbroadcast")
     size = axis_extent(name, "pbroadcast")

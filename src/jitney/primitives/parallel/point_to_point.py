@@ -1,8 +1,8 @@
-"""`psend` and `precv`: a permutation along named axes in two halves, which a token ties together.
+"""`psend` and `precv`: the two halves of a permutation along named axes, connected by a token.
 
-What is sent is received by the `precv` with the same axes and permutation: by the first one that comes
-after it and has no other partner. The token says which operations come before which; it holds no data.
-Both are batched by the same trace, where the axis is, and there what was sent waits (`_waiting`).
+A `precv` receives from the first preceding `psend` with the same axes and permutation that has no
+partner yet. The token orders operations; it has no data. Both operations are batched by the trace
+of the axis, which keeps sent values until they are received (`_waiting`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Perm = tuple[tuple[int, int], ...]
 
 
 class SingleSideCollectiveEffect(Effect):
-    """One half of an exchange: it stays, though nothing here may use its result."""
+    """The effect of half an exchange, which keeps it from dead code elimination."""
 
     def __repr__(self) -> str:
         return "SingleSideCollectiveEffect()"
@@ -55,7 +55,7 @@ for _prim in (psend_p, precv_p):
     )
     _prim.absent("jvp", "transpose", why="JAX has none; `ppermute` has derivatives")
 
-# Batching trace -> (axes, permutation) -> what was sent, and has not been received.
+# Batching trace -> (axes, permutation) -> values that were sent and not received yet.
 _waiting: weakref.WeakKeyDictionary[TraceTag, dict[Any, list[tuple[Any, int | None]]]]
 _waiting = weakref.WeakKeyDictionary()
 
@@ -78,7 +78,7 @@ def _precv_abstract(
     return out_shape.update(manual_axis_type=axes) if axes else out_shape, {_effect}
 
 
-# Its type depends on whether the axes in scope are checked: never remembered.
+# Its type depends on whether the axes in scope are checked, so it is not cached.
 precv_p.is_memoized = False
 
 
@@ -88,7 +88,7 @@ def _psend_batch_with_trace(
     perm: Perm,
 ) -> Any:  # fmt: skip
     axis_data = trace.axis_data
-    if not has_name(axis_data, axis_name):  # what is received has the axis in front
+    if not has_name(axis_data, axis_name):  # the received value has the batch axis in front
         whole = rules.to_front(args[0], dims[0], axis_data.size)
         return psend_p.bind(whole, axis_name=axis_name, perm=perm), None
     permuted = ppermute_p.rules["batch_with_axis"](
@@ -127,19 +127,19 @@ def _precv_batch_with_trace(
 
 
 def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Any:
-    """Sends `x` from one instance to another: the first half of `ppermute`.
+    """Sends `x` to other instances: the first half of `ppermute`.
 
     Args:
-      x: an array.
-      axis_name: the named axis or axes.
-      perm: pairs (from, to); no index is twice at either place.
+      x: the array to send.
+      axis_name: name of the axis, or a tuple of names.
+      perm: pairs (source, destination) of indices; all sources, and all destinations, are distinct.
 
-    Returns: a token, for `precv`, or for `optimization_barrier` where the order of exchanges matters.
+    Returns: a token for `precv`, or for `optimization_barrier` to order exchanges.
 
     Raises:
       NameError: if a name is not in scope.
-      ValueError: if an index occurs twice or is out of range.
-      NotImplementedError: if it is differentiated: `ppermute` can be.
+      ValueError: if a source or a destination occurs twice or is out of range.
+      NotImplementedError: if it is differentiated; `ppermute` supports derivatives.
 
     Example:
       >>> mesh = jax.make_mesh((1,), ("i",))
@@ -157,21 +157,22 @@ def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) ->
 def precv(
     token: Any, out_shape: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]
 ) -> PyTree:
-    """Receives what another instance has sent by `psend`: the second half of `ppermute`.
+    """Receives a value that another instance sent by `psend`: the second half of `ppermute`.
 
     Args:
-      token: that of `psend`, or of `create_token`.
-      out_shape: what has the shape and dtype of what is received, such as a `ShapeDtypeStruct`.
-      axis_name: the named axis or axes.
-      perm: pairs (from, to), those that `psend` was given.
+      token: a token from `psend` or `create_token`.
+      out_shape: an object with the shape and dtype of the received value, such as a
+        `ShapeDtypeStruct`, or a pytree of such objects.
+      axis_name: name of the axis, or a tuple of names.
+      perm: the pairs (source, destination) that were passed to `psend`.
 
-    Returns: an array; zeros on devices that receive nothing. Within `shard_map` it varies along the
-      axes; JAX's type says that it does not.
+    Returns: the received array, or zeros on devices that receive nothing. Within `shard_map` its
+      type varies along the axes; in JAX it does not.
 
     Raises:
       NameError: if a name is not in scope.
-      ValueError: if nothing was sent by this permutation, or something of another type; if an index
-        occurs twice or is out of range.
+      ValueError: if no value of this type was sent with this permutation; if a source or a
+        destination occurs twice or is out of range.
     """
     names = names_of(axis_name, "precv")
     leaves, tree = pytrees.tree_flatten(out_shape)

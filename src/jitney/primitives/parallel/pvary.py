@@ -1,10 +1,10 @@
-"""`pcast`, and the operations it stands for: values with another type along the axes of a mesh.
+"""`pcast` and its primitives: casts of the type of a value along mesh axes.
 
-Nothing is computed. Casts are in programs for their derivatives. A value that all devices share, taken
-as one that may vary from device to device (`pvary`), has as its cotangent the sum of those of the
-devices (`psum_invariant`). Taken as *reduced* instead, it has as its cotangent the terms of that sum,
-which is *unreduced*: it need not be taken at once, or by all devices. `shard_map` with `check_vma` puts
-in `pvary` and `reduced_vary_cast` where they are needed.
+Casts compute nothing; they exist for their derivatives. If a value that is equal on all devices is
+cast to one that may vary (`pvary`), its cotangent is the sum of the devices' cotangents
+(`psum_invariant`). If it is cast to *reduced* instead, its cotangent is *unreduced*: partial sums,
+which need not be summed immediately or on all devices. `shard_map` with `check_vma` inserts `pvary`
+and `reduced_vary_cast` where they are needed.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from jitney.transforms.batch import AxisData
 
 
-# The types between which a cast goes: which of the sets of a ManualAxisType loses its axes to which.
-# A value that is in none of the sets is the same on all devices, and more is not said of it.
+# The types of a cast: axes move from the first set of a ManualAxisType to the second. A value that
+# is in none of the sets is equal on all devices.
 _CASTS: dict[Primitive, tuple[str | None, str]] = {
     pvary_p: (None, "varying"),
     preduced_p: (None, "reduced"),
@@ -47,9 +47,9 @@ _CASTS: dict[Primitive, tuple[str | None, str]] = {
 
 
 def relation(manual: ManualAxisType, names: Sequence[AxisName]) -> str | None:
-    """How values of a type relate along axes: the name of a set of `manual`, or None if it is in none.
+    """Returns the set of `manual` that contains the axes `names`, or None if none does.
 
-    Returns "mixed" if they do in one way along some of the axes and in another along others.
+    Returns "mixed" if the axes are in different sets.
     """
     relations = {
         next((what for what in _SETS if name in getattr(manual, what)), None) for name in names
@@ -61,7 +61,7 @@ _SETS = ("varying", "unreduced", "reduced")
 
 
 def _cast(prim: Primitive, origin: str | None, to: str) -> None:
-    """Sets the rules of a cast; its transpose is set apart."""
+    """Sets the rules of a cast, except its transpose."""
 
     @prim.abstract
     def abstract_rule(x: AbstractValue, *, axes: Sequence[AxisName]) -> AbstractValue:
@@ -73,7 +73,7 @@ def _cast(prim: Primitive, origin: str | None, to: str) -> None:
             if what == origin:
                 wrong = frozenset(axes) - getattr(manual, what)
             elif what == to and origin is None:
-                continue  # it may be so along some of them already
+                continue  # some of the axes may already be in the target set
             if wrong:
                 wanted = "the same on all devices" if origin is None else origin
                 raise ValueError(
@@ -121,7 +121,7 @@ rules.deflinear(
 
 
 def _names_of(axis_name: AxisName) -> tuple[Any, ...]:
-    """Names of axes to cast along, without those of one index that only the mesh in force has."""
+    """Returns the axes to cast along, without size-1 axes that only the context mesh has."""
     if isinstance(axis_name, set | frozenset | dict):
         raise TypeError(
             f"pcast: `axis_name` must be a name, or a tuple of names, which has an order, but is "
@@ -145,27 +145,27 @@ _TARGETS = ("varying", "reduced", "unreduced")
 
 
 def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
-    """Casts how the type of `x` says that its values vary along mesh axes.
+    """Casts the type of `x` along mesh axes: how its values vary from device to device.
 
-    Within `shard_map(..., check_vma=True)`, types say along which axes the devices' values may differ.
-    Operations have their operands vary where others do, by themselves. What is to be said is, for
-    instance, that the first value of a loop's carry varies, which is the same everywhere, as later
-    ones do.
+    Within `shard_map(..., check_vma=True)`, types track the axes along which the values on the
+    devices may differ. Operations cast their operands to vary along the same axes automatically. An
+    explicit cast is needed, for example, if the initial carry of a loop is equal on all devices but
+    later carries vary.
 
     Args:
       x: a pytree of arrays.
       axis_name: a name, or a tuple of names.
-      to: "varying": values that are the same, or reduced, may differ. "reduced": values that are the
-        same have as their cotangents terms of a sum. "unreduced": values that vary are terms of a
-        sum.
+      to: "varying" casts equal or reduced values to values that may differ; "reduced" casts equal
+        values to values whose cotangents are unreduced; "unreduced" casts varying values to partial
+        sums.
 
-    Returns: a pytree of the same values.
+    Returns: a pytree with the same elements.
 
     Raises:
-      TypeError: if `axis_name` is a set, say.
-      NameError: if a name is not an axis of the `shard_map` around.
-      ValueError: if there is none around; if `to` is something else, or there is no such cast from what
-        an array is along the axes.
+      TypeError: if `axis_name` is unordered, such as a set.
+      NameError: if a name is not an axis of the enclosing `shard_map`.
+      ValueError: if there is no enclosing `shard_map`; if `to` is not one of these; or if there is
+        no such cast from the type of an array.
 
     Example:
       >>> mesh = jax.make_mesh((1,), ("i",))

@@ -1,8 +1,8 @@
-"""`ragged_all_to_all`: an exchange of rows among devices, of which each sends any number.
+"""`ragged_all_to_all`: an exchange of rows among devices, with any number of rows for each pair.
 
-Device i sends, to each device j, `send_sizes[j]` rows of its operand that begin at `input_offsets[j]`;
-they come to lie from row `output_offsets[j]` on in the output of device j. All of these are arrays,
-whose values may differ from device to device.
+Device i sends to each device j `send_sizes[j]` rows of its operand, starting at row
+`input_offsets[j]`; they are stored in the output of device j from row `output_offsets[j]` on. All
+of these are arrays, whose elements may differ from device to device.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def _ragged_all_to_all_batch_with_axis(
     front = [rules.to_front(x, d, n) for x, d in zip(args, dims, strict=True)]
     operand, output, starts, sizes, targets, _ = front
     rows_in, rows_out = rules.shape_of(operand)[1], rules.shape_of(output)[1]
-    # For each sender, receiver and row of the receiver's output: is it sent, and from which row?
+    # For each sender, receiver and row of the receiver's output: whether it is sent, and its source
+    # row.
     kind = rules.aval_of(starts).dtype
     cube = (n, n, rows_out)
     row = calculus.iota(dtype=kind, shape=cube, dimension=2)
@@ -103,7 +104,7 @@ def _ragged_all_to_all_batch_with_axis(
     nothing, first = rules.const(source, -1), rules.const(source, 0)
     source = calculus.reduce_max(
         select(is_sent, source, broadcasting.broadcast(nothing, cube)), axes=(0,)
-    )  # for each receiver and row
+    )  # shape: (receivers, rows)
     received = calculus.ge(source, first)
     all_rows = shapes.reshape(operand, (n * rows_in, *rules.shape_of(operand)[2:]))
     if not n * rows_in:
@@ -117,7 +118,7 @@ def _ragged_all_to_all_batch_with_axis(
 def _of_rows(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, axis_name: AxisName, groups: Groups
 ) -> tuple[Any, int]:
-    """Over another axis: with common offsets it is one of the rows' axes, else row by row."""
+    """Batches along another axis: as an axis of rows if offsets are unbatched, else row by row."""
     params = {"axis_name": axis_name, "axis_index_groups": groups}
     if all([d is None for d in dims[2:]]):
         operand, output = [
@@ -146,7 +147,7 @@ def _ragged_all_to_all_transpose(
         ] + nothing  # fmt: skip
 
     def told(x: Value) -> Any:
-        """Returns what each device says to the others about rows that it sends: what they say to it."""
+        """Transposes, between devices, what each device passes to each other one."""
         (name,) = axis_name
         return all_to_all_p.bind(
             x, split_axis=0, concat_axis=0, axis_name=name, axis_index_groups=axis_index_groups,
@@ -188,23 +189,25 @@ def ragged_all_to_all(
     axis_name: AxisName,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
 ) -> Array:
-    """Sends from each device to each other a number of rows that may differ.
+    """Sends rows from each device to each device; their numbers may differ.
 
     Args:
-      operand: what is sent: [rows, ...].
-      output: the values of rows that receive nothing: [rows, ...], of the same dtype.
-      input_offsets: for each device the first row that is sent to it: integers [devices].
-      send_sizes: for each device how many rows are sent to it.
-      output_offsets: for each device the row of *its* output where the first of them goes.
-      recv_sizes: for each device how many rows come from it. They must be what that one sends.
-      axis_name: the named axis.
-      axis_index_groups: indices that exchange rows among themselves.
+      operand: the rows to send, an array [rows, ...].
+      output: the initial result, an array [rows, ...] of the same dtype; rows that are not received
+        keep these values.
+      input_offsets: the first row to send to each device, integers [devices].
+      send_sizes: the number of rows to send to each device.
+      output_offsets: for each device the row in *its* output for the first of these rows.
+      recv_sizes: the number of rows to receive from each device; it must be the number that device
+        sends.
+      axis_name: name of the axis.
+      axis_index_groups: groups of indices that exchange rows among themselves.
 
-    Returns: an array like `output`, with the rows that have been received.
+    Returns: a copy of `output` with the received rows.
 
     Raises:
       NameError: if the name is not in scope.
-      ValueError: if types do not fit.
+      ValueError: if shapes or dtypes are incompatible.
 
     Example:
       >>> mesh = jax.make_mesh((1,), ("i",))

@@ -1,9 +1,10 @@
-"""Collectives whose operands are unreduced, or whose results are reduced: see `core.sums`.
+"""Collectives on unreduced operands or with reduced results: see `core.sums`.
 
-They compute what `psum`, `psum_scatter` and `all_gather` do; types, and so derivatives, are others. The
-cotangent of a sum of terms is *reduced*, one value that all devices have, and that of a reduced value
-is terms again. `psum`, `psum_scatter` and `all_gather(to="reduced")` of values in a
-`shard_map(..., check_vma=True)` are these operations where types say so.
+They compute what `psum`, `psum_scatter` and `all_gather` compute, but have other types and
+therefore other derivatives. The cotangent of the sum of an unreduced value is *reduced*, equal on
+all devices; the cotangent of a reduced value is unreduced. Within a `shard_map(...,
+check_vma=True)`, `psum`, `psum_scatter` and `all_gather(to="reduced")` bind these primitives where
+types require it.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ def _declared(
     result: Callable[[ManualAxisType, frozenset[Any]], ManualAxisType],
     **model_params: Param,
 ) -> Primitive:
-    """Declares a collective that computes what another does, for operands and results of other types.
+    """Declares a collective that computes what `model` does, with other operand and result types.
 
     Args:
-      name: of the primitive.
-      model: the other collective.
-      takes: what operands must be along the axes: "varying" or "unreduced".
-      result: (type of the operand along manual axes, axes of the collective) -> that of the result.
-      **model_params: parameters of the other collective that this one has not.
+      name: name of the primitive.
+      model: the primitive that computes the same.
+      takes: required type of operands along the axes: "varying" or "unreduced".
+      result: (manual axis type of the operand, axes of the collective) -> that of the result.
+      **model_params: parameters of `model` that this collective lacks.
     """
     prim = declare(name, linear=True)
     prim.communication(communication.of_collective)

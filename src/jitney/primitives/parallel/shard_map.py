@@ -1,11 +1,11 @@
-"""The `shard_map` primitive: a program that each device of a mesh runs on its part of the operands.
+"""The `shard_map` primitive: a program that each device of a mesh runs on its shards.
 
-Operands and results are whole arrays; specifications say how they are cut along axes of the mesh. The
-program is one of parts. Within it the mesh's axes are named axes, over which collectives go.
+Operands and results are global arrays; specs define how they are sharded along mesh axes. The
+program computes with shards. Within it the mesh axes are named axes, for use by collectives.
 
-With `check_vma`, types within the program say along which of these axes values vary
-(`core.varying`), and a result that is not cut along an axis is known to be the same there. Without it
-nothing is known: such a result is taken from the first device, and its cotangent is divided among all.
+With `check_vma`, types within the program track the axes along which values vary (`core.varying`),
+so a result that is not sharded along an axis is known to be equal there. Without it nothing is
+known: such a result is taken from the first device, and its cotangent is divided among all devices.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ WHOLE = PartitionSpec()
 
 @record(frozen=True)
 class Region:
-    """Where a program of parts runs: all that its equation says but the program and how it is cut.
+    """The context in which a program of shards runs: its equation's parameters except specs.
 
     Attributes:
-      mesh: the devices.
-      manual: the axes of the mesh that the program names, and that no program around it names.
-      check_vma: whether types say what varies along them.
+      mesh: the mesh of devices.
+      manual: the mesh axes that this program makes manual, but no enclosing program does.
+      check_vma: whether types track variation along them.
     """
 
     mesh: Mesh | AbstractMesh
@@ -83,16 +83,16 @@ class Region:
 
     @property
     def axes(self) -> tuple[tuple[Any, int], ...]:
-        """(name, size) of the named axes, in the mesh's order."""
+        """(name, size) of the manual axes, in the mesh's order."""
         return tuple([(n, size) for n, size in self.mesh.shape.items() if n in self.manual])
 
     def scope(self) -> AbstractContextManager[None]:
-        """Within the context, the axes are in scope."""
+        """Returns a context in which the axes are in scope."""
         return extend_axis_env(*self.axes, checked=self.checked)
 
     @property
     def checked(self) -> frozenset[Any]:
-        """The axes along which types say what varies."""
+        """The axes along which types track variation."""
         if not self.check_vma:
             return frozenset()
         if not config.remove_size_one_mesh_axis_from_type.value:
@@ -100,7 +100,7 @@ class Region:
         return frozenset([name for name, size in self.axes if size > 1])
 
     def part(self, aval: AbstractValue, spec: PartitionSpec) -> AbstractValue:
-        """Returns the type of a part of an array of type `aval`, or of a reference to it."""
+        """Returns the type of a shard of an array of type `aval`, or of a reference to a shard."""
         if isinstance(aval, AbstractRef):
             return AbstractRef(self.part(aval.inner_aval, spec), aval.memory_space, aval.kind)
         if not isinstance(aval, ShapedArray):
@@ -110,7 +110,7 @@ class Region:
             shape[axis] //= math.prod([self.mesh.shape[name] for name in names_of(entry)])
         part = explicit.typed(aval, None).update(shape=tuple(shape))
         outside = explicit.sharding_of(aval)
-        if outside is not None:  # along axes that are not cut here
+        if outside is not None:  # along axes that are not manual here
             kinds = dict.fromkeys(self.manual, AxisType.Manual)
             mesh = outside.mesh.abstract_mesh.update_axis_types(kinds)
             part = explicit.typed(part, outside.update(mesh=mesh))
@@ -124,7 +124,7 @@ class Region:
         return varying.typed(part, manual)
 
     def whole(self, aval: AbstractValue, spec: PartitionSpec) -> AbstractValue:
-        """Returns the type of an array whose parts are of type `aval`."""
+        """Returns the type of the global array whose shards have type `aval`."""
         if not isinstance(aval, ShapedArray):
             return aval
         shape = list(aval.shape)
@@ -141,10 +141,10 @@ class Region:
         return varying.typed(whole, aval.manual_axis_type.without(self.manual))
 
     def unmentioned(self, spec: PartitionSpec) -> tuple[tuple[Any, int], ...]:
-        """Returns the axes along which an array that lies as `spec` says is not cut.
+        """Returns the manual axes that `spec` does not shard along.
 
-        Those where it is unreduced or reduced are among them, as in JAX, although cotangents need not
-        be divided and summed along these.
+        As in JAX, they include axes along which it is unreduced or reduced, although cotangents
+        need not be divided and summed along these.
         """
         mentioned = names_in(spec)
         return tuple([(name, size) for name, size in self.axes if name not in mentioned])
@@ -157,11 +157,11 @@ def part_type(
     check_vma: bool,
     spec: PartitionSpec,
 ) -> AbstractValue:
-    """Returns `aval.shard(...)`: the type of a part.
+    """Returns `aval.shard(...)`: the type of a shard.
 
     Raises:
-      ValueError: if `spec` names an axis that is not manual, has more entries than the type has axes,
-        or says of an array that it is unreduced or reduced along other axes than its type does.
+      ValueError: if `spec` names an axis that is not manual, has more entries than the array has
+        axes, or has other unreduced or reduced axes than the array's type.
     """
     region = Region(mesh, manual_axes, check_vma)
     others = sorted(map(str, names_in(spec) - manual_axes))
@@ -184,31 +184,31 @@ def part_type(
 def whole_type(
     aval: AbstractValue, mesh: Mesh | AbstractMesh, check_vma: bool, spec: PartitionSpec
 ) -> AbstractValue:
-    """Returns `aval.unshard(...)`: the type of the whole, along the mesh's Explicit axes."""
+    """Returns `aval.unshard(...)`: the type of the global array, along the mesh's Explicit axes."""
     return Region(mesh, frozenset(mesh.axis_names), check_vma).whole(aval, spec)
 
 
 def names_in(spec: PartitionSpec) -> frozenset[AxisName]:
-    """Returns the axes that `spec` mentions."""
+    """Returns the mesh axes that `spec` mentions."""
     return frozenset([name for entry in spec for name in names_of(entry)])
 
 
 def of_cotangent(spec: PartitionSpec) -> PartitionSpec:
-    """Returns how the cotangents are cut of arrays that are cut as `spec` says."""
+    """Returns the spec of cotangents of arrays with `spec`: unreduced and reduced are exchanged."""
     if not spec.unreduced and not spec.reduced:
         return spec
     return spec.update(unreduced=spec.reduced, reduced=spec.unreduced)
 
 
 def region_of(params: Mapping[str, Any]) -> Region:
-    """Returns where the program of an equation with `params` runs."""
+    """Returns the region of an equation with `params`."""
     return Region(params["mesh"], params["newly_manual_axes"], params["check_vma"])
 
 
 def bind(
     region: Region, program: ClosedJaxpr, operands: Sequence[Any], in_specs: Specs, out_specs: Specs
 ) -> list[Any]:
-    """`shard_map` of a program; all devices have its constants."""
+    """Binds `shard_map` to a program; its constants are replicated."""
     return shard_map_p.bind(
         *program.consts, *operands, **_params(region, program, in_specs, out_specs)
     )
@@ -234,7 +234,7 @@ def traced(
     like: Jaxpr,
     traced_for: str,
 ) -> ClosedJaxpr:
-    """Returns the program of `fun`, a function of parts of types `avals`."""
+    """Traces `fun`, a function of shards of types `avals`, with the region's axes in scope."""
     info = DebugInfo(traced_for, like.debug_info.func_src_info)
     with region.scope():
         jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
@@ -279,7 +279,7 @@ def _shard_map_discharge(
     which: tuple[bool, ...], *values: Value, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs,
     **params: object,
 ) -> Any:  # fmt: skip
-    """Returns what a reference holds in the end is cut as what it holds at first."""
+    """Discharges references: final contents have the specs of the initial contents."""
     region = region_of(params)
     with region.scope():
         program, changed = discharge(closed_of(jaxpr), which)
@@ -326,7 +326,7 @@ def _shard_map_partial(
     known_args, known_specs = _chosen(args, is_known), _chosen(in_specs, is_known)
     own_specs = _chosen(out_specs, [not u for u in out_unknown])
     n_known = len(known.out_avals) - n_residuals
-    # Residuals that are operands need not come out of the known part.
+    # Residuals that are operands need not be results of the known part.
     position = {v: k for k, v in enumerate(known.jaxpr.invars)}
     residual_vars = known.jaxpr.outvars[n_known:]
     forwarded = [position.get(v) if not hasattr(v, "val") else None for v in residual_vars]
@@ -370,14 +370,14 @@ def _shard_map_partial(
 
 
 def _with_axes(values: Sequence[Value], lifted: Sequence[bool]) -> list[Any]:
-    """Returns the values, those marked in `lifted` with an axis of one index."""
+    """Returns the values; those marked in `lifted` get an axis of size 1."""
     return [shapes.reshape(x, (1,)) if up else x for x, up in zip(values, lifted, strict=True)]
 
 
 def _of_lifted(
     region: Region, late: ClosedJaxpr, lifted: Sequence[bool], like: Jaxpr
 ) -> ClosedJaxpr:
-    """Return `late` for residuals, its first operands, of which those marked have one axis more."""
+    """Adapts `late` to residuals as first operands; those in `lifted` have an extra axis."""
     n = len(lifted)
 
     def from_residuals(*xs: Value) -> list[Any]:
@@ -391,7 +391,7 @@ def _of_lifted(
 
 
 def _divided_by_vmap(trace: Trace) -> frozenset[AxisName]:
-    """Returns the axes of the mesh that a `vmap` around `trace` has as `spmd_axis_name`."""
+    """Returns the mesh axes that a `vmap` around `trace` has as `spmd_axis_name`."""
     names: list[AxisName] = []
     around: Any = trace
     while around is not None:
@@ -404,9 +404,9 @@ def _divided_by_vmap(trace: Trace) -> frozenset[AxisName]:
 def _residual_specs(
     region: Region, avals: Sequence[AbstractValue], divided: frozenset[AxisName]
 ) -> tuple[list[PartitionSpec], list[bool]]:
-    """How residuals and logs are put together of parts, along their first axis; which are given one.
+    """Returns specs that concatenate residuals and logs along axis 0, and which need a new axis.
 
-    Not along axes that a `vmap` around divides its own axis by (`divided`).
+    Axes in `divided`, along which an enclosing `vmap` shards its batch axis, are left out.
     """
     specs: list[PartitionSpec] = []
     lifted: list[bool] = []
@@ -444,7 +444,7 @@ def _shard_map_transpose(
     program_of_parts = inner.closed
     log_avals: list[Any] = program_of_parts.out_avals[n_cts:]
     log_specs, _ = _residual_specs(region, log_avals, divided)
-    lifted = [not a.shape for a in log_avals]  # also scalars that are the same on all devices
+    lifted = [not a.shape for a in log_avals]  # including scalars that are equal on all devices
 
     def transposed(*xs: Value) -> list[Any]:
         out_cts, known = xs[: len(ct_specs)], xs[len(ct_specs) :]
@@ -471,7 +471,7 @@ def _shard_map_transpose(
 def _divided_among(
     region: Region, ct: Value, spec: PartitionSpec, divided: frozenset[AxisName]
 ) -> Any:
-    """Returns the share of each device in the cotangent of a result of which one replica was taken."""
+    """Divides the cotangent of a result, of which one replica was taken, among the devices."""
     n = math.prod([size for name, size in region.unmentioned(spec) if name not in divided])
     if region.check_vma or n == 1:
         return ct
@@ -481,7 +481,7 @@ def _divided_among(
 def _summed_over(
     region: Region, ct: Value, spec: PartitionSpec, divided: frozenset[AxisName]
 ) -> Any:
-    """Returns the cotangent of an operand that devices share: the sum of theirs."""
+    """Sums the cotangent of a replicated operand over the devices."""
     names = tuple([name for name, _ in region.unmentioned(spec) if name not in divided])
     if region.check_vma or not names:
         return ct
@@ -507,7 +507,7 @@ def _shard_map_batch_with_axis(
             )
     parts = math.prod([region.mesh.shape[name] for name in own])
     part = replace(axis_data, size=axis_data.size // parts)
-    if own:  # they divide the axis already
+    if own:  # the batch axis is already sharded along them
         part = replace(part, along=None)
     with region.scope():
         program, out_dims = batch_jaxpr_at(closed_of(jaxpr), part, tuple(dims))
@@ -519,7 +519,7 @@ def _shard_map_batch_with_axis(
 
 
 def _with_axis(spec: PartitionSpec, d: int | None, name: AxisName) -> PartitionSpec:
-    """`spec` of arrays with one more axis, at `d`."""
+    """Inserts an entry `name` for a new axis at `d` into `spec`."""
     if d is None:
         return spec
     entries = list(spec) + [None] * (d - len(spec))

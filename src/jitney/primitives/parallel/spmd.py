@@ -1,13 +1,13 @@
-"""One program for all devices: what each device does with its parts, as a program of whole arrays.
+"""A single program for all devices of a process.
 
-The devices of a process share its memory, and all their programs are one. So instead of N copies of it
-that wait for each other at every collective, one program computes the parts of all devices: each axis
-of the mesh becomes an axis of the arrays, and collectives become operations along these axes, as they
-do under `vmap`. Values that do not depend on the device are computed once. Loops of kernels go over all
-devices' parts, and are divided among all threads; no thread waits for another, so there are no
+The devices of a process share its memory, and run the same program. Instead of N copies of it that
+wait for each other at each collective, one program computes the shards of all devices: each mesh
+axis becomes an axis of the arrays, and collectives become operations along these axes, as under
+`vmap`. Values that do not depend on the device are computed once. Kernels loop over the shards of
+all devices, and are distributed over all threads; no thread waits for another, so there are no
 deadlocks.
 
-A loop or branch whose condition differs from device to device runs for all of them, as under `vmap`.
+A loop or branch whose condition differs between devices runs for all of them, as under `vmap`.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ Specs = tuple[PartitionSpec, ...]
 
 @memoize_by_identity
 def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) -> ClosedJaxpr:
-    """Returns the program of whole arrays that does what `jaxpr` does on the parts of all devices.
+    """Returns the program of global arrays that runs `jaxpr` on the shards of all devices.
 
     Args:
       jaxpr: the program of one device.
-      axes: (name, size) of the axes of the mesh.
-      in_specs: how each operand is cut.
-      out_specs: how each result is put together.
+      axes: (name, size) of the mesh axes.
+      in_specs: specs of the operands.
+      out_specs: specs of the results.
     """
     sizes = dict(axes)
     evaluate = untyped.evaluate if untyped.has_types(jaxpr) else eval_jaxpr
@@ -67,16 +67,16 @@ def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) ->
 def on_parts(
     fun: Callable[..., Sequence[Any]], axes: Axes, in_specs: Specs, wholes: Sequence[Value]
 ) -> tuple[Sequence[Any], list[list[tuple[Any, int]]]]:
-    """Returns the results of a function of one device's parts, for all devices.
+    """Evaluates a function of one device's shards for all devices.
 
     Args:
       fun: the function.
-      axes: (name, size) of the axes of the mesh.
-      in_specs: how each operand is cut.
-      wholes: the operands.
+      axes: (name, size) of the mesh axes.
+      in_specs: specs of the operands.
+      wholes: the operands, global arrays.
 
-    Returns: (results of all devices; for each the axes along which devices have results of their own,
-      which are its first axes).
+    Returns: (results of all devices; for each the mesh axes along which it differs between devices,
+      which are its leading axes).
     """
     mentions = [_mentioned(spec) | spec.unreduced for spec in in_specs]
     varies: dict[Any, list[bool]] = {}
@@ -114,9 +114,9 @@ def _whole(aval: AbstractValue, spec: PartitionSpec, sizes: dict[Any, int]) -> A
 
 
 def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Any:
-    """`x` with an axis in front for each of the mesh's that `spec` mentions, in the mesh's order.
+    """Splits `x` into shards: adds a leading axis for each mesh axis in `spec`, in mesh order.
 
-    So have those along which `spec` is unreduced: the terms are `x`, for the first device, and zeros.
+    This includes axes along which `spec` is unreduced: the first device has `x`, the others zeros.
     """
     own = [(name, size) for name, size in axes if name not in spec.unreduced]
     x = divided(x, spec, own)
@@ -130,10 +130,10 @@ def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Any:
 
 
 def divided(x: Value, spec: PartitionSpec, axes: Sequence[tuple[Any, int]]) -> Any:
-    """`x` with an axis in front for each of `axes` that divides it."""
+    """Splits `x` into shards, with a leading axis for each of `axes` that it is sharded along."""
     sizes = dict(axes)
     shape: list[int] = []
-    places: dict[Any, int] = {}  # of the mesh's axes among those of the divided array
+    places: dict[Any, int] = {}  # positions of the mesh axes among the axes of the reshaped array
     inner_axes: list[int] = []
     for axis, extent in enumerate(rules.shape_of(x)):
         for name in names_of(spec[axis]) if axis < len(spec) else ():
@@ -151,10 +151,10 @@ def divided(x: Value, spec: PartitionSpec, axes: Sequence[tuple[Any, int]]) -> A
 def joined(
     x: Value, own: Sequence[tuple[Any, int]], spec: PartitionSpec, sizes: dict[Any, int]
 ) -> Any:
-    """Returns the inverse of `_cut`, of an array that has in front the mesh's axes `own`.
+    """Inverts `_cut`, for an array whose leading axes are the mesh axes `own`.
 
-    Along axes that `spec` does not mention it is the same everywhere: the first device's is taken.
-    Along those where it is unreduced the devices' are added.
+    Along axes that `spec` does not mention, the shard of the first device is taken. Along axes on
+    which it is unreduced, the partial sums are added.
     """
     mentioned = _mentioned(spec)
     k = 0
@@ -162,7 +162,7 @@ def joined(
     times = math.prod(
         [sizes[name] for name in spec.unreduced.difference([name for name, _ in own])]
     )
-    if times > 1:  # terms that are all the same
+    if times > 1:  # equal partial sums
         x = calculus.mul(x, rules.const(x, times))
     for name, _ in own:
         if name in mentioned:
@@ -173,7 +173,7 @@ def joined(
         else:
             x = shapes.squeeze(_first(x, k), (k,))
     shape = rules.shape_of(x)[k:]
-    for name in mentioned.difference(names):  # the same everywhere: repeated
+    for name in mentioned.difference(names):  # equal on all devices: repeat
         x = rules.to_front(x, None, sizes[name])
         names.insert(0, name)
         k += 1

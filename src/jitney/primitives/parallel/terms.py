@@ -1,12 +1,14 @@
-"""Programs that compute the terms that each device has of unreduced values, not only their sums.
+"""Programs that compute the partial sums of unreduced values, and not only their sums.
 
-A value that is unreduced along axes of a mesh is terms of a sum. Programs compute the sum where the
-terms are not read. For results that are unreduced there is another program, made here: in it such a
-value is an array of all devices' terms, with an axis in front for each of these axes of the mesh, in
-the mesh's order. Operations that make sums of divided values (`reduce_sum`, `dot_general`, `reshard`,
-`shard_map`) make the terms; linear operations are mapped over these axes. All else gets the sums.
+A value that is unreduced along mesh axes consists of a partial sum on each device. Programs compute
+the sum where partial sums are not read. This module makes another program for unreduced results: in
+it such a value is an array of the partial sums of all devices, with a leading axis for each of
+these mesh axes, in mesh order. Reductions of sharded values (`reduce_sum`, `dot_general`,
+`reshard`, `shard_map`) create partial sums; linear operations are batched over the leading axes.
+All other operations get the sums.
 
-Types say nothing of places there (`untyped`): they have served, and results are put where they said.
+These programs have no shardings in types (`untyped`): type checking is complete, and the results
+have the shardings that their types required.
 """
 
 from __future__ import annotations
@@ -34,11 +36,11 @@ from jitney.transforms.batch import AxisData, batch_flat, move_to
 
 @record(frozen=True)
 class Terms:
-    """What all devices have of a sum.
+    """The partial sums of all devices.
 
     Attributes:
-      value: an array with an axis in front for each name.
-      names: the axes of the mesh, in its order.
+      value: an array with a leading axis for each name.
+      names: the mesh axes, in mesh order.
     """
 
     value: Any
@@ -51,16 +53,16 @@ Rule: TypeAlias = Callable[[JaxprEqn, list[Any]], "Found"]
 
 @memoize_by_identity
 def concerns(closed: ClosedJaxpr) -> bool:
-    """Returns whether there is a program of terms for `closed`: if operands or results are such sums.
+    """Returns whether `closed` has a program of partial sums: unreduced operands or results.
 
-    There is none where loops and branches have such values: those compute sums.
+    It has none if loops or branches have unreduced values: those compute sums.
     """
     avals = (*closed.in_avals, *closed.out_avals)
     return any(map(_names, avals)) and not _within(closed.jaxpr)
 
 
 def _within(jaxpr: Jaxpr) -> bool:
-    """Returns whether programs in equations, but for calls and `shard_map`, have unreduced values."""
+    """Returns whether inner programs other than calls and `shard_map` have unreduced values."""
     for eqn in jaxpr.eqns:
         for program in jaxprs_in_params(eqn.params):
             inner = program.jaxpr
@@ -85,15 +87,15 @@ def program_of(
     has_operand_terms: tuple[bool, ...],
     wanted: tuple[NamedSharding | None, ...],
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """Returns the program that computes terms beside sums.
+    """Returns the program that computes partial sums in addition to the results.
 
     Args:
       closed: the program of sums.
-      has_operand_terms: for each operand whether it is given as terms, which stand in its place.
-      wanted: for each result where it is put, whatever its type says, or None; empty if none is.
+      has_operand_terms: whether each operand is replaced by its partial sums.
+      wanted: for each result the sharding in which it is requested, or None; empty if all are None.
 
-    Returns: (program, has): `has` says for each result whether there are terms of it. They are the
-      program's last results.
+    Returns: (program, has): `has` marks the results with partial sums, which are additional results
+      at the end of the program.
     """
     has: list[bool] = []
     none = (None,) * len(closed.jaxpr.outvars)
@@ -123,7 +125,7 @@ def program_of(
 
 
 def _put(x: ArrayLike | Terms, aval: AbstractValue, place: NamedSharding | None) -> Any:
-    """The result `x` of type `aval` put where `place` says: its terms, if it becomes a sum there."""
+    """Converts the result `x` of type `aval` to partial sums if `place` is unreduced."""
     names, own = names_of_terms(place), explicit.sharding_of(aval)
     if place is None or isinstance(x, Terms) or own is None or own.spec.unreduced or not names:
         return x
@@ -161,7 +163,7 @@ def _entries(aval: AbstractValue) -> list[Names]:
 
 
 def _mapped(eqn: JaxprEqn, operands: list[Any]) -> Found:
-    """Returns a linear operation, on the terms."""
+    """Applies a linear operation to the partial sums."""
     names = _names(eqn.outvars[0].aval)
     place = explicit.sharding_of(eqn.outvars[0].aval)
     if place is None or any([_names(v.aval) != names for v in eqn.outvars]):
@@ -190,7 +192,7 @@ def _mapped(eqn: JaxprEqn, operands: list[Any]) -> Found:
 
 
 def _held_by_first(x: ArrayLike, names: Names, mesh: Mesh | AbstractMesh) -> Terms:
-    """Returns the terms of a sum that the first device has."""
+    """Returns partial sums of `x`, where the first device has `x` and the others zeros."""
     ndim = len(rules.shape_of(x))
     return _spread(x, names, mesh, [()] * ndim)
 
@@ -198,7 +200,7 @@ def _held_by_first(x: ArrayLike, names: Names, mesh: Mesh | AbstractMesh) -> Ter
 def _spread(
     x: ArrayLike, names: Names, mesh: Mesh | AbstractMesh, entries: Sequence[Names]
 ) -> Terms:
-    """Returns the terms of `x`, which lies as `entries` say: see `runtime.terms.owners`."""
+    """Returns partial sums of `x`, whose sharding is `entries`: see `runtime.terms.owners`."""
     shape = rules.shape_of(x)
     whole = (*[mesh.shape[name] for name in names], *shape)
     value = broadcasting.broadcast_to(x, whole)
@@ -209,7 +211,7 @@ def _spread(
 
 
 def _apart(x: ArrayLike, aval: AbstractValue, axes: Sequence[int], names: Names) -> Any:
-    """`x` with the axes of the mesh `names`, which divide `axes` of it, in front; None if others do."""
+    """Splits `x` into shards along `axes`; returns None unless `names` shard exactly these axes."""
     place = explicit.sharding_of(aval)
     entries = [entry if k in axes else () for k, entry in enumerate(_entries(aval))]
     if place is None or sorted([n for e in entries for n in e], key=str) != sorted(names, key=str):
@@ -264,7 +266,7 @@ def _reshard(eqn: JaxprEqn, operands: list[Any]) -> Found:
 
 
 def _shard_map(eqn: JaxprEqn, operands: list[Any]) -> Found:
-    """The terms are what devices have, so results are put together along one more axis for each."""
+    """Evaluates a `shard_map`: partial sums become results with extra leading mesh axes."""
     params, n = eqn.params, len(operands)
     region = shard_map.region_of(params)
     sums = [_sums_in(spec, region) for spec in (*params["in_specs"], *params["out_specs"])]

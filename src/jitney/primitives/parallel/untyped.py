@@ -1,9 +1,9 @@
-"""Programs whose types say nothing of how arrays are divided.
+"""Programs without shardings in types.
 
-A `shard_map` over some of a mesh's axes holds a program whose types say how parts are divided along the
-other ones, if these are Explicit. Operations on all devices' parts at once (`spmd`) cut and join axes
-of whole arrays, which no type allows. By then types have served: what they say of results is said, and
-between there the compiler divides arrays as it likes.
+A `shard_map` over some axes of a mesh contains a program whose types have shardings along the
+others, if these are Explicit. Operations on the shards of all devices at once (`spmd`) split and
+merge axes of global arrays, which such types do not permit. By then, types have been checked and
+result shardings are known, and the compiler chooses the shardings of intermediate values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @memoize_by_identity
 def has_types(jaxpr: Jaxpr) -> bool:
-    """Returns whether types of a program, or of one within it, say how arrays are divided."""
+    """Returns whether the types of a program, or of inner programs, have shardings."""
     variables = [*jaxpr.constvars, *jaxpr.invars, *[v for e in jaxpr.eqns for v in e.outvars]]
     return any([explicit.sharding_of(v.aval) is not None for v in variables]) or any(
         [has_types(program.jaxpr) for e in jaxpr.eqns for program in jaxprs_in_params(e.params)]
@@ -35,12 +35,12 @@ def has_types(jaxpr: Jaxpr) -> bool:
 
 
 def evaluate(jaxpr: Jaxpr, consts: Sequence[Any], *args: Value) -> list[Any]:
-    """Returns the results of `jaxpr` on values whose types say nothing, under the current trace."""
+    """Evaluates `jaxpr` on values whose types have no shardings, under the current trace."""
     return evaluate_by(bind, jaxpr, consts, args)
 
 
 def bind(eqn: JaxprEqn, operands: Sequence[Any]) -> list[Any]:
-    """Returns the results of an equation on such values."""
+    """Binds an equation to operands whose types have no shardings."""
     params = {name: without_types(value) for name, value in eqn.params.items()}
     out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
     return list(out) if eqn.primitive.multiple_results else [out]
@@ -52,24 +52,24 @@ def _untyped(closed: ClosedJaxpr) -> ClosedJaxpr:
     jaxpr, _, consts = trace_to_jaxpr(
         lambda *xs: evaluate(closed.jaxpr, closed.consts, *xs), avals, closed.jaxpr.debug_info
     )
-    assert len(consts) == len(closed.consts), closed  # operands of the program that holds it stay
+    assert len(consts) == len(closed.consts), closed  # its operands must not change
     return ClosedJaxpr(jaxpr, consts)
 
 
 def without_types(value: object) -> Any:
-    """A parameter of an equation: programs without such types, places on meshes of Auto axes."""
+    """Removes shardings from the types in an equation parameter; meshes get Auto axes."""
     if isinstance(value, Jaxpr):
         if value.is_closed:
             return _untyped(value) if has_types(value.jaxpr) else value
         if not has_types(value):
             return value
         return constants_as_operands(_untyped(closed_of(value)).jaxpr)
-    if isinstance(value, NamedSharding):  # what is a sum is a matter of types, too
+    if isinstance(value, NamedSharding):  # unreduced and reduced axes are also a property of types
         spec = value.spec.update(unreduced=(), reduced=())
         return value.update(mesh=without_types(value.mesh), spec=spec)
     if isinstance(value, Mesh | AbstractMesh):
         return value.update(axis_types=(AxisType.Auto,) * len(value.axis_names))
-    if isinstance(value, PartitionSpec):  # of the mesh in force
+    if isinstance(value, PartitionSpec):  # on the context mesh
         return None
     if type(value) is tuple:
         return tuple(map(_of_several, cast("tuple[Any, ...]", value)))

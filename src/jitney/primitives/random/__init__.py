@@ -1,1 +1,1 @@
-"""Keys and random bits."""
+"""PRNG keys and random bits."""

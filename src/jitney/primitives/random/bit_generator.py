@@ -1,9 +1,9 @@
-"""`lax.rng_bit_generator`: random bits from a state, and the state after them.
+"""`lax.rng_bit_generator`: generates random bits from a state, and the next state.
 
-The state is four words (s0, s1, s2, s3). (s0, s1) are a key, (s2, s3) a counter of 64 bits, which is
-increased by one for each hash. Philox-4x32 hashes (counter, s0, s1) to four words, which follow each
-other in row-major order. Threefry-2x32 hashes the counter to two words, which are neighbours along one
-axis of the result. Both are as XLA's CPU compiler has them, bit for bit.
+The state is four words (s0, s1, s2, s3): a key (s0, s1), and a 64-bit counter (s2, s3), which is
+incremented for each hash. Philox-4x32 hashes (counter, s0, s1) to four words, which are consecutive
+in row-major order. Threefry-2x32 hashes the counter to two words, which are neighbors along one
+axis of the result. Both are bit-identical to XLA's CPU compiler.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike
     from jitney.primitives.rule_types import Builder, Dims, Node, Value
 
-    _State = tuple[tuple[Array, Array], tuple[Array, Array]]  # key and counter, low words first
+    _State = tuple[tuple[Array, Array], tuple[Array, Array]]  # key and counter, low word first
 
 Shape = tuple[int, ...]
 
@@ -50,7 +50,7 @@ class RandomAlgorithm(enum.IntEnum):
     """Algorithms of `rng_bit_generator`.
 
     Attributes:
-      RNG_DEFAULT: Philox, on a CPU.
+      RNG_DEFAULT: Philox-4x32, the default on CPUs.
       RNG_THREE_FRY: Threefry-2x32.
       RNG_PHILOX: Philox-4x32.
     """
@@ -75,22 +75,22 @@ def rng_bit_generator(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> tuple[Array, Array]:
-    """Generates random bits from the state of a generator.
+    """Generates random bits from the state of a generator, and returns the next state.
 
-    Under `vmap` over states all bits are drawn from the first state, and only that one is changed: as
-    in JAX, whose draws these are.
+    As in JAX, under `vmap` over states all bits are drawn from the first state, and only that one
+    changes. The bits are those of JAX.
 
     Args:
-      key: state: uint32 [4], or uint64 [2].
-      shape: of the bits.
-      dtype: of the bits: unsigned integers. Those of fewer than 32 bits take the lowest of a word.
+      key: the state, an array uint32[4] or uint64[2].
+      shape: shape of the bits.
+      dtype: an unsigned integer dtype. Dtypes of fewer than 32 bits use the low bits of a word.
       algorithm: the generator.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the bits on the context mesh.
 
     Returns: (state after the draw, bits).
 
     Raises:
-      TypeError: if the state or the dtype is another.
+      TypeError: if the state or the dtype is not one of these.
 
     Example:
       >>> key, bits = lax.rng_bit_generator(jnp.arange(4, dtype=jnp.uint32), (2,))
@@ -152,7 +152,7 @@ def _rng_bit_generator_lower_with_avals(
 
 
 def _draw(key: Array, shape: Shape, dtype: np.dtype, algorithm: RandomAlgorithm) -> list[Any]:
-    """[state after the draw, bits]."""
+    """Returns [state after the draw, bits]."""
     state = (
         key
         if key.dtype == _U32
@@ -168,11 +168,11 @@ def _draw(key: Array, shape: Shape, dtype: np.dtype, algorithm: RandomAlgorithm)
 
 
 def _increased(counter: Sequence[Array], by: Array) -> list[Array]:
-    """Returns the words of a counter, low ones first, increased by a word."""
+    """Adds a word to a counter of words, low word first."""
     out: list[Array] = []
     for digit in counter:
         out.append(add(digit, by))
-        by = convert_element_type(lt(out[-1], by), _U32)  # the carry
+        by = convert_element_type(lt(out[-1], by), _U32)  # carry
     return out
 
 
@@ -182,7 +182,8 @@ def _philox(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
     size = math.prod(shape)
     words_each = 2 if dtype == _U64 else 1
     n = -(-size * words_each // 4)
-    # Of 128 bits here: where 64 overflow within a draw, the key's words as hashed are increased.
+    # The counter has 128 bits here: if the low 64 bits overflow within a draw, the hashed key is
+    # incremented.
     counters = _increased((*counter, *key), iota(_U32, n))
     words = reshape(stack(philox4x32(key, counters), axis=1), (4 * n,))
     if dtype == _U64:
@@ -191,7 +192,7 @@ def _philox(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
 
 
 def _joined(words: Array) -> Any:
-    """Words [..., 2], low ones first, as numbers of 64 bits."""
+    """Converts words [..., 2], low word first, to 64-bit integers."""
     return bitcast_convert_type_p.bind(words, new_dtype=_U64)
 
 
@@ -205,7 +206,8 @@ def _threefry(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
     if not shape:
         bits, n = _threefry(state, (1,), dtype)
         return reshape(bits, ()), n
-    # The words of a hash are neighbours along the first axis of even size, or along the longest one.
+    # The words of a hash are neighbors along the first axis of even size, or else along the longest
+    # axis.
     even = [d for d, extent in enumerate(shape) if extent % 2 == 0]
     axis = even[0] if even else shape.index(max(shape))
     before, pairs, behind = shape[:axis], -(-shape[axis] // 2), shape[axis + 1 :]

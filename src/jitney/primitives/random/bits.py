@@ -1,13 +1,14 @@
 """Random bits and keys: the primitives of `jax.random`.
 
 The default generator is Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random
-numbers: as easy as 1, 2, 3", SC 2011), used as a hash of counters under a key. The rules here are for
-it. Keys of other generators have rules for their words (`key_words.py`). Bits are JAX's.
+numbers: as easy as 1, 2, 3", SC 2011), used as a hash of counters under a key. The rules in this
+module are for this generator; other generators have rules for the words of keys (`key_words.py`).
+Bits are identical to JAX's.
 
-A key array of dtype `key<fry>` is stored as one uint64 per key, the two words of the key little end
-first, so that structural operations need to know nothing of keys. With
-`jax_threefry_partitionable` (the default) element i of a draw depends on the key and i alone;
-without, on the size of the draw as well.
+A key array of dtype `key<fry>` is stored as one uint64 per key, the two words of the key in
+little-endian order, so that structural operations work without knowing about keys. With
+`jax_threefry_partitionable` (the default), element i of a draw depends only on the key and i;
+without it, also on the size of the draw.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
 
 
 class _OnNumpy:
-    """The few operations that draws are made of, on ndarrays."""
+    """The operations that draws consist of, for ndarrays."""
 
     def key_words(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low = keys.astype(_U32)
@@ -123,7 +124,7 @@ class _OnNumpy:
 
 
 class _OnNodes:
-    """The same operations on nodes of the tensor IR."""
+    """The operations that draws consist of, for nodes of the tensor IR."""
 
     def __init__(self, b: Builder) -> None:
         self.b = b
@@ -192,7 +193,7 @@ _numpy = _OnNumpy()
 
 
 def _hash_counters(on: _Operations[X], keys: X, size: int) -> tuple[X, X]:
-    """Both words of the hash of (0, i) for i < size, under each key: two [*keys, size]."""
+    """Hashes (0, i) for i < size under each key; returns two arrays of words [*keys, size]."""
     shape = (*keys.shape, size)
     key_dims = tuple(range(len(keys.shape)))
     k0, k1 = (on.spread(word, shape, key_dims) for word in on.key_words(keys))
@@ -201,7 +202,7 @@ def _hash_counters(on: _Operations[X], keys: X, size: int) -> tuple[X, X]:
 
 
 def _hash_pairs(on: _Operations[X], keys: X, size: int) -> X:
-    """Returns the hash of 0 ... size - 1, hashed in pairs (i, i + half): [*keys, size] words."""
+    """Hashes 0 ... size - 1 in pairs (i, i + half) under each key; returns words [*keys, size]."""
     half = (size + 1) // 2
     shape = (*keys.shape, half)
     key_dims = tuple(range(len(keys.shape)))
@@ -209,7 +210,7 @@ def _hash_pairs(on: _Operations[X], keys: X, size: int) -> X:
     first = on.counter(0, half)
     second = on.counter(half, size - half)
     if size % 2:
-        # The missing partner of the last counter is zero.
+        # The last counter is paired with zero.
         pad = on.zeros(on.counter(0, 1))
         second = on.concatenate([second, pad]) if size > 1 else pad
     dims = (len(shape) - 1,)
@@ -219,7 +220,7 @@ def _hash_pairs(on: _Operations[X], keys: X, size: int) -> X:
 
 
 def draw_bits(on: _Operations[X], keys: X, bit_width: int, shape: Shape, partitionable: bool) -> X:
-    """Unsigned integers of `bit_width` bits: [*keys, *shape]."""
+    """Draws unsigned integers of `bit_width` bits, of shape [*keys, *shape]."""
     size = math.prod(shape)
     dtype = np.dtype(f"uint{bit_width}")
     full = (*keys.shape, *shape)
@@ -238,7 +239,7 @@ def draw_bits(on: _Operations[X], keys: X, bit_width: int, shape: Shape, partiti
     elif bit_width == 32:
         bits = words
     else:
-        # Each word gives 32 / bit_width numbers, lowest bits first.
+        # Each word is split into 32 / bit_width integers, lowest bits first.
         fields = [on.field(words, shift) for shift in range(0, 32, bit_width)]
         flat = on.reshape(on.stack(fields), (*keys.shape, n_words * len(fields)))
         bits = on.convert(on.head(flat, size), dtype)
@@ -246,7 +247,7 @@ def draw_bits(on: _Operations[X], keys: X, bit_width: int, shape: Shape, partiti
 
 
 def split_keys(on: _Operations[X], keys: X, shape: Shape, partitionable: bool) -> X:
-    """New keys: [*keys, *shape]."""
+    """Returns new keys of shape [*keys, *shape]."""
     size = math.prod(shape)
     full = (*keys.shape, *shape)
     if partitionable:
@@ -259,7 +260,7 @@ def split_keys(on: _Operations[X], keys: X, shape: Shape, partitionable: bool) -
 
 
 def fold_in_keys(on: _Operations[X], keys: X, data: X) -> X:
-    """Returns the hash of (0, data) under each key, as keys; `keys` and `data` agree in shape."""
+    """Hashes (0, data) under each key to a new key; `keys` and `data` have equal shapes."""
     k0, k1 = on.key_words(keys)
     y0, y1 = on.threefry(k0, k1, on.zeros(data), data)
     return on.join_words(y0, y1)
@@ -272,7 +273,7 @@ def key_dtype_of(aval: ShapedArray, name: str) -> Any:
     """Returns the dtype of a key array, an operand of the operation `name`.
 
     Raises:
-      TypeError: if it is of another.
+      TypeError: if it is not a key array.
     """
     if not dtypes.issubdtype(aval.dtype, dtypes.prng_key):
         raise TypeError(f"{name} requires a key array, got {aval}")
@@ -294,7 +295,7 @@ random_wrap_p = _declare("random_wrap")
 random_unwrap_p = _declare("random_unwrap")
 random_clone_p = _declare("random_clone")
 
-# Each key gives a block of its own.
+# Each key generates a separate block.
 random_bits_p.sharding(sharding_rules.batch_of(0))
 random_split_p.sharding(sharding_rules.batch_of(0))
 random_unwrap_p.sharding(sharding_rules.batch_of(0))
@@ -307,7 +308,7 @@ def _random_seed_abstract(seeds: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
 
 
 def _seed_words_numpy(seeds: np.ndarray) -> np.ndarray:
-    # Wider seeds fill both words of the key; 32 bits and less fill the low word.
+    # 64-bit seeds fill both words of the key; narrower ones the low word.
     if seeds.dtype.itemsize == 8:
         wide = seeds.astype(_U64)
         high, low = (wide >> np.uint64(32)).astype(_U32), wide.astype(_U32)
@@ -437,7 +438,7 @@ def _random_clone_lower(b: Builder, keys: Node) -> Node:
 
 # --- batching ---------------------------------------------------------------------------------
 
-# Results have further axes behind those of the keys: a batch axis stays where it is.
+# Results have further axes after those of the keys, so the batch dimension does not change.
 rules.vectorized(random_seed_p, random_split_p, random_bits_p, random_unwrap_p, random_clone_p)
 rules.broadcasting(random_fold_in_p)
 

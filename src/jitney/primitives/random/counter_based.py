@@ -1,9 +1,9 @@
-"""Counter-based generators as functions of arrays: words are hashed under a key.
+"""Counter-based generators as functions of arrays: hashes of words under a key.
 
-J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3",
-SC 2011: Philox multiplies, Threefry adds, rotates and xors. Words are uint32 arrays that broadcast
-against each other. Threefry-2x32, the default generator, has a primitive and native code of its own
-(`threefry.py`).
+J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, "Parallel random numbers: as easy as 1, 2,
+3", SC 2011: Philox multiplies, Threefry adds, rotates and xors. Words are uint32 arrays that
+broadcast against each other. Threefry-2x32, the default generator, has its own primitive and native
+code (`threefry.py`).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from jitney.primitives.elementwise.binary import (
 if TYPE_CHECKING:
     from jitney.core.typing import Array
 
-# Multipliers of Philox, and what its key words grow by from round to round.
+# Multipliers of Philox, and the increments of its key words per round.
 _PHILOX2_MULTIPLIER = 0xD256D193
 _PHILOX4_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _WEYL = (0x9E3779B9, 0xBB67AE85)
 _PHILOX_ROUNDS = 10
 
-# Rotation distances of the eight rounds of Threefry-4x32 that repeat.
+# Rotation distances of Threefry-4x32, which repeat after eight rounds.
 _THREEFRY4_ROTATIONS = (
     (10, 26), (11, 21), (13, 27), (23, 5), (6, 20), (17, 11), (25, 10), (18, 20),
 )  # fmt: skip
@@ -41,12 +41,12 @@ _THREEFRY_ROUNDS = 20
 
 
 def word(value: int) -> Any:
-    """Returns a uint32 scalar, modulo 2^32."""
+    """Returns `value` modulo 2^32 as a uint32 scalar."""
     return np.array(value & 0xFFFFFFFF, np.uint32)
 
 
 def philox2x32(key: Array, x0: Array, x1: Array) -> list[Array]:
-    """Returns the two words of the Philox-2x32 hash, of 10 rounds, of (x0, x1) under one word."""
+    """Computes the 10-round Philox-2x32 hash of (x0, x1) under a key of one word."""
     m = word(_PHILOX2_MULTIPLIER)
     for i in range(_PHILOX_ROUNDS):
         k = add(key, word(i * _WEYL[0]))
@@ -55,7 +55,7 @@ def philox2x32(key: Array, x0: Array, x1: Array) -> list[Array]:
 
 
 def philox4x32(key: Sequence[Array], counter: Sequence[Array]) -> list[Array]:
-    """Returns the four words of the Philox-4x32 hash, of 10 rounds, of four words under two."""
+    """Computes the 10-round Philox-4x32 hash of four words under a key of two words."""
     x0, x1, x2, x3 = counter
     m0, m1 = map(word, _PHILOX4_MULTIPLIERS)
     for i in range(_PHILOX_ROUNDS):
@@ -70,14 +70,14 @@ def philox4x32(key: Sequence[Array], counter: Sequence[Array]) -> list[Array]:
 
 
 def threefry4x32(key: Sequence[Array], counter: Sequence[Array]) -> list[Array]:
-    """Returns the four words of the Threefry-4x32 hash, of 20 rounds, of four words under four."""
+    """Computes the 20-round Threefry-4x32 hash of four words under a key of four words."""
     parity: Any = word(PARITY)
     for k in key:
         parity = bitwise_xor(parity, k)
     keys = [*key, parity]
     x = [add(c, k) for c, k in zip(counter, key, strict=True)]
     for i in range(_THREEFRY_ROUNDS):
-        # The words that are mixed change partners from round to round.
+        # The pairing of words alternates between rounds.
         partners = ((0, 1), (2, 3)) if i % 2 == 0 else ((0, 3), (2, 1))
         distances = _THREEFRY4_ROTATIONS[i % len(_THREEFRY4_ROTATIONS)]
         for (a, b), distance in zip(partners, distances, strict=True):

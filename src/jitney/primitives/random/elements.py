@@ -1,4 +1,4 @@
-"""Draws in which every element has a key of its own: what loops over rejected elements are made of."""
+"""Draws with a separate key for each element, for rejection sampling loops."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def split_elements(keys: Array, n: int) -> list[Array]:
-    """`n` new keys from each of the keys [*shape]: arrays of keys of the same shape."""
+    """Splits each of the keys [*shape] into `n`; returns `n` key arrays of the same shape."""
     new = random_split_p.bind(keys, shape=(n,))
     axis = len(keys.shape)
     return [index_in_dim(new, i, axis, keepdims=False) for i in range(n)]
 
 
 def uniform_elements(keys: Array, dtype: np.dtype) -> Array:
-    """Returns a number in [0, 1) from each of the keys."""
+    """Draws a uniform float in [0, 1) from each key."""
     return unit_floats(random_bits_p.bind(keys, bit_width=bits_per_float(dtype), shape=()), dtype)

@@ -1,7 +1,7 @@
-"""Uniform numbers from random bits: those of `jax.random.uniform`, shared by all samplers.
+"""Uniform floats from random bits: those of `jax.random.uniform`, shared by all samplers.
 
-Mantissa bits under the exponent of one give numbers in [1, 2), all equally far apart; one less gives
-[0, 1). A number never depends on more bits than its mantissa has.
+Mantissa bits with the exponent of one give equally spaced floats in [1, 2); subtracting one gives
+[0, 1). A float never depends on more bits than its mantissa has.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def bits_per_float(dtype: np.dtype) -> int:
-    """Returns how many random bits are drawn for a uniform number of `dtype`."""
+    """Returns the number of random bits that are drawn for a uniform float of `dtype`."""
     info = dtypes.finfo(dtype)
-    # Formats with short mantissas need few bits.
+    # Dtypes with short mantissas need few bits.
     return 8 if info.nmant < 8 else info.bits
 
 
 def unit_floats(drawn: Array, dtype: np.dtype) -> Array:
-    """Numbers in [0, 1) from words of `bits_per_float` random bits."""
+    """Converts words of `bits_per_float` random bits to floats in [0, 1)."""
     info = dtypes.finfo(dtype)
     n_bits, drawn_bits = info.bits, bits_per_float(dtype)
     unsigned = np.dtype(f"uint{n_bits}")

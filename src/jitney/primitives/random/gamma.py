@@ -1,14 +1,15 @@
-"""`random_gamma`: numbers of the gamma distribution, by rejection, each element on its own.
+"""`random_gamma`: samples of the gamma distribution, by rejection, independently for each element.
 
 G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000):
-with d = a - 1/3 and c = 1 / sqrt(9 d), d v with v = (1 + c x)^3, x normal, is accepted with a
-probability that makes it gamma distributed. It wants a >= 1; below, a number for a + 1 is multiplied
-by u^(1/a), u uniform (section 6 there), which in the space of logarithms cannot underflow.
+with d = a - 1/3, c = 1 / sqrt(9 d) and v = (1 + c x)^3 for a normal x, the proposal d v is accepted
+with a probability that makes it gamma distributed. The method requires a >= 1; for smaller a, a
+sample for a + 1 is multiplied by u^(1/a) with uniform u (section 6 there), which cannot underflow
+in log space.
 
-Every element has a key of its own, so its draw depends on no other's, and the loop over proposals
-runs in the lanes of a vector until the last is accepted. The bits are used as JAX uses them: it has a
-loop within the loop, which draws normal numbers until v is positive. Here both are one loop, in
-which a lane that only needs another normal number keeps the outer key.
+Every element has a separate key, so its sample does not depend on other elements, and the loop over
+proposals runs in SIMD lanes until the last one is accepted. Bits are used in JAX's order: JAX has
+an inner loop that draws normal numbers until v is positive. Here both are a single loop, in which a
+lane that only needs another normal number keeps its outer key.
 
 The derivative is implicit (Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients",
 NeurIPS 2018): at a fixed value of the distribution function F, dx/da = -(dF/da) / (dF/dx).
@@ -81,13 +82,14 @@ def _random_gamma_lower_with_avals(
 
 
 def _draw(keys: Array, a: Array, log_space: bool) -> Any:
-    """One number for each element of `a` [*keys, *shape], in its shape."""
+    """Draws a sample for each element of `a` [*keys, *shape]."""
     n_keys = len(keys.shape)
     each = math.prod(a.shape[n_keys:])
     element_keys = reshape(random_split_p.bind(keys, shape=(each,)), (a.size,))
     flat = reshape(a, (a.size,))
     if dtypes.words_of_key(keys.dtype):
-        # Generators may draw from arrays of keys otherwise than from each: one after the other.
+        # Generators may draw differently from arrays of keys than from single keys: draw one at a
+        # time.
         def one(pair: tuple[Array, Array]) -> Any:
             key, x = (reshape(y, (1,)) for y in pair)
             return reshape(_marsaglia_tsang(key, x, log_space), ())
@@ -109,7 +111,7 @@ def _random_gamma_key_words(
 
 
 def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Any:
-    """Gamma numbers of parameters `a` [n], or their logarithms, by the keys [n]."""
+    """Draws gamma samples, or their logarithms, for parameters `a` [n] with keys [n]."""
     dtype = np.dtype(a.dtype)
 
     def number(value: float) -> Any:
@@ -133,7 +135,7 @@ def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Any:
         not_positive = root <= number(0)
         square, v = x * x, (root * root) * root
         u = uniform_elements(uniform_key, dtype)
-        # The first bound, a parabola, spares logarithms where one number is drawn at a time.
+        # The first, polynomial bound avoids logarithms when samples are drawn one at a time.
         rejected = (u >= one - number(0.0331) * (square * square)) & (
             log(u) >= square * number(0.5) + d * ((one - v) + log(v))
         )
@@ -151,24 +153,25 @@ def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Any:
     v = while_loop(any_active, propose, state)[-1]
     u = one - uniform_elements(boost_keys, dtype)
     if not log_space:
-        # Behind a barrier: powers with exponents that are known have other last bits.
+        # The barrier hides known exponents, for which a power would differ in the last bits.
         boost = power(u, optimization_barrier(one / a))
         return (d * v) * select(is_large, full_like(a, 1), boost)
-    # log(u) of an exponential number, not of u: it is what JAX draws.
+    # As in JAX, log(u) is the negative of an exponential sample, not the logarithm of the rounded
+    # u.
     log_u = log1p(neg(uniform_elements(boost_keys, dtype)))
     boost = select(is_large | (log_u == number(0)), full_like(a, 0), log_u * (one / a))
     return log(d) + log(v) + boost
 
 
 def _normal(keys: Array, dtype: np.dtype) -> Any:
-    """Returns a normal number for each key, as `jax.random.normal` draws it."""
+    """Draws a normal number for each key, as `jax.random.normal` does."""
     low = np.nextafter(np.array(-1, dtype), np.array(0, dtype), dtype=dtype)
     u = uniform_elements(keys, dtype) * (np.array(1, dtype) - low) + low
     return np.array(np.sqrt(2), dtype) * erf_inv(maximum(low, u))
 
 
 def _slope(t: Value, drawn: Value, keys: Value, a: Value, *, log_space: bool) -> Any:
-    """Returns the tangent of a draw: at a fixed value of the distribution function."""
+    """Computes the tangent of a sample at a fixed value of the distribution function."""
     if not log_space:
         return t * random_gamma_grad(a, drawn)
     x = exp(drawn)

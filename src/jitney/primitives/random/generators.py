@@ -1,8 +1,8 @@
-"""The generators that keys can belong to, under JAX's names; users add their own.
+"""The built-in generators of keys, under JAX's names, and the definition of new ones.
 
-Threefry-2x32 is the default. `rbg` makes keys by Threefry and draws by `rng_bit_generator`;
-`unsafe_rbg` makes keys by draws, too. Philox-2x32, Philox-4x32 and Threefry-4x32 hash a counter of 64
-bits, high word first, for each key or number.
+Threefry-2x32 is the default. `rbg` derives keys by Threefry and draws with `rng_bit_generator`;
+`unsafe_rbg` also derives keys by draws. Philox-2x32, Philox-4x32 and Threefry-4x32 hash a 64-bit
+counter, high word first, for each key or element.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _rbg_seed(seed: Array) -> Any:
 
 def _rbg_split(data: Array, shape: Shape) -> Any:
     size = math.prod(shape)
-    halves = _threefry_split(reshape(data, (2, 2)), (size,))  # [halves, size, 2]
+    halves = _threefry_split(reshape(data, (2, 2)), (size,))  # shape [halves, size, 2]
     return reshape(transpose(halves, (1, 0, 2)), (*shape, 4))
 
 
@@ -92,7 +92,7 @@ def _rbg_fold_in(data: Array, number: Array) -> Any:
     return reshape(_threefry_fold_in(halves, full_like(number, number, shape=(2,))), (4,))
 
 
-# How many draws of four words make a key: as many rounds of a hash.
+# Draws of four words per key, of which one is the key: as many as a hash has rounds.
 _DRAWS = 10
 
 
@@ -120,21 +120,21 @@ unsafe_rbg = prng.register(
 
 Words = Sequence[Any]
 Hash = Callable[[Words, Words], list[Any]]
-"""(words of a key, high and low word of a counter) -> words."""
+"""A function (words of a key, high and low word of a counter) -> words."""
 
 
 def _counters(size: int) -> list[Any]:
-    """High and low words of 0 ... size - 1."""
+    """Returns the high and low words of the counters 0 ... size - 1."""
     low = iota(np.uint32, size)
     return [full_like(low, 0), low]
 
 
 def _halves(seed: Array) -> list[Any]:
-    """Returns the high and the low word of an integer."""
+    """Returns the high and low word of an integer."""
     aval = get_aval(seed)
     low = convert_element_type(seed, np.uint32)
     if aval.dtype.itemsize < 8:
-        # JAX shifts by 32 places, which leaves nothing of shorter numbers, of either sign.
+        # JAX shifts by 32, which gives 0 for shorter integers of either sign.
         return [full_like(low, 0), low]
     high = shift_right_logical(seed, np.array(32, aval.dtype))
     return [convert_element_type(high, np.uint32), low]
@@ -152,13 +152,13 @@ def _hashing(
     """Returns a generator that hashes counters.
 
     Args:
-      name: of the generator.
-      tag: as types print it.
-      n_words: of a key.
-      seed: high and low word of a seed -> words of the hash that has the key's in front.
-      keys: the hash that new keys are made by.
-      numbers: the hash that numbers are made by.
-      wide: words of the hash -> high and low word of a number of 64 bits.
+      name: name of the generator.
+      tag: its abbreviation in printed types.
+      n_words: number of words of a key.
+      seed: high and low word of a seed -> words of a hash, the first of which are the key.
+      keys: the hash that derives new keys.
+      numbers: the hash that generates random bits.
+      wide: words of the hash -> high and low word of a 64-bit integer.
     """
 
     def words_of(data: Array) -> list[Any]:
@@ -233,19 +233,20 @@ def define_prng_impl(
 ) -> prng.PRNGSpec:
     """Defines a generator of random bits, from which `jax.random.key(seed, impl=...)` makes keys.
 
-    Keys of it work as others do: under every transformation, in every sampler. The functions are called
-    with the data of one key, arrays or tracers.
+    Its keys can be used like others, under every transformation and in every sampler. The functions
+    are called with the data of a single key, an array or a tracer.
 
     Args:
-      key_shape: shape of the data of a key, uint32 words.
-      seed: (integer scalar) -> uint32 [*key_shape].
-      split: (uint32 [*key_shape], shape) -> uint32 [*shape, *key_shape], new keys.
-      random_bits: (uint32 [*key_shape], bit width, shape) -> [*shape], unsigned integers of that width.
-      fold_in: (uint32 [*key_shape], uint32 scalar) -> uint32 [*key_shape], a new key.
-      name: of the generator, in messages. It is not entered among those that can be given by name.
-      tag: as types print it: `key<tag>`.
+      key_shape: shape of a key's data, an array of uint32 words.
+      seed: function (integer scalar) -> uint32 [*key_shape].
+      split: function (uint32 [*key_shape], shape) -> uint32 [*shape, *key_shape], new keys.
+      random_bits: function (uint32 [*key_shape], bit width, shape) -> unsigned integers [*shape] of
+        that width.
+      fold_in: function (uint32 [*key_shape], uint32 scalar) -> uint32 [*key_shape], a new key.
+      name: name of the generator in messages. The generator is not registered under this name.
+      tag: its abbreviation in printed types: `key<tag>`.
 
-    Returns: what names the generator: an `impl` of `jax.random.key`.
+    Returns: an object that identifies the generator, for the option `impl` of `jax.random.key`.
 
     Example:
       >>> weyl = define_prng_impl(

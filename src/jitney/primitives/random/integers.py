@@ -1,4 +1,4 @@
-"""Integers below a bound from two random words: those of `jax.random.randint`."""
+"""Integers below a bound from two random words, as in `jax.random.randint`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def offsets_below(span: Array, higher: Array, lower: Array) -> Array:
-    """Returns (higher * 2^n + lower) mod span, of unsigned integers of n bits, computed in n bits.
+    """Computes (higher * 2^n + lower) mod span for unsigned integers of n bits, in n bits.
 
-    A span of zero stands for 2^n: a remainder by zero leaves words as they are.
+    A span of zero stands for 2^n: the remainder of a division by zero is the dividend.
     """
     n_bits = 8 * span.dtype.itemsize
     multiplier = rem(typed(np.array(2 ** (n_bits // 2), span.dtype)), span)

@@ -1,7 +1,7 @@
-"""Seeds, splits and draws of other generators than Threefry-2x32, by the functions of the generator.
+"""Seeding, splitting and drawing with generators other than Threefry-2x32.
 
-Keys come as words, uint32 [*shape, n] (`transforms.key_words`). A generator's functions take the data
-of one key, so they are batched over the axes of the keys.
+Keys are arrays of words, uint32 [*shape, n] (`transforms.key_words`). The functions of a generator
+take the data of a single key, so they are batched over the axes of key arrays.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def _shape(x: Value) -> Shape:
 
 
 def _data(words: Value, impl: PRNGImpl) -> Any:
-    """Words [*shape, n] as the data of keys, [*shape, *key_shape]."""
+    """Reshapes words [*shape, n] to key data [*shape, *key_shape]."""
     return reshape(words, (*_shape(words)[:-1], *impl.key_shape))
 
 
 def _words(data: Value, impl: PRNGImpl, shape: Shape) -> Any:
-    """Returns the data of keys [*shape, *key_shape] as words.
+    """Reshapes key data [*shape, *key_shape], as returned by a generator, to words.
 
     Raises:
-      TypeError: if they are of another type: a function of the generator's returned them.
+      TypeError: if it has another shape or dtype.
     """
     aval = get_aval(data)
     if aval.shape != (*shape, *impl.key_shape) or aval.dtype != np.uint32:

@@ -1,4 +1,4 @@
-"""Generators of random bits that keys can belong to."""
+"""PRNG implementations: the generators of random bits that keys belong to."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class PRNGImpl:
-    """A generator.
+    """A generator of random bits.
 
-    Its functions take and return the data of one key, uint32 [*key_shape]. Arrays of keys are batched.
+    Its functions take and return the data of a single key, uint32 [*key_shape]; they are batched
+    over arrays of keys.
 
     Attributes:
-      key_shape: shape of a key's data, uint32 words.
-      seed: makes a key of an integer scalar.
-      split: makes keys [*shape, *key_shape] of a key and a shape.
-      random_bits: draws unsigned integers [*shape] from a key, a number of bits and a shape.
-      fold_in: makes a key of a key and a uint32 scalar.
-      name: as users give it, such as "rbg".
-      tag: as types print it: `key<rbg>`.
-      packed: whether arrays hold keys of this generator as numbers of 64 bits, and the primitives
-        themselves know its functions: those of Threefry-2x32.
+      key_shape: shape of a key's data, an array of uint32 words.
+      seed: makes a key from an integer scalar.
+      split: makes keys [*shape, *key_shape] from a key and a shape.
+      random_bits: draws unsigned integers [*shape] from a key, a bit width and a shape.
+      fold_in: makes a key from a key and a uint32 scalar.
+      name: name for users, such as "rbg".
+      tag: abbreviation in printed types: `key<rbg>`.
+      packed: whether arrays store keys of this generator as 64-bit integers, and the primitives
+        implement it directly. This is the case for Threefry-2x32 only.
     """
 
     key_shape: tuple[int, ...]
@@ -42,7 +43,7 @@ class PRNGImpl:
 
     @property
     def key_dtype(self) -> dtypes.KeyDType:
-        """The dtype of arrays of this generator's keys."""
+        """The dtype of this generator's key arrays."""
         return dtypes.KeyDType(self)
 
     def __hash__(self) -> int:
@@ -56,16 +57,16 @@ implementations: Table[PRNGImpl] = Table("PRNG implementation")
 
 
 def register(impl: PRNGImpl) -> PRNGImpl:
-    """Lets users name a generator.
+    """Registers a generator under its name.
 
     Raises:
-      ValueError: if there is another of that name.
+      ValueError: if another one has that name.
     """
     return implementations.declare(impl.name, impl)
 
 
 def resolve(spec: PRNGLike) -> PRNGImpl:
-    """Returns the generator named by `spec`: a name, a `PRNGImpl`, a key dtype or a key's `PRNGSpec`.
+    """Returns the generator of `spec`: a name, a `PRNGImpl`, a key dtype or a `PRNGSpec`.
 
     Raises:
       ValueError: if there is no generator of that name.
@@ -91,7 +92,7 @@ def resolve(spec: PRNGLike) -> PRNGImpl:
 
 @record(frozen=True)
 class PRNGSpec:
-    """Names a generator in the public API (`jax.random.key_impl` of an unnamed one)."""
+    """An identifier of a generator in the public API (`jax.random.key_impl` of an unnamed one)."""
 
     _impl: PRNGImpl
 
@@ -103,4 +104,4 @@ class PRNGSpec:
 
 
 PRNGLike: TypeAlias = str | PRNGImpl | PRNGSpec | dtypes.KeyDType
-"""What names a generator."""
+"""Objects that identify a generator."""

@@ -1,8 +1,8 @@
-"""`lax.rng_uniform`: uniform numbers without a key, from a state of the process.
+"""`lax.rng_uniform`: uniform random numbers without a key, from the state of the process.
 
-A call asks the process for the number of the draw, which is the only thing that is called on the host,
-once for each time that the operation runs. Philox-4x32 makes bits of that number. Draws of one process
-follow each other in a fixed order, as long as one thread draws.
+Each execution of the operation makes one host call, for the sequence number of the draw.
+Philox-4x32 generates bits from that number. The draws of a process have a fixed order as long as a
+single thread draws.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ rng_uniform_p = declare("rng_uniform")
 
 
 def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
-    """Draws uniform numbers in [a, b) from a state of the process; each call gives others.
+    """Draws uniform numbers in [a, b) from the state of the process, different in each call.
 
-    Programs with it are not functions of their operands: `jax.random.uniform`, from a key, is what to
-    use. As in JAX, there is no derivative, and no batch of bounds. Which numbers are drawn differs from
-    JAX, whose generator is that of its compiler.
+    Programs that call it are not functions of their operands; prefer `jax.random.uniform`, which
+    takes a key. As in JAX, it has no derivative, and does not support batched bounds. The numbers
+    differ from those of JAX, which uses the generator of its compiler.
 
     Args:
-      a: lower bound, a scalar: a real number.
-      b: upper bound, a scalar of the same dtype. Rounding may reach it. Integers with b = a are drawn
-        from the whole range of their dtype.
-      shape: of the result.
+      a: lower bound, an integer or floating-point scalar.
+      b: upper bound, a scalar of the same dtype. Floats may equal it due to rounding. Integers
+        with b = a are drawn from the full range of their dtype.
+      shape: shape of the result.
 
     Raises:
       ValueError: if a bound is not a scalar, or dtypes differ.
-      TypeError: if the dtype is bool or complex, or a size is negative or not known.
+      TypeError: if the dtype is bool or complex, or a size is negative or traced.
 
     Example:
       >>> x = lax.rng_uniform(2.0, 3.0, (1000,))
@@ -86,7 +86,7 @@ rng_uniform_p.absent("jvp", "transpose", "batch", why="JAX has none: draws from 
 
 
 def _next_state() -> list[np.ndarray]:
-    """The state of the bit generator for the next draw: its number as the key, a counter of zero."""
+    """Returns the next state of the bit generator: the draw's number as key, and a zero counter."""
     number = next(_draws)
     return [np.array([number & 0xFFFFFFFF, number >> 32, 0, 0], np.uint32)]
 
@@ -95,7 +95,7 @@ def _next_state() -> list[np.ndarray]:
 def _rng_uniform_lower_with_avals(
     b: Builder, avals: Sequence[AbstractValue], *nodes: Node, shape: Shape
 ) -> Any:
-    # Ordered calls run once each: two draws are never one.
+    # Ordered calls run exactly once each, so two draws are never merged.
     states = b.host_call(
         "rng_uniform", _next_state, [], [lowering.tensor_type(_STATE)], ordered=True
     )
@@ -113,7 +113,7 @@ def _draw(state: Array, low: Array, high: Array, shape: Shape) -> Any:
         words = rng_bit_generator(state, shape, f"uint{bits_per_float(low.dtype)}")[1]
         scaled = mul(unit_floats(words, low.dtype), broadcast(sub(high, low), shape))
         return add(scaled, broadcast(low, shape))
-    # Words of 32 bits at least: the product of two remainders should not lose much.
+    # Words have at least 32 bits, so that the product of two remainders loses little.
     own = np.dtype(f"uint{8 * low.dtype.itemsize}")
     word = np.dtype(f"uint{max(32, 8 * low.dtype.itemsize)}")
     span = convert_element_type(convert_element_type(sub(high, low), own), word)

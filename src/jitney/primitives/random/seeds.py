@@ -28,7 +28,7 @@ def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
     Returns: key array [*shape].
 
     Raises:
-      TypeError: if the seeds are not integers.
+      TypeError: if the seeds are not integers, or are keys.
       OverflowError: if a Python integer does not fit into 64 bits.
 
     Example:
@@ -42,8 +42,8 @@ def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
     if dtypes.issubdtype(getattr(seed, "dtype", None) or np.int32, dtypes.prng_key):
         raise TypeError("jax.random.key: a seed is an integer, and this is a key already")
     if isinstance(seed, int) and not isinstance(seed, bool | Tracer):
-        # Python integers wider than the default integer keep their low 32 bits only, as in JAX;
-        # ones that do not fit into 64 bits are refused.
+        # As in JAX, Python integers wider than the default integer keep their low 32 bits only;
+        # integers that do not fit into 64 bits are rejected.
         if seed >= 1 << 63:
             raise OverflowError(f"key: seeds must fit into 64 bits with their sign, but got {seed}")
         wide = np.int64(seed)
@@ -57,5 +57,5 @@ def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
 
 
 def seed_with_impl(impl: PRNGImpl, seed: ArrayLike) -> Array:
-    """Calls `random_seed` with its arguments exchanged."""
+    """Calls `random_seed` with its arguments in reverse order."""
     return random_seed(seed, impl)

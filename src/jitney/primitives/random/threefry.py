@@ -1,4 +1,4 @@
-"""The `threefry2x32` primitive: the hash that random bits are made of."""
+"""The `threefry2x32` primitive: the hash from which random bits are generated."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _threefry2x32_lower(b: Builder, *words: Node) -> list[Any]:
 
 
 def threefry2x32_nodes(b: Builder, k0: Node, k1: Node, x0: Node, x1: Node) -> tuple[Node, Node]:
-    """Returns the hash of (x0, x1) under (k0, k1) as nodes of the tensor IR, all of one shape."""
+    """Builds the hash of (x0, x1) under (k0, k1) from tensor IR nodes of equal shapes."""
 
     def constant(value: int) -> Node:
         return b.full(x0.shape, value, _U32)
@@ -70,13 +70,13 @@ def threefry2x32_nodes(b: Builder, k0: Node, k1: Node, x0: Node, x1: Node) -> tu
             y0 = add(y0, y1)
             y1 = b.apply("xor", rotated(y1, distance), y0)
         y0 = add(y0, keys[(group + 1) % 3])
-        # The key's words are most often one for all: their sum is computed once.
+        # The key is usually shared by all elements: this sum is then computed once.
         y1 = add(y1, add(keys[(group + 2) % 3], constant(group + 1)))
     return y0, y1
 
 
 def threefry2x32(k0: Value, k1: Value, x0: Value, x1: Value) -> list[Array]:
-    """Returns the two words of the Threefry-2x32 hash of (x0, x1) under the key (k0, k1)."""
+    """Computes the two words of the Threefry-2x32 hash of (x0, x1) under the key (k0, k1)."""
     return threefry2x32_p.bind(k0, k1, x0, x1)
 
 
@@ -86,12 +86,12 @@ threefry2x32_p.absent("transpose", why="not linear")
 
 
 def threefry_2x32(keypair: Sequence[ArrayLike] | Array, count: ArrayLike) -> Array:
-    """Computes the Threefry-2x32 hash of an array, whose elements are paired.
+    """Computes the Threefry-2x32 hash of an array whose elements are hashed in pairs.
 
     Args:
       keypair: two uint32 scalars.
-      count: uint32 array. Element i of its first half is hashed with element i of its second half; of
-        an odd number of elements the last one has zero for a partner.
+      count: uint32 array. Element i of its first half is paired with element i of its second half;
+        if the size is odd, the last element of the first half is paired with zero.
 
     Returns: uint32 array of the shape of `count`.
 

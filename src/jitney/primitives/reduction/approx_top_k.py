@@ -1,7 +1,7 @@
-"""`approx_max_k`, `approx_min_k`: largest or smallest elements.
+"""`approx_max_k`, `approx_min_k`: the largest or smallest elements.
 
-An approximation pays where elements are compared in many lanes at once, as on a TPU. Here results
-are exact, whatever the recall that is asked for; sizes are those of the approximation.
+An approximation is worthwhile where elements are compared in many lanes at once, as on a TPU. Here
+results are exact for any requested recall; their sizes are those of the approximation.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ approx_top_k_p.sharding(
 
 
 def _kept(shape: tuple[int, ...], axis: int, k: int, recall_target: float, size: int) -> int:
-    """Returns how many elements are left where the k among them are not looked for.
+    """Returns the number of candidates that an approximation leaves before it selects the k.
 
-    Elements are compared in tiles of 1024 (128 with more axes); tiles are folded together, in halves,
-    until few enough are left that two of the k seldom fall into one place (Chern et al., TPU-KNN:
-    K nearest neighbor search at peak FLOP/s, 2022).
+    Elements are compared in tiles of 1024 (128 for more than one axis). Tiles are folded in halves
+    until they are just large enough that two of the k seldom collide (Chern et al., TPU-KNN: K
+    nearest neighbor search at peak FLOP/s, 2022).
     """
     n = shape[axis]
     tile = 1024 if len(shape) == 1 else 128
@@ -51,7 +51,7 @@ def _kept(shape: tuple[int, ...], axis: int, k: int, recall_target: float, size:
     if n <= tile:
         return n
     if k == 1:
-        return tile  # one element is alone in its place, however far tiles are folded
+        return tile  # a single element never collides, however far tiles are folded
     places = logical if recall_target == 1 else int((1 - k) / math.log(recall_target))
     places = min(max(places, tile), logical)
     halvings = (logical // places).bit_length() - 1
@@ -65,7 +65,7 @@ def _count(
     shape: tuple[int, ...], k: int, reduction_dimension: int, recall_target: float,
     reduction_input_size_override: int, aggregate_to_topk: bool,
 ) -> tuple[int, int]:  # fmt: skip
-    """Returns (axis, size of the result)."""
+    """Returns (axis, size of the result along it)."""
     axis = canonical_axis(reduction_dimension, len(shape))
     if aggregate_to_topk:
         return axis, k
@@ -176,23 +176,25 @@ def approx_max_k(
 ) -> list[Array]:
     """Returns [the k largest elements along an axis, descending; their int32 indices].
 
-    On a CPU they are exact: `lax.top_k`, for floats, by JAX's interface for approximations.
+    On a CPU they are exact: it is `lax.top_k` for floats, with JAX's interface for approximations.
 
     Args:
       operand: array of floats.
-      k: how many, static; at most the size of the axis.
-      reduction_dimension: the axis.
-      recall_target: the share of the k largest that an approximation finds on average, in (0, 1].
-      reduction_input_size_override: size of all of the data of which the operand is a part; -1:
-        that of the operand.
-      aggregate_to_topk: whether k elements are returned, or more, as many as an approximation would
-        look for them in.
+      k: number of elements, static; at most the size of the axis.
+      reduction_dimension: the axis to search along.
+      recall_target: the fraction of the k largest elements that an approximation finds on average,
+        in (0, 1].
+      reduction_input_size_override: size of the axis of the complete data, if the operand is a part
+        of it; -1 stands for the size of the operand.
+      aggregate_to_topk: whether to return k elements, or all candidates among which an
+        approximation would select them.
 
-    Returns: two arrays of the operand's shape but for the axis.
+    Returns: two arrays of the operand's shape, except for the size of the axis.
 
     Raises:
       TypeError: if the operand is a scalar.
-      ValueError: if it is not of floats, k is more than the size, or `recall_target` out of bounds.
+      ValueError: if the operand is not an array of floats, k exceeds the size of the axis, or
+        `recall_target` is out of bounds.
 
     Example:
       >>> lax.approx_max_k(jnp.array([3.0, 1.0, 4.0, 1.0, 5.0]), 2)
@@ -214,7 +216,7 @@ def approx_min_k(
 ) -> list[Array]:
     """Returns [the k smallest elements along an axis, ascending; their int32 indices].
 
-    Args, Returns, Raises: as of `approx_max_k`.
+    Args, Returns, Raises: as for `approx_max_k`.
 
     Example:
       >>> lax.approx_min_k(jnp.array([3.0, 1.0, 4.0, 1.0, 5.0]), 2)

@@ -1,4 +1,4 @@
-"""Running folds along an axis: sums, products, extremes, log-sum-exp."""
+"""Cumulative reductions along an axis: sums, products, maxima, minima, log-sum-exp."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _cumulative(
     @prim.lower
     def lower_rule(b: Builder, x: Node, *, axis: int, reverse: bool) -> Any:
         if fn == "logaddexp" and x.dtype.kind == "c":
-            # The first element is the logarithm of its own exponential: a principal value, too.
+            # The first element becomes log(exp(x)), so that it is a principal value, too.
             nothing = b.broadcast(b.constant(_minus_infinity(x.dtype)), x.shape, ())
             x = b.apply(fn, x, nothing)
         return b.cumulative(x, fn, axis, reverse)
@@ -157,7 +157,7 @@ def _part(x: Value, start: int, limit: int, stride: int, axis: int) -> Any:
 
 
 def _interleaved(even: Value, odd: Value, axis: int) -> Any:
-    """even[0], odd[0], even[1], odd[1], ... along `axis`."""
+    """Interleaves along `axis`: even[0], odd[0], even[1], odd[1], ..."""
     rank, is_longer = len(shape_of(even)), shape_of(even)[axis] > shape_of(odd)[axis]
 
     def spread(x: Value, low: int, high: int) -> Any:
@@ -170,10 +170,10 @@ def _interleaved(even: Value, odd: Value, axis: int) -> Any:
 def scan_by_halves(
     combine: Callable[[list[Any], list[Any]], list[Any]], xs: list[Any], axis: int
 ) -> list[Any]:
-    """Returns the running folds of `xs`, taken together, by the associative `combine`.
+    """Computes the prefix reductions of the tuple of arrays `xs` by the associative `combine`.
 
-    The depth is logarithmic in the size: neighbours are combined, pairs folded, and what lies
-    between is filled in.
+    The depth is logarithmic in the size: neighbors are combined, the pairs are scanned, and the
+    elements between them are computed from the result.
     """
     n = shape_of(xs[0])[axis]
     if n < 2:
@@ -201,7 +201,7 @@ def _scan(
 
 
 def _by_scan(prim: Primitive, combine: Callable[[Any, Any], Any]) -> None:
-    """The forward derivative is that of a scan by `combine`."""
+    """Sets the JVP rule of `prim` to that of a scan by `combine`."""
 
     @prim.jvp
     def jvp_rule(
@@ -226,7 +226,7 @@ taylor.composed(
 
 
 def _ratio(x: Value, y: Value) -> Any:
-    """exp(x - y); 1 where both are the same infinity."""
+    """Computes exp(x - y), which is 1 where both are the same infinity."""
     gap = binary.sub(x, y)
     if rules.aval_of(x).dtype.kind != "c":
         infinite = eq(unary.abs(y), rules.const(y, np.inf))
@@ -244,7 +244,7 @@ def _cumlogsumexp_jvp(
     n = shape_of(x)[axis]
     if isinstance(t, Zero):
         return y, rules.zero_tangent(y)
-    # dy[i] = exp(y[i-1] - y[i]) dy[i-1] + exp(x[i] - y[i]) dx[i]: no factor is above 1.
+    # dy[i] = exp(y[i-1] - y[i]) dy[i-1] + exp(x[i] - y[i]) dx[i]: no factor exceeds 1.
     own = binary.mul(_ratio(x, y), t)
     if n < 2:
         return y, own

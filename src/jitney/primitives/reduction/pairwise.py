@@ -1,4 +1,4 @@
-"""Folds by a tree of pairs, made of operations that have derivatives."""
+"""Reductions by a tree of pairs, built from differentiable operations."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 def by_pairs(
     xs: Sequence[Any], axes: Axes, combine: Combine, inits: Primals, halves: bool
 ) -> list[Any]:
-    """`xs`, folded together over `axes` by combining pairs: made of operations with derivatives.
+    """Reduces the tuple of arrays `xs` over `axes` by pairs, with differentiable operations.
 
-    `combine` is associative. If it commutes, pairs may be of the two `halves` of all elements, as JAX
-    forms them: so derivatives are shared among equal extremes. Else they are neighbours. `inits` are
-    what is left of no elements.
+    `combine` is associative. If it commutes, pairs may be formed from the two `halves` of the
+    elements, as in JAX, which determines how equal extremes share derivatives. Otherwise neighbors
+    are combined. `inits` are the results for no elements.
     """
     folded = list(xs)
     if halves and len(axes) > 1:
@@ -50,7 +50,7 @@ def by_pairs(
 
 
 def _merged(x: Value, axes: Axes) -> Any:
-    """`x` with `axes` as one, the last."""
+    """Merges `axes` of `x` into a single last axis."""
     shape = rules.shape_of(x)
     free = [k for k in range(len(shape)) if k not in axes]
     x = calculus.transpose(x, permutation=(*free, *sorted(axes)))
@@ -60,7 +60,7 @@ def _merged(x: Value, axes: Axes) -> Any:
 
 
 def cut(x: Value, axis: int, start: int, stop: int, step: int = 1) -> Any:
-    """Elements of `x` from `start` to `stop` along `axis`, each `step`th."""
+    """Slices `x` along `axis`."""
     shape = rules.shape_of(x)
     low, high, strides = [0] * len(shape), list(shape), [1] * len(shape)
     low[axis], high[axis], strides[axis] = start, stop, step

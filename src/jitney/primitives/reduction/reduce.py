@@ -1,4 +1,4 @@
-"""Reductions over axes: sums, products, extremes, logic, arg-extremes, and folds by any function."""
+"""Reductions over axes: sums, products, maxima, minima, logic, argmax, argmin, any fold."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _without(shape: Sequence[int], axes: Axes) -> tuple[int, ...]:
 
 
 class ReductionFunction(Protocol):
-    """A public reduction by a monoid."""
+    """A public function that reduces by a monoid."""
 
     def __call__(
         self, operand: ArrayLike, axes: Sequence[int], *, out_sharding: ShardingLike | None = None
@@ -62,7 +62,7 @@ class ReductionFunction(Protocol):
 
 _F16 = (np.dtype(np.float16), np.dtype(dtypes.bfloat16))
 
-_PLACED: tuple[Monoid, ...] = ("add", "max", "min")  # whose results `out_sharding` may place
+_PLACED: tuple[Monoid, ...] = ("add", "max", "min")  # reductions with the option `out_sharding`
 
 _SECTIONS = """
     Args:
@@ -80,7 +80,7 @@ _SECTIONS = """
 
 
 def _refuse_f16(operand: ArrayLike, axes: Sequence[int]) -> None:
-    """Raises ValueError if more than one element of 16 bits is to be added up."""
+    """Raises ValueError if several 16-bit elements would be added."""
     aval = get_aval(operand)
     if aval.dtype in _F16 and any([aval.shape[a] != 1 for a in axes]):
         raise ValueError(
@@ -131,7 +131,7 @@ def _monoid(
 
 
 def _public_function(prim: Primitive, fn: Monoid) -> ReductionFunction:
-    """Make the function that applies the reduction `prim` by `fn`."""
+    """Returns the public function that binds the reduction `prim` by `fn`."""
     bind, name, has_place = prim.bind, prim.name, fn in _PLACED
 
     def function(
@@ -196,7 +196,7 @@ reduce_xor_p, reduce_xor = _monoid(
 
 
 class ArgExtremeFunction(Protocol):
-    """`argmax` or `argmin`."""
+    """The function `argmax` or `argmin`."""
 
     def __call__(self, operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array: ...
 
@@ -333,7 +333,7 @@ reduce_p.absent("eager", why="its fold is a program: evaluated as a compiled one
 
 
 def _monoid_of(jaxpr: ClosedJaxpr) -> Any:
-    """Returns the name of the monoid that is all of `jaxpr`, or None."""
+    """Returns the name of the monoid if `jaxpr` consists of its operation only, else None."""
     inner = jaxpr.jaxpr
     if len(inner.eqns) != 1 or len(inner.invars) != 2 or len(inner.outvars) != 1:
         return None
@@ -350,7 +350,7 @@ def _print_reduce(eqn: JaxprEqn, context: text.Context, settings: text.Settings)
 
 text.printing_rules["reduce"] = _print_reduce
 
-# Functions of `jax.lax` that make a fold from their neutral element a reduction of its own.
+# Functions of `jax.lax` whose fold from the neutral element is a built-in reduction.
 _MONOIDS: dict[Callable[..., Any], tuple[str, Callable[..., Any]]] = {
     binary.add: ("add", reduce_sum),
     binary.mul: ("mul", reduce_prod),
@@ -365,7 +365,7 @@ _MONOIDS: dict[Callable[..., Any], tuple[str, Callable[..., Any]]] = {
 def _special_case(
     computation: Callable[..., Any], operand: Value, init: Value
 ) -> Callable[..., Any] | None:
-    """Returns the reduction that folding `operand` from `init` by `computation` is, if there is one."""
+    """Returns the built-in reduction that equals a fold by `computation` from `init`, or None."""
     try:
         monoid = _MONOIDS.get(computation)
     except TypeError:
@@ -390,22 +390,22 @@ def reduce(
     dimensions: Sequence[int],
     out_sharding: ShardingLike | None = None,
 ) -> PyTree:
-    """Reduces `operands` (a pytree of arrays of one shape) over `dimensions` by `computation`.
+    """Reduces a pytree of arrays over `dimensions` by the function `computation`.
 
     Args:
-      operands: arrays of one shape.
-      init_values: scalars to start from, in the same structure, of the operands' dtypes; neutral
-        for `computation`.
-      computation: (accumulators, elements) -> accumulators, associative; on scalars.
-      dimensions: axes to fold over.
-      out_sharding: accepted for compatibility.
+      operands: a pytree of arrays of the same shape.
+      init_values: a pytree of the same structure of initial scalars of the operands' dtypes; they
+        must be neutral elements of `computation`.
+      computation: an associative function of scalars, (accumulators, elements) -> accumulators.
+      dimensions: axes to reduce over.
+      out_sharding: ignored; accepted for compatibility.
 
-    Returns: a pytree of the operands' structure; arrays without the axes `dimensions`.
+    Returns: a pytree of the operands' structure, whose arrays lack the axes `dimensions`.
 
     Raises:
-      ValueError: if structures or shapes differ, or for axes that are out of bounds.
-      TypeError: if an initial value is not of its operand's dtype.
-      NotImplementedError: if `computation` uses tracers of a transformation outside.
+      ValueError: if structures or shapes differ, or axes are out of bounds.
+      TypeError: if an initial value does not have its operand's dtype.
+      NotImplementedError: if `computation` closes over tracers.
 
     Example:
       >>> lax.reduce(jnp.array([[1, 2], [3, 4]]), 0, lax.add, (1,))
@@ -452,7 +452,7 @@ def reduce(
 def _traced(
     computation: Callable[..., PyTree], tree: pytrees.PyTreeDef, avals: Sequence[AbstractValue]
 ) -> ClosedJaxpr:
-    """`computation` of two elements of types `avals` as a program."""
+    """Traces `computation` of two elements of types `avals`."""
     flat = FlatFunction(computation, pytrees.treedef_tuple((tree, tree)))
     jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(
         flat, [*avals, *avals], DebugInfo("reduce", "reduce")
@@ -476,7 +476,7 @@ rules.deflinear(reduce_sum_p, _sum_transpose)
 
 
 def _extreme_jvp(t: Value, out: Value, x: Value, *, axes: Axes, out_sharding: object) -> Any:
-    # The tangent is the mean of the tangents at the extreme elements.
+    # The tangent is the mean of the tangents of the extreme elements.
     shape = tuple(1 if k in axes else n for k, n in enumerate(rules.shape_of(x)))
     place = calculus.reshape(out, new_sizes=shape)
     with masks.noting():
@@ -497,7 +497,7 @@ for _prim in (reduce_max_p, reduce_min_p):
 
 
 def _product(x: Value, *, axes: Axes) -> Any:
-    """The product over `axes` by multiplying halves, the shorter one with a 1: as JAX prints it."""
+    """Computes the product over `axes` by multiplying halves, padded with 1, as JAX's jaxprs do."""
     one = rules.const(x, 1)
     for axis in sorted(axes, reverse=True):
         while (n := rules.shape_of(x)[axis]) > 1:
@@ -564,7 +564,7 @@ def _reduce_jvp(
 
 
 def _is_extreme(closed: ClosedJaxpr) -> bool:
-    """Returns whether the program is the maximum or minimum of its two arguments."""
+    """Returns whether the program is the maximum or the minimum of its two operands."""
     jaxpr = closed.jaxpr
     return (
         len(jaxpr.eqns) == 1
@@ -575,7 +575,7 @@ def _is_extreme(closed: ClosedJaxpr) -> bool:
 
 
 def vectorized_program(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ClosedJaxpr:
-    """Returns a program of scalars as one of arrays of `shape`, elementwise."""
+    """Batches a program of scalars to an elementwise program of arrays of `shape`."""
     for size in reversed(shape):
         batched = (True,) * len(closed.in_avals)
         closed, _ = batch_jaxpr(closed, AxisData(None, size), batched, True)

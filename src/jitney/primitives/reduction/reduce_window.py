@@ -1,4 +1,4 @@
-"""Reductions over windows by any associative function, applied in order; `windows` has the usual."""
+"""Reductions over windows by any associative function, in order; `windows` has the common ones."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _fold_by_program(*values: Value, jaxpr: Jaxpr, consts: Primals, **params: ob
 def _fold_in_order(
     xs: Sequence[Any], inits: Sequence[Any], combine: Combine, params: dict[str, Any]
 ) -> list[Any]:
-    """Windows folded element by element, from the initial values on; what is padding is left out."""
+    """Folds windows element by element, starting from the initial values; skips padding."""
     shape = rules.shape_of(xs[0])
     out_shape = result_shape(shape, params)
     total = [broadcast_in_dim(i, out_shape, ()) for i in inits]
@@ -126,7 +126,7 @@ _EXTREMES: dict[str, _Extreme] = {
 
 
 def _extreme_of(program: Jaxpr) -> _Extreme | None:
-    """For a fold that takes the larger or the smaller one: its primitive, comparison and function."""
+    """Returns (primitive, comparison, function) if the fold is a maximum or minimum, else None."""
     jaxpr = program.jaxpr
     if len(jaxpr.eqns) != 1 or [*jaxpr.eqns[0].invars] != [*jaxpr.invars]:
         return None
@@ -138,7 +138,11 @@ def _extreme_of(program: Jaxpr) -> _Extreme | None:
 def _extreme_jvp(
     extreme: _Extreme, primals: Primals, tangent: Value, params: dict[str, Any]
 ) -> Any:
-    """As of the extremes, the first of equal elements counts; none where the initial value does."""
+    """Differentiates a maximum or minimum over windows.
+
+    The first of equal elements has the derivative; it is zero where the initial value is the
+    extremum.
+    """
     (prim, chosen_by, of_two), (x, init) = extreme, primals
     window = {name: value for name, value in params.items() if name not in ("jaxpr", "consts")}
     extremes = prim.bind(x, **window)
@@ -187,20 +191,21 @@ def reduce_window(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> PyTree:
-    """Windows of an array, each folded to one element.
+    """Reduces each window of an array to one element by an associative function.
 
     Args:
-      operand: an array, or a pytree of arrays of one shape.
-      init_value: the neutral element, or a pytree of them.
-      computation: the associative function of two elements, or of two pytrees of elements.
+      operand: an array, or a pytree of arrays of the same shape.
+      init_value: the neutral element of `computation`, or a pytree of them.
+      computation: an associative function of two elements, or of two pytrees of elements.
       window_dimensions: sizes of the window.
-      window_strides: how far windows are from each other; 1 by default.
+      window_strides: distance between windows along each axis; 1 by default.
       padding: "VALID", "SAME", "SAME_LOWER", or (low, high) for each axis.
-      base_dilation: 1 more than the number of neutral elements put between elements.
-      window_dilation: how far elements of a window are from each other.
+      base_dilation: dilation of the operand; d inserts d - 1 neutral elements between elements.
+      window_dilation: distance between the elements of a window.
 
     Raises:
-      TypeError: if lengths or dtypes do not fit.
+      TypeError: if an option does not have an entry for each axis, or dtypes are incompatible.
+      ValueError: if the structures of `operand` and `init_value` differ.
 
     Example:
       >>> lax.reduce_window(jnp.array([1, 5, 2, 4, 3]), 0, lax.max, (3,))
@@ -247,12 +252,14 @@ def reduce_window(
 def _window_params(
     shape: Shape, padding: str | Sequence[tuple[int, int]], **window_options: Sequence[int] | None
 ) -> dict[str, Any]:
-    """The windows' parameters, checked, with a number for each axis of an operand of shape `shape`.
+    """Validates the parameters of windows over an operand of shape `shape`.
 
     Args:
-      shape: the operand's.
-      padding: as `reduce_window` takes it.
+      shape: shape of the operand.
+      padding: padding in any form that `reduce_window` accepts.
       **window_options: the other parameters; None stands for ones.
+
+    Returns: the parameters of the equation, with an entry for each axis.
     """
     rank = len(shape)
     params: dict[str, Any] = {}
@@ -289,7 +296,7 @@ def _window_params(
 def _traced(
     computation: Callable[..., PyTree], tree: pytrees.PyTreeDef, avals: Sequence[ShapedArray]
 ) -> tuple[Jaxpr, list[Any]]:
-    """`computation` of two elements of types `avals` as (program, its constants)."""
+    """Traces `computation` of two elements of types `avals`; returns (program, its constants)."""
     flat = FlatFunction(computation, pytrees.treedef_tuple((tree, tree)))
     jaxpr, out_avals, consts = trace_to_jaxpr(
         flat, [*avals, *avals], DebugInfo("reduce_window", getattr(computation, "__name__", "fold"))

@@ -1,10 +1,11 @@
-"""`select_and_scatter`: of each window one element is selected, to which a value of `source` goes.
+"""`select_and_scatter`: selects an element of each window, and scatters values to them.
 
     c = select_and_scatter[select_jaxpr=... scatter_jaxpr=... window_dimensions=...] operand source init
 
-Every element begins as `init`; values that come to one element are combined by `scatter_jaxpr`,
-those of earlier windows first. `select_jaxpr` says of two elements whether the first one stays
-selected; elements of the padding never are. The forms that derivatives use are in `windows`.
+The result starts as `init` everywhere. Each element of `source` is scattered to the element that is
+selected in its window. `scatter_jaxpr` combines values that are scattered to the same element, in the
+order of windows. `select_jaxpr` decides for two elements whether the first one stays selected;
+padding is never selected. The special cases that derivatives use are in `windows`.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _select_and_scatter_abstract(
 
 
 def _elementwise(jaxpr: Jaxpr, consts: Sequence[Any], like: Array) -> Callable[..., Any]:
-    """Returns a program of two scalars as a function of arrays of the shape of `like`."""
+    """Returns a program of two scalars as an elementwise function of arrays shaped like `like`."""
     whole = vectorized_program(ClosedJaxpr(jaxpr, consts), like.shape)
     return lambda *xs: eval_jaxpr(whole.jaxpr, whole.consts, *xs)[0]
 
@@ -74,12 +75,12 @@ def _elementwise(jaxpr: Jaxpr, consts: Sequence[Any], like: Array) -> Callable[.
 def _selected(
     x: Array, select_jaxpr: Jaxpr, select_consts: Sequence[Any], window: dict[str, Any]
 ) -> Array:
-    """For each window the place, in row-major order, of the element selected; the size for none."""
+    """Returns the row-major index of the selected element of each window, or the size for none."""
     size = math.prod(x.shape)
 
     def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         keeps = _elementwise(select_jaxpr, select_consts, a[0])(a[0], b[0])
-        # What is padding yields to what is not.
+        # Padding loses against any element.
         first = binary.bitwise_and(
             compare.lt(a[1], np.int32(size)),
             binary.bitwise_or(keeps, compare.eq(b[1], np.int32(size))),
@@ -104,7 +105,10 @@ def _scattered(
     window_strides: Shape,
     padding: Pads,
 ) -> list[Any]:
-    """Goes over the places in a window, the last one first: so windows come in their order."""
+    """Scatters `source` to the selected elements.
+
+    It loops over the positions in a window, last one first, so that windows are combined in order.
+    """
     begun = broadcast_in_dim(init, x.shape, ())
     if 0 in source.shape:
         return [begun]
@@ -114,7 +118,7 @@ def _scattered(
         "padding": padding,
     }
     chosen = _selected(x, select_jaxpr, select_consts, window)
-    # Windows as far apart as their first elements are, and so many around that shifts stay inside.
+    # Space windows like their first elements, and pad so that shifts stay in bounds.
     spread: list[tuple[int, int, int]] = []
     for n, w, s, m, (low, _) in zip(
         x.shape, window_dimensions, window_strides, source.shape, padding, strict=True

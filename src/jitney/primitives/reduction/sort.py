@@ -1,4 +1,4 @@
-"""Sorting: `sort` of several operands by keys, `top_k`."""
+"""Sorting: `sort` of one or more operands by keys, and `top_k`."""
 
 from __future__ import annotations
 
@@ -56,14 +56,19 @@ def sort(operand: PyTree, dimension: int = -1, is_stable: bool = True, num_keys:
     """Sorts along `dimension` in ascending order.
 
     Args:
-      operand: an array, or a sequence of arrays of one shape that are sorted together.
-      dimension: axis.
-      is_stable: whether equal elements keep their order.
-      num_keys: how many of the operands are compared, the first foremost.
+      operand: an array, or a sequence of equally shaped arrays that are sorted together.
+      dimension: the axis to sort along.
+      is_stable: whether equal elements keep their relative order.
+      num_keys: number of leading operands that are compared, in lexicographic order.
 
     Returns: an array, or a tuple of arrays if a sequence was given.
 
-    NaN is last; -0.0 and 0.0 are equal; complex numbers are ordered by real part, then imaginary part.
+    NaN sorts last; -0.0 and 0.0 are equal; complex numbers are ordered by real part, then by
+    imaginary part.
+
+    Raises:
+      TypeError: if the shapes differ, or the sequence is empty.
+      ValueError: if `num_keys` is out of range.
 
     Example:
       >>> lax.sort(jnp.array([3, 1, 2]))
@@ -92,13 +97,13 @@ def sort(operand: PyTree, dimension: int = -1, is_stable: bool = True, num_keys:
 def sort_key_val(
     keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
 ) -> tuple[Array, Array]:
-    """Sorts `keys` along `dimension`, and `values` in the same order.
+    """Sorts `keys` along `dimension`, and permutes `values` in the same way.
 
     Args:
-      keys: array.
+      keys: array to sort.
       values: array of the same shape.
-      dimension: axis.
-      is_stable: whether equal keys keep their order.
+      dimension: the axis to sort along.
+      is_stable: whether values of equal keys keep their relative order.
 
     Example:
       >>> lax.sort_key_val(jnp.array([3, 1, 2]), jnp.array([30.0, 10.0, 20.0]))
@@ -150,15 +155,15 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
 
     Args:
       operand: array of a real dtype.
-      k: how many, static; at most the size of the axis.
-      axis: axis.
-      is_stable: whether equal elements have to keep their order. They always do.
+      k: number of elements, static; at most the size of the axis.
+      axis: the axis to search along.
+      is_stable: whether equal elements must keep their relative order. They always do.
 
-    Returns: two arrays of the operand's shape with size k along `axis`. Among equal elements the
-      ones with lower indices come first.
+    Returns: two arrays of the operand's shape with size k along `axis`. Equal elements are in the
+      order of their indices.
 
     Raises:
-      ValueError: if k is negative, or more than the size.
+      ValueError: if k is negative or exceeds the size of the axis, or the operand is complex.
 
     Example:
       >>> lax.top_k(jnp.array([3.0, 1.0, 4.0, 1.0, 5.0]), 2)
@@ -176,7 +181,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
 
 
 def _chosen(x: Value, indices: Value, axis: int, others: tuple[Any, ...]) -> Any:
-    """Elements of `x` along `axis` at `indices`, whose last axis is of size 1."""
+    """Gathers elements of `x` along `axis` at `indices`, whose last axis has size 1."""
     numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
     return gather(x, indices, numbers, (1,) * len(shape_of(x)))
 
@@ -185,10 +190,10 @@ def _chosen(x: Value, indices: Value, axis: int, others: tuple[Any, ...]) -> Any
 def _sort_jvp(
     primals: Primals, tangents: Tangents, *, dimension: int, is_stable: bool, num_keys: int
 ) -> tuple[list[Any], list[Any]]:
-    # Tangents go where their elements go: positions are sorted along.
+    # Tangents are permuted like their elements: positions are sorted as an additional operand.
     params = {"dimension": dimension, "is_stable": is_stable, "num_keys": num_keys}
     shape = shape_of(primals[0])
-    # Nothing can be chosen from an empty array.
+    # A gather from an empty array is not defined.
     if 0 in shape or all(type(t) is Zero for t in tangents):
         outs = sort_p.bind(*primals, **params)
         return outs, [rules.zero_tangent(x) for x in outs]
@@ -227,7 +232,7 @@ def _sort_batch(
 
 
 def chosen_elements(x: Value, indices: Value, axis: int) -> Any:
-    """Elements of `x` along `axis` at `indices`, of the shape of `indices`; other axes are equal."""
+    """Gathers elements of `x` along `axis` at `indices`; the other axes are batch axes."""
     shape = shape_of(indices)
     vectors = calculus.reshape(indices, new_sizes=(*shape, 1))
     return _chosen(x, vectors, axis, tuple([i for i in range(len(shape)) if i != axis]))

@@ -1,8 +1,8 @@
-"""Reductions over windows: sums and extremes, and the derivatives of the extremes.
+"""Reductions over windows: sums, maxima and minima, and the derivatives of the latter.
 
-They go axis by axis, the last first: windows are folded from shifted slices, long windows by doubling
-(`fold_windows`); primitives are lowered by tracing that. Of several equal extremes the first one has
-the derivative. `reduce_window` has the folds by any other function.
+They reduce axis by axis, last axis first: windows are folded from shifted slices, long windows by
+doubling (`fold_windows`). Primitives are lowered by tracing this. The first of several equal
+extremes has the derivative. General functions are in `reduce_window`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
-"""(earlier values, later values) -> values"""
+"""A function (earlier values, later values) -> values."""
 Pads = tuple[tuple[int, int], ...]
-_DIRECT = threshold(8, small=2)  # windows up to this length are folded element by element
+_DIRECT = threshold(8, small=2)  # windows up to this size are folded element by element
 
 
 # --- shapes -----------------------------------------------------------------------------------------
@@ -59,8 +59,8 @@ def padtype_to_pads(
     """Converts "VALID", "SAME" or "SAME_LOWER" to numeric padding.
 
     Raises:
-      RuntimeError: if the name is another one.
-      TypeError: if `padding` is not a name.
+      RuntimeError: if the name is not one of these.
+      TypeError: if `padding` is not a string.
 
     Example:
       >>> lax.padtype_to_pads((5,), (4,), (2,), "SAME")
@@ -113,7 +113,7 @@ def reduce_window_shape_tuple(
 
 
 def result_shape(shape: Shape, params: dict[str, Any]) -> Shape:
-    """Shape of the result of windows over an array of `shape`."""
+    """Returns the shape of a reduction over windows of an array of `shape`."""
     return reduce_window_shape_tuple(
         shape, params["window_dimensions"], params["window_strides"], params["padding"],
         params.get("base_dilation"), params.get("window_dilation"),
@@ -129,13 +129,13 @@ def fold_windows(
     combine: Combine,
     params: dict[str, Any],
 ) -> list[Any]:
-    """Windows of `xs`, arrays of one shape, folded by the associative `combine`.
+    """Folds the windows of the tuple of arrays `xs` by the associative `combine`.
 
     Args:
-      xs: operands.
+      xs: operands of the same shape.
       inits: neutral elements, with which the operands are padded.
       combine: (earlier values, later values) -> values, elementwise.
-      params: of the window: dimensions, strides, padding, dilations.
+      params: parameters of the windows: dimensions, strides, padding, dilations.
     """
     shape = rules.shape_of(xs[0])
     rank = len(shape)
@@ -177,7 +177,8 @@ def _fold_axis(
         for i in range(1, window):
             total = list(combine(total, shifted(parts, i * spread, n, stride)))
         return total
-    # current: folds of `size` neighbours; a window is made of such for the binary digits of its length.
+    # `current` has folds of `size` neighbors; the binary digits of the window size select the ones
+    # to combine.
     total, done, size, current = None, 0, 1, parts
     while True:
         if window & size:
@@ -195,7 +196,7 @@ def _fold_axis(
 
 
 def with_axis(params: dict[str, Any], d: int) -> dict[str, Any]:
-    """Returns the parameters of windows that do not extend over one more axis, at `d`."""
+    """Adds an axis at `d`, along which windows have size 1, to the parameters."""
     neutral = {
         "window_dimensions": 1, "window_strides": 1, "padding": (0, 0), "base_dilation": 1,
         "window_dilation": 1,
@@ -304,14 +305,14 @@ def _select_and_gather_add_abstract(
 
 
 def _chooser(select_prim: Primitive) -> tuple[Any, Any]:
-    """Returns (comparison, neutral element) of a choice."""
+    """Returns (comparison, neutral element) of a selection."""
     return (ge, lowest) if select_prim is ge_p else (le, highest)
 
 
 def _choose(
     x: Array, other: Value, fill: Value, select_prim: Primitive, params: dict[str, Any]
 ) -> Any:
-    """For each window, the value of `other` where `x` is extreme first."""
+    """Returns for each window the element of `other` at the first extreme element of `x`."""
     better, neutral = _chooser(select_prim)
 
     def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
@@ -350,7 +351,7 @@ def _select_and_gather_add_transpose(
         )
     if all(d == 1 for d in base_dilation):
         return [select_and_scatter_add_p.bind(ct, x, **params), None]
-    # What dilation puts between elements is chosen only where a window holds nothing else.
+    # Elements inserted by dilation are selected only in windows without other elements.
     _, neutral = _chooser(params["select_prim"])
     dilated = pad(x, neutral(x.dtype)[()], [(0, 0, d - 1) for d in base_dilation])
     out = select_and_scatter_add_p.bind(ct, dilated, **params)
@@ -373,7 +374,8 @@ def _scattered(
 ) -> Any:
     shape = x.shape
     size = math.prod(shape)
-    # Padding is chosen only where a window holds nothing else; what goes there is dropped.
+    # Padding is selected only in windows without other elements; what is scattered to it is
+    # dropped.
     places = reshape(iota(np.int32, size), shape)
     chosen = _choose(
         x, places, np.asarray(size, np.int32), select_prim, {**params, "padding": padding}

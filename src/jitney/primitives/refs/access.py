@@ -1,8 +1,8 @@
-"""`get`, `swap` and `addupdate`: what is done with the array that a reference holds.
+"""`get`, `swap` and `addupdate`: reads and writes of references.
 
-Each takes a reference, for `swap` and `addupdate` elements, then the leaves of a tuple of steps,
-`NDIndexer`s and `View`s, of which each is about what the one before it gave. `set` is a `swap` whose
-result is not used.
+Their operands are a reference, for `swap` and `addupdate` the elements, then the leaves of a tuple
+of steps: `NDIndexer`s and `View`s, each of which applies to the result of the preceding one. `set`
+is a `swap` whose result is unused.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _indexers(tree: PyTreeDef, leaves: Sequence[Any]) -> tuple[Step, ...]:
 
 
 def _picked(name: str, ref: AbstractValue, tree: PyTreeDef, leaves: Sequence[Any]) -> Any:
-    """Returns the type of the elements."""
+    """Returns the type of the elements that the steps select."""
     if not isinstance(ref, AbstractRef):
         raise ValueError(
             f"ref.{name}: the first argument must be a Ref, as jax.new_ref makes it, but is {ref}"
@@ -118,7 +118,8 @@ def _addupdate_abstract(
     return [], {AccumEffect(0)}
 
 
-# What is read varies as the array does, and the indices; what is written may vary no more than it.
+# A read value varies like the array and the indices; a written value must not vary more than the
+# array.
 
 
 @get_p.varying
@@ -150,11 +151,11 @@ def _varying_as(result: AbstractValue, ref: AbstractValue, *indices: AbstractVal
 
 
 def _check_varies(what: str, ref: AbstractValue, *written: AbstractValue) -> None:
-    """Checks that the array of a reference varies wherever what is written to it does, and where it is.
+    """Checks that a reference varies along the same mesh axes as the values written to it.
 
     Raises:
-      ValueError: if it does not.
-      UnequalAxes: if what is written varies less.
+      ValueError: if a written value varies along further axes.
+      UnequalAxes: if a written value varies along fewer axes.
     """
     own, axes = varying.axes_of(array_type(ref)), varying.axes_of(written[0])
     missing = frozenset[Any]().union(*map(varying.axes_of, written)) - own
@@ -219,7 +220,7 @@ def _addupdate_discharge(
 
 
 def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Any:
-    """Returns the reference to the tangents of `ref`; None if nothing that is written has a tangent."""
+    """Returns the reference to the tangents of `ref`, or None if no tangent is written."""
     if type(tangents[0]) is not Zero:
         return tangents[0]
     if type(tangents[1]) is Zero:
@@ -232,7 +233,7 @@ def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Any:
 
 
 def _has_bitcast(tree: PyTreeDef) -> bool:
-    """Returns whether elements are other bits than the array's, of which there are no derivatives."""
+    """Returns whether a step reinterprets bits, which has no derivative."""
     steps = pytrees.tree_unflatten(tree, [0] * tree.num_leaves)
     return any([isinstance(step, BitcastTransform) for step in steps])
 
@@ -285,10 +286,10 @@ _WHOLE: tuple[list[Any], PyTreeDef] = pytrees.tree_flatten(())
 def _with_whole_axis(
     indexers: tuple[Step, ...], dims: Sequence[int | None], dim: int, size: int
 ) -> tuple[tuple[NDIndexer, ...], int] | None:
-    """Indexers for arrays with one more axis, of which they take all, and where it is in the result.
+    """Adds a complete batch axis at `dim` to indexers; returns them and its position in the result.
 
-    None if that is not enough: if positions are batched, or are arrays, whose axes it might divide, or
-    if there are views of the whole.
+    Returns None if that is impossible: if positions are batched, or are arrays, whose axes the
+    batch axis might separate, or if there are views.
     """
     if any([d is not None for d in dims]):
         return None
@@ -310,7 +311,7 @@ def _batched(
     dims: Sequence[int | None],
     pure: Callable[..., list[Any]],
 ) -> tuple[list[Any], list[int | None]]:
-    """Results of `pure`(what `ref` holds, *operands) for each index of the axis."""
+    """Applies `pure`(contents of `ref`, *operands) for each index of the batch axis."""
     whole = get_p.bind(ref, tree=_WHOLE[1])
     return batch_flat(pure, axis_data, [whole, *operands], [dim, *dims])
 
@@ -395,7 +396,7 @@ def _addupdate_batch_with_axis(
 
 
 def _place_text(eqn: JaxprEqn, first: int, context: text.Context) -> str:
-    """The reference of an equation with its indices; `first` is the first operand that they have."""
+    """Returns the text of a reference with its indices, which start at operand `first`."""
     operands = [
         Operand(str(a.val) if isinstance(a, Literal) else context.name(a))
         for a in eqn.invars[first:]
@@ -435,7 +436,7 @@ text.printing_rules["addupdate"] = _print_addupdate
 def _located(
     ref: Ref | TransformedRef, index: Index | None, name: str
 ) -> tuple[Any, tuple[Step, ...]]:
-    """Returns (reference, steps) of a reference or a view of one, with an index of it."""
+    """Returns (reference, steps) of a reference or a view, with the steps of `index` appended."""
     indexers: tuple[Step, ...] = ()
     if isinstance(ref, TransformedRef):
         ref, indexers = ref.ref, ref.transforms
@@ -449,7 +450,7 @@ def _located(
 
 
 def _as_elements(name: str, ref: Value, indexers: tuple[Step, ...], x: ArrayLike) -> Any:
-    """`x` with the dtype of the elements: weakly typed numbers take it, of its kind."""
+    """Converts weakly typed `x` of a compatible kind to the dtype of the elements."""
     if is_ref(x):
         raise ValueError(f"Cannot store a Ref inside of a Ref, by `{name}`: {get_aval(x)}")
     aval = get_aval(x)
@@ -467,15 +468,15 @@ def _as_elements(name: str, ref: Value, indexers: tuple[Step, ...], x: ArrayLike
 
 @api_boundary
 def get(ref: Ref | TransformedRef, idx: Index | None = None) -> Array:
-    """Reads the elements of a reference's array at an index: `ref[idx]`.
+    """Returns the elements of a reference at an index: `ref[idx]`.
 
     Args:
       ref: a reference, or a view of one, `ref.at[...]`.
-      idx: an index as arrays have, of slices (steps positive), integers and integer arrays; all of the
-        array by default. New axes and masks are not possible.
+      idx: an array index of slices with positive steps, integers and integer arrays; the complete
+        array by default. New axes and masks are not supported.
 
     Raises:
-      ValueError: if `ref` is not a reference, or a position that is known is out of range.
+      ValueError: if `ref` is not a reference, or a static position is out of range.
 
     Example:
       >>> numbers = jax.new_ref(jnp.arange(4))
@@ -493,15 +494,16 @@ def swap(
     value: ArrayLike,
     _function_name: str = "ref_swap",
 ) -> Array:
-    """Puts `value` at an index of a reference's array; returns the elements that were there.
+    """Writes `value` to a reference at an index; returns the previous elements.
 
     Args:
       ref: a reference, or a view of one.
       idx: as for `get`.
-      value: elements of the very shape and dtype; Python scalars take the dtype.
+      value: new elements, of exactly the shape and dtype of the old ones; Python scalars adopt the
+        dtype.
 
     Raises:
-      ValueError: if `ref` is not a reference, or shapes or dtypes differ: nothing is broadcast.
+      ValueError: if `ref` is not a reference, or shapes or dtypes differ (nothing is broadcast).
 
     Example:
       >>> ref = jax.new_ref(jnp.arange(4))
@@ -514,7 +516,7 @@ def swap(
 
 
 def set(ref: Ref | TransformedRef, idx: Index | None, value: ArrayLike) -> None:  # noqa: A001
-    """Puts `value` at an index of a reference's array: what `ref[idx] = value` does.
+    """Writes `value` to a reference at an index, like `ref[idx] = value`.
 
     Args:
       ref: a reference, or a view of one.
@@ -522,7 +524,7 @@ def set(ref: Ref | TransformedRef, idx: Index | None, value: ArrayLike) -> None:
       value: as for `swap`.
 
     Raises:
-      ValueError: if `ref` is not a reference, or shapes or dtypes differ: nothing is broadcast.
+      ValueError: if `ref` is not a reference, or shapes or dtypes differ (nothing is broadcast).
 
     Example:
       >>> pair = jax.new_ref(jnp.zeros(2))
@@ -535,7 +537,7 @@ def set(ref: Ref | TransformedRef, idx: Index | None, value: ArrayLike) -> None:
 
 @api_boundary
 def addupdate(ref: Ref | TransformedRef, idx: Index | None, x: ArrayLike) -> None:
-    """Adds `x` to the elements of a reference's array at an index; at one place more than once, too.
+    """Adds `x` to the elements of a reference at an index; repeated indices add up.
 
     Args:
       ref: a reference, or a view of one.
@@ -543,7 +545,7 @@ def addupdate(ref: Ref | TransformedRef, idx: Index | None, x: ArrayLike) -> Non
       x: as for `swap`.
 
     Raises:
-      ValueError: if `ref` is not a reference, or shapes or dtypes differ: nothing is broadcast.
+      ValueError: if `ref` is not a reference, or shapes or dtypes differ (nothing is broadcast).
 
     Example:
       >>> ref = jax.new_ref(jnp.zeros(2))

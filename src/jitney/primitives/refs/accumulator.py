@@ -1,4 +1,4 @@
-"""`RefAccum`: an accumulator of cotangents in a reference."""
+"""`RefAccum`: an accumulator of cotangents that stores their sum in a reference."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class RefAccum(GradAccum):
-    """Accumulates a cotangent in a reference; by default creates it with the first part.
+    """An accumulator that sums a cotangent in a reference; by default the first part creates it.
 
     Attributes:
-      ref: the reference; None before it is made.
+      ref: the reference, or None before it is created.
     """
 
     def __init__(self, aval: AbstractValue, ref: Ref | None = None) -> None:
@@ -26,13 +26,13 @@ class RefAccum(GradAccum):
         self.ref: Any = ref
 
     def inst(self) -> RefAccum:
-        """Creates the reference, with zeros, if there is none; returns `self`."""
+        """Creates the reference, filled with zeros, if there is none; returns `self`."""
         if self.ref is None:
             self.ref = lifetime.new_ref(instantiate(Zero(self.aval)))
         return self
 
     def accum(self, x: Cotangent | None) -> None:
-        """Adds a part to what the reference holds; None and symbolic zeros are nothing."""
+        """Adds a cotangent to the reference; ignores None and symbolic zeros."""
         if x is not None and not isinstance(x, Zero):
             access.addupdate(self.inst().ref, ..., x)
 
@@ -41,6 +41,6 @@ class RefAccum(GradAccum):
         return Zero(self.aval) if self.ref is None else access.get(self.ref, ...)
 
     def take(self) -> Any:
-        """Returns the sum, and writes zeros to the reference."""
+        """Returns the sum, and resets the reference to zeros."""
         zero = Zero(self.aval)
         return zero if self.ref is None else access.swap(self.ref, ..., instantiate(zero))

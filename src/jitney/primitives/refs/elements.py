@@ -1,8 +1,8 @@
-"""Reading and replacing elements of arrays, as references do: pure functions of arrays.
+"""Pure functions that read and replace elements of arrays, for use by references.
 
-Elements are those that a step gives: an index, or a view of the whole. Positions out of range are those
-of the nearest elements where they are scalars or slices; an array of positions reads the nearest
-element, and what it would write is dropped. Negative positions count from the end.
+The elements are selected by a step: an index, or a view of the complete array. Positions out of
+range are clamped if they are scalars or slices; arrays of positions are clamped for reads, and drop
+out-of-range writes. Negative positions count from the end.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 class Indexing:
-    """Indexing of arrays in general, which `jax.numpy` has; set by `jitney.ref`.
+    """General indexing of arrays, which `jax.numpy` implements; set by `jitney.ref`.
 
     Attributes:
       get: (array, index) -> elements.
-      set, add: (array, index, elements) -> the array with these put there, or added.
+      set, add: (array, index, elements) -> array with the elements replaced or added.
     """
 
     get: Callable[[Any, Any], Any]
@@ -48,7 +48,7 @@ indexing = Indexing()
 
 
 def _general(indexer: NDIndexer) -> tuple[Any, ...]:
-    """Returns the index as arrays take it."""
+    """Converts an indexer to an index of arrays."""
     return tuple([
         slice(i.start, i.start + i.size * i.stride, i.stride)
         if isinstance(i, Slice) and not i.is_dynamic_start else i
@@ -57,12 +57,12 @@ def _general(indexer: NDIndexer) -> tuple[Any, ...]:
 
 
 def _block(indexer: NDIndexer) -> tuple[list[Any], tuple[Any, ...]]:
-    """Returns (where the block starts, its sizes)."""
+    """Returns (start indices, sizes) of a block."""
     return [i.start if isinstance(i, Slice) else i for i in indexer.indices], indexer.block_shape
 
 
 def read(x: Value, indexer: Step) -> Any:
-    """Returns the elements of `x`."""
+    """Returns the elements of `x` that a step selects."""
     if isinstance(indexer, View):
         return indexer.read(x)
     if indexer.is_whole:
@@ -79,7 +79,7 @@ def read(x: Value, indexer: Step) -> Any:
 
 
 def write(x: Value, indexer: Step, elements: Value) -> Any:
-    """`x` with `elements` in place of its own."""
+    """Replaces the elements of `x` that a step selects by `elements`."""
     if isinstance(indexer, View):
         return indexer.write(x, elements)
     if indexer.is_whole:
@@ -92,7 +92,7 @@ def write(x: Value, indexer: Step, elements: Value) -> Any:
 
 
 def _lying_as(x: Value, elements: Value) -> Any:
-    """`elements`, of as many axes as `x`, divided along Explicit axes of a mesh as `x` is, if it is."""
+    """Reshards `elements`, of the rank of `x`, like `x` along Explicit axes if sizes permit."""
     place = explicit.sharding_of(get_aval(x))
     if place is None or explicit.sharding_of(get_aval(elements)) == place:
         return elements
@@ -105,14 +105,14 @@ def _lying_as(x: Value, elements: Value) -> Any:
 
 
 def accumulate(x: Value, indexer: Step, elements: Value) -> Any:
-    """`x` with `elements` added to its own."""
+    """Adds `elements` to the elements of `x` that a step selects."""
     if not isinstance(indexer, View) and not indexer.is_whole and not indexer.is_block:
         return indexing.add(x, _general(indexer), elements)
     return write(x, indexer, binary.add(read(x, indexer), elements))
 
 
 def read_through(x: Value, indexers: tuple[Step, ...]) -> Any:
-    """The elements that the last of `indexers` picks of what the one before it picks, and so on."""
+    """Returns the elements that a sequence of steps selects, each from the result of the last."""
     for indexer in indexers:
         x = read(x, indexer)
     return x
@@ -124,7 +124,7 @@ def change_through(
     elements: Value,
     change: Change,
 ) -> Any:
-    """`x` with such elements changed, by `write` or `accumulate`."""
+    """Changes the elements that a sequence of steps selects, by `write` or `accumulate`."""
     if len(indexers) <= 1:
         return change(x, indexers[0] if indexers else whole(shape_of(x)), elements)
     first, *inner_steps = indexers

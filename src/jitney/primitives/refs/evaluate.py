@@ -1,6 +1,6 @@
-"""Evaluating operations that hold programs on references, such as calls of jitted functions.
+"""Evaluation of operations with programs on references, such as calls of jitted functions.
 
-The discharged program runs on the arrays that the references hold; then these hold its results.
+The discharged program runs on the contents of the references, and its results replace them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 def run_on_refs(
     closed: ClosedJaxpr, args: Sequence[Any], run: Callable[[ClosedJaxpr, list[Any]], list[Any]]
 ) -> list[Any]:
-    """Results of a program on arguments of which some are references; changes what these hold.
+    """Runs a program some of whose operands are references, and updates these.
 
     Args:
       closed: the program.
       args: its operands.
       run: runs a program without references.
+
+    Returns: the results of the program.
     """
     n_out = len(closed.out_avals)
     seen: dict[int, int] = {}
@@ -45,9 +47,9 @@ def run_on_refs(
 
 @memoize_by_identity
 def _with_each_once(closed: ClosedJaxpr, first: tuple[int, ...]) -> ClosedJaxpr:
-    """`closed` of fewer operands: number k is the same as number `first[k]`.
+    """Merges equal operands of `closed`: operand k is the same as operand `first[k]`.
 
-    Loops have a reference that both their functions close over twice.
+    A reference is a repeated operand of a loop if both of its functions close over it.
     """
     jaxpr = closed.jaxpr
     place: dict[Var, Var] = {v: jaxpr.invars[k] for v, k in zip(jaxpr.invars, first, strict=True)}

@@ -1,9 +1,9 @@
-"""Which elements of a referenced array an operation is about.
+"""Indexers: parsed indices of references.
 
-An index is read once, against the shape of the array, into an `NDIndexer`: an entry for each axis,
-which is a position, an array of positions, or a `Slice`. Positions that are known are checked. An
-indexer is a pytree whose leaves are the operands that an operation on a reference has after the
-reference; its structure is the parameter `tree`.
+An index is parsed once, for the shape of the array, into an `NDIndexer`. It has an entry for each
+axis: a position, an array of positions, or a `Slice`. Static positions are checked. An indexer is a
+pytree: its leaves are operands of the operation on a reference, after the reference; its structure
+is the parameter `tree`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Entry = Any  # a Slice, an integer, or an integer array
 @register_pytree_node_class
 @record
 class NDIndexer:
-    """An index of an array, an entry for each axis.
+    """A parsed index of an array, with an entry for each axis.
 
     Attributes:
       indices: the entries: `Slice`s, integers and integer arrays.
-      shape: of the array.
-      int_indexer_shape: the shape that the integer arrays among the entries broadcast to.
+      shape: shape of the array.
+      int_indexer_shape: the shape to which the integer arrays among the entries broadcast.
     """
 
     indices: tuple[Entry, ...]
@@ -44,51 +44,51 @@ class NDIndexer:
     int_indexer_shape: Shape
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Returns (entries, the rest), for pytrees."""
+        """Returns (entries, static data), for pytrees."""
         return (self.indices,), (self.shape, self.int_indexer_shape)
 
     @classmethod
     def tree_unflatten(cls, data: tuple[Any, ...], children: tuple[Any, ...]) -> NDIndexer:
-        """Returns the inverse of `tree_flatten`."""
+        """Inverts `tree_flatten`."""
         return cls(children[0], *data)
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is all of the array, in order."""
+        """Whether it selects the complete array, in order."""
         return all(map(is_whole, self.indices, self.shape))
 
     @property
     def slice_axes(self) -> tuple[int, ...]:
-        """Axes that keep their place as axes of the result."""
+        """The axes indexed by slices, which are kept as axes of the result."""
         return tuple([k for k, i in enumerate(self.indices) if isinstance(i, Slice)])
 
     @property
     def point_axes(self) -> tuple[int, ...]:
-        """Axes that are indexed by positions."""
+        """The axes indexed by positions."""
         return tuple([k for k, i in enumerate(self.indices) if not isinstance(i, Slice)])
 
     @property
     def has_arrays(self) -> bool:
-        """Whether positions are arrays with axes."""
+        """Whether some positions are arrays with axes."""
         return bool(self.int_indexer_shape) or any(
             [len(shape_of_entry(self.indices[k])) > 0 for k in self.point_axes]
         )
 
     @property
     def is_block(self) -> bool:
-        """Whether the elements are neighbours along each axis."""
+        """Whether the elements are contiguous along each axis."""
         return not self.has_arrays and all(
             [not isinstance(i, Slice) or i.stride == 1 for i in self.indices]
         )
 
     @property
     def block_shape(self) -> Shape:
-        """The shape of the block, with a size of 1 for each integer."""
+        """The shape of the block, with size 1 for each integer."""
         sizes: list[Any] = [i.size if isinstance(i, Slice) else 1 for i in self.indices]
         return tuple(sizes)
 
     def get_indexer_shape(self) -> Shape:
-        """Returns the shape of the elements."""
+        """Returns the shape of the selected elements."""
         extents = [self.indices[k].size for k in self.slice_axes]
         if not self.has_arrays:
             return tuple(extents)
@@ -96,14 +96,14 @@ class NDIndexer:
         return (*extents[:at], *self.int_indexer_shape, *extents[at:])
 
     def point_position(self) -> int:
-        """Before which slice axis of the result the axes of index arrays are, as with NumPy."""
+        """Returns the position of index arrays' axes among the result's slice axes, as in NumPy."""
         axes = self.point_axes
         together = axes[-1] - axes[0] + 1 == len(axes)
         return len([k for k in self.slice_axes if k < axes[0]]) if together else 0
 
 
 def whole(shape: Shape) -> NDIndexer:
-    """All of an array."""
+    """Returns the indexer of a complete array."""
     return NDIndexer(tuple([Slice(0, n) for n in shape]), shape, ())
 
 
@@ -113,20 +113,20 @@ def shape_of_entry(x: Entry) -> Shape:
 
 
 def is_whole(entry: Entry, extent: int) -> bool:
-    """Returns whether an entry is an axis of `extent` elements, in order."""
+    """Returns whether an entry selects all `extent` elements of an axis, in order."""
     if not isinstance(entry, Slice) or entry.is_dynamic_start:
         return False
     return bool(entry.start == 0 and entry.size == extent and entry.stride == 1)
 
 
 def indexer_of(index: Index | None, shape: Shape) -> NDIndexer:
-    """`index` of an array of `shape`, read.
+    """Parses `index` of an array of `shape`.
 
     Raises:
-      ValueError: if there are too many entries, more than one `...`, a step that is not positive, or a
-        known position that is out of range.
-      TypeError: if an entry is none.
-      NonConcreteBooleanIndexError: if there is a mask.
+      ValueError: if there are too many entries, more than one `...`, a step that is not positive,
+        or a static position that is out of range.
+      TypeError: if an entry is not a valid index.
+      NonConcreteBooleanIndexError: if an entry is a mask.
     """
     items = index if isinstance(index, tuple) else (index,)
     if index is None or not items:
@@ -215,13 +215,13 @@ def _known(x: SupportsIndex | Tracer) -> int | None:
 
 @record(frozen=True)
 class Operand:
-    """Stands for a position, or a start, where an index is printed."""
+    """The text of a position or start index in a printed index."""
 
     text: str
 
 
 def text_of(indexer: NDIndexer) -> str:
-    """Returns an index of `Operand`s as programs print it."""
+    """Returns the text of an index of `Operand`s in a printed program."""
     if indexer.is_whole:
         return "..."
     return ",".join(map(_entry_text, indexer.indices, indexer.shape))
@@ -232,7 +232,7 @@ def _entry_text(entry: Entry, extent: int) -> str:
         return entry.text
     if is_whole(entry, extent):
         return ":"
-    # (JAX, too, shows neither a step nor what it does to the end.)
+    # Like JAX, this shows neither the step nor its effect on the end.
     if isinstance(entry.start, Operand):
         return f"{entry.start.text}:{entry.start.text}+{entry.size}"
     stop = entry.start + entry.size

@@ -1,7 +1,7 @@
-"""Making references and giving them up: `new_ref`, `empty_ref`, `freeze`, `free_ref`.
+"""Creation and end of references: `new_ref`, `empty_ref`, `freeze`, `free_ref`.
 
-Within a program a reference is the result of an equation. Derivatives have a reference of their own for
-tangents, made by `tangent_ref`, because a reference that has no tangent yet may be given one later.
+Within a program a reference is the result of an equation. Derivatives have a separate reference for
+tangents, created by `tangent_ref`, since a reference without a tangent may get one later.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _new_ref_abstract(
 
 
 def _strongly_typed(x: Value) -> Any:
-    """`x` as a reference holds it: what is written to one is converted to its type."""
+    """Makes `x` strongly typed, like all contents of references."""
     aval = get_aval(x)
     if not isinstance(aval, ShapedArray) or not aval.weak_type:
         return x
@@ -112,7 +112,7 @@ def _tangent_ref_discharge(which: Sequence[bool], *, ty: AbstractRef) -> Any:
 
 
 def _tangent_of(ref: Value, tangent: Tangent) -> Any:
-    """Returns a reference for the tangents of `ref`, or zero if what it holds can have none."""
+    """Returns a reference for the tangents of `ref`, or zero if its dtype has no tangents."""
     aval = get_aval(ref).to_tangent_aval()
     assert isinstance(aval, AbstractRef)
     if not has_tangent(aval.inner_aval):
@@ -137,7 +137,7 @@ def _empty_ref_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any
 
 @tangent_ref_p.jvp
 def _tangent_ref_jvp(primals: Primals, tangents: Tangents, *, ty: AbstractRef) -> Any:
-    """To an outer derivative tangents are values like others, which it knows: no `tangent_ref`."""
+    """Creates a known `new_ref`: tangents are ordinary values for an outer derivative."""
     inner = array_type(ty)
     ref = new_ref_p.bind(
         algebra.zeros(inner), kind=ty.kind, memory_space=ty.memory_space, pin=False
@@ -149,7 +149,7 @@ def _tangent_ref_jvp(primals: Primals, tangents: Tangents, *, ty: AbstractRef) -
 def _new_ref_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param
 ) -> Any:
-    """Batched even if the array is not: what is written to it may be."""
+    """Batches the reference even if the array is not batched: values written to it may be."""
     dim = 0 if dims[0] is None else dims[0]
     whole = move_to(args[0], dims[0], dim, axis_data.size, axis_data.along)
     return new_ref_p.bind(whole, **params), dim
@@ -176,7 +176,7 @@ def _tangent_ref_batch_with_axis(
 
 
 def _batched(inner: AbstractValue, axis_data: AxisData) -> AbstractValue:
-    """Returns the type of an array for each index of the axis."""
+    """Returns the type of an array with an additional batch axis."""
     if isinstance(inner, ShapedArray):
         return inner.inc_rank(axis_data.size, 0, axis_data.along)
     return inner.update(shape=(axis_data.size, *inner.shape))
@@ -254,10 +254,10 @@ def new_ref(
     """Creates a mutable reference to an array.
 
     Args:
-      init_val: what it holds at first, an array or a number. It is not changed itself.
-      memory_space: accepted; there is one memory.
-      kind: a word that is part of the reference's type.
-      pin: accepted; memory of references is not moved in any case.
+      init_val: initial contents, an array or a scalar. It is itself never modified.
+      memory_space: accepted for compatibility; there is only one memory.
+      kind: a label that becomes part of the reference's type.
+      pin: accepted for compatibility; memory of references is never moved.
 
     Returns: a `Ref`; within a traced function, a tracer that is an instance of it.
 
@@ -278,12 +278,12 @@ def new_ref(
 
 @api_boundary
 def empty_ref(ty: ArrayLike, memory_space: object = None, pin: bool = False) -> Ref:
-    """Creates a mutable reference to an array of a type; its contents are unspecified.
+    """Creates a mutable reference to an array of the given type, with unspecified contents.
 
     Args:
       ty: a `ShapeDtypeStruct`, or anything with a shape and a dtype.
-      memory_space: accepted; there is one memory.
-      pin: accepted; memory of references is not moved in any case.
+      memory_space: accepted for compatibility; there is only one memory.
+      pin: accepted for compatibility; memory of references is never moved.
 
     Raises:
       TypeError: if `ty` has no shape and dtype.
@@ -301,12 +301,13 @@ def _reference(ref: Ref, name: str) -> Any:
 
 @api_boundary
 def freeze(ref: Ref) -> Array:
-    """Returns the array of a reference, as the last use of the reference.
+    """Returns the array of a reference, and ends the use of the reference.
 
     Args:
       ref: a reference.
 
-    Returns: the array. It is not changed by later writes to `ref`, which are an error in style only.
+    Returns: the array. Later writes to `ref` do not change it; they are discouraged, but raise
+      no error.
 
     Raises:
       TypeError: if `ref` is not a reference.
@@ -323,7 +324,7 @@ def freeze(ref: Ref) -> Array:
 
 @api_boundary
 def free_ref(ref: Ref) -> None:
-    """Says that a reference is not used any more; its memory is freed when Python frees it.
+    """Marks the end of the use of a reference; its memory is freed when Python frees the object.
 
     Args:
       ref: a reference.

@@ -1,7 +1,7 @@
-"""Operators and methods of references: of `Ref`, of its views, and of tracers that stand for any.
+"""Operators and methods of references, of their views, and of tracers that stand for either.
 
-`jitney.ref` installs them, when it is loaded: before the first reference is made. Until then, and for
-tracers of arrays, those of tracers are those of arrays.
+`jitney.ref` installs them when it is loaded, before the first reference is created. Until then, and
+for tracers of arrays, tracers have the methods of arrays.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class RefIndexer:
-    """What `ref.at` is: an index of it is a view."""
+    """The attribute `at` of a reference: indexing it creates a view."""
 
     __slots__ = ("_ref",)
 
@@ -36,7 +36,7 @@ class RefIndexer:
 
 
 def _viewed(ref: Ref | TransformedRef, step: Step) -> TransformedRef:
-    """Returns a view of a reference, or of a view."""
+    """Returns a view of a reference or of another view."""
     if isinstance(ref, TransformedRef):
         return TransformedRef(ref.ref, (*ref.transforms, step))
     return TransformedRef(ref, (step,))
@@ -47,24 +47,24 @@ def _type(ref: Ref | TransformedRef) -> ShapedArray:
 
 
 def _reshape(ref: Ref | TransformedRef, *shape: int | Sequence[int]) -> TransformedRef:
-    """Returns a view of the elements in another shape, of which one size may be -1."""
+    """Returns a view of the elements in another shape, in which one size may be -1."""
     return _viewed(ref, views.reshaped(_type(ref), shape))
 
 
 def _transpose(
     ref: Ref | TransformedRef, permutation: Sequence[int] | None = None
 ) -> TransformedRef:
-    """Returns a view of the axes in another order, by default reversed."""
+    """Returns a view with permuted axes, by default in reverse order."""
     return _viewed(ref, views.transposed(_type(ref), permutation))
 
 
 def _bitcast(ref: Ref | TransformedRef, dtype: DTypeLike) -> TransformedRef:
-    """Returns a view of the bits as another dtype; another width scales the second-to-last axis."""
+    """Returns a view of the bits as another dtype; other widths scale the second-to-last axis."""
     return _viewed(ref, views.bitcast(_type(ref), dtype))
 
 
 def _at(ref: Ref) -> RefIndexer:
-    """For views: `ref.at[index]` is a part of the array, read and written through `ref`."""
+    """The indexer for views: `ref.at[index]` reads and writes part of the array through `ref`."""
     return RefIndexer(ref)
 
 
@@ -86,12 +86,12 @@ def _get(ref: Ref, idx: Index | None = ()) -> Any:
 
 
 def _set(ref: Ref, value: ArrayLike, idx: Index | None = ()) -> None:
-    """Puts `value` at an index."""
+    """Writes `value` at an index."""
     access.set(ref, idx, value)
 
 
 def _swap(ref: Ref, value: ArrayLike, idx: Index | None = ()) -> Any:
-    """Puts `value` at an index; returns what was there."""
+    """Writes `value` at an index; returns the previous elements."""
     return access.swap(ref, idx, value)
 
 
@@ -108,7 +108,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 
 def _for_tracers(name: str, of_ref: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a special method of tracers: that of references where the tracer stands for one."""
+    """Returns a special method of tracers that dispatches to references or arrays."""
     of_array = getattr(Tracer, name)
 
     def method(self: Tracer, *args: Any) -> Any:
@@ -120,7 +120,7 @@ def _for_tracers(name: str, of_ref: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _property_for_tracers(name: str, of_ref: Callable[[Ref], Any]) -> property:
-    """Returns an attribute of tracers that stand for references; others have that of arrays, if any."""
+    """Returns an attribute of tracers that dispatches to references, or else to arrays."""
     of_array = getattr(Array, name, None)
 
     def attribute(self: Tracer) -> Any:
@@ -134,7 +134,7 @@ def _property_for_tracers(name: str, of_ref: Callable[[Ref], Any]) -> property:
 
 
 def install() -> None:
-    """Puts operators and methods where they belong."""
+    """Installs operators and methods in `Ref`, `TransformedRef` and `Tracer`."""
     properties = {"at": property(_at), "T": property(_transpose)}
     describe_tracers(AbstractRef, {**_METHODS, **properties})
     for cls in (Ref, TransformedRef):

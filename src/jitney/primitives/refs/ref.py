@@ -1,8 +1,8 @@
-"""`Ref`, a place that holds an array, outside of programs; `TransformedRef`, a view of a part of it.
+"""`Ref`, a mutable reference to an array outside of programs, and `TransformedRef`, a view of it.
 
-A `Ref` changes its array in place. It is handed an array, and hands it out, without a copy: what others
-may see is marked as shared, and copied before the next change. Operators and methods of references, and
-of tracers that stand for some, are put there by `jitney.primitives.refs.methods`.
+A `Ref` changes its array in place. It takes and returns arrays without copying them: an array that
+may be visible elsewhere is marked as shared, and copied before the next change. The operators and
+methods of references, and of tracers that stand for them, are in `jitney.primitives.refs.methods`.
 """
 
 # The data of arrays (`_data`, `_value`) is private to the package.
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
 
 class _RefMeta(type):
-    """Tracers that stand for references are instances of `Ref`, as tracers are of `Array`."""
+    """The metaclass of `Ref`: tracers of references are instances, as tracers are of `Array`."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return type(instance) is cls or (isinstance(instance, Tracer) and is_ref(instance))
 
 
 class Ref(metaclass=_RefMeta):
-    """A mutable reference to an array; `jax.new_ref` makes them.
+    """A mutable reference to an array, created by `jax.new_ref`.
 
-    `ref[index]` reads, `ref[index] = value` writes, `ref.at[index]` is a view of a part. Functions that
-    are transformed may take references as arguments, close over them, and make some of their own, but
-    not return them.
+    `ref[index]` reads, `ref[index] = value` writes, and `ref.at[index]` is a view of a part.
+    Transformed functions may take references as arguments, close over them, and create references,
+    but not return them.
     """
 
     __slots__ = ("__weakref__", "_array", "_aval", "_own")
@@ -57,8 +57,8 @@ class Ref(metaclass=_RefMeta):
 
     def __init__(self, aval: AbstractRef, array: ArrayImpl) -> None:
         self._aval = aval
-        self._array = array  # may be shared; None while the data are in `_own`
-        self._own = None  # data that are not shared
+        self._array = array  # may be shared; None while `_own` has the data
+        self._own = None  # unshared data
 
     @property
     def aval(self) -> AbstractRef:
@@ -94,11 +94,11 @@ class Ref(metaclass=_RefMeta):
         return self.content().format
 
     def unsafe_buffer_pointer(self) -> int:
-        """Address of the first element."""
+        """Returns the address of the first element."""
         return self.content().unsafe_buffer_pointer()
 
     def block_until_ready(self) -> Ref:
-        """Waits until the data are there; returns the reference."""
+        """Waits until the data are available; returns the reference."""
         if self._array is not None:
             self._array.block_until_ready()
         return self
@@ -106,7 +106,7 @@ class Ref(metaclass=_RefMeta):
     # --- content ----------------------------------------------------------------------------------
 
     def content(self) -> ArrayImpl:
-        """Returns the array, as it is now: what happens to the reference later does not change it."""
+        """Returns the current array, which later changes of the reference do not affect."""
         if self._array is None:
             assert self._own is not None
             self._own.setflags(write=False)
@@ -115,14 +115,14 @@ class Ref(metaclass=_RefMeta):
         return self._array
 
     def replace(self, array: ArrayImpl) -> None:
-        """Has the reference hold another array; of weak type if its own is, whatever is written."""
+        """Replaces the array, keeping the weak type of the reference."""
         if array.weak_type is not array_type(self._aval).weak_type:
             converted: Any = convert(array, array.dtype, not array.weak_type)
             array = converted
         self._array, self._own = array, None
 
     def _writable(self) -> np.ndarray | None:
-        """Returns the data, which may be written to; None where they are to be replaced as a whole."""
+        """Returns data that may be written to, or None if the array must be replaced completely."""
         if self._own is None:
             array = self._array
             assert array is not None
@@ -135,7 +135,7 @@ class Ref(metaclass=_RefMeta):
         return self._own
 
     def read(self, indexers: tuple[Step, ...]) -> ArrayImpl:
-        """Returns the elements that `indexers` pick."""
+        """Returns the elements that `indexers` select."""
         if self._own is not None and len(indexers) == 1:
             where = _numpy_index(indexers[0])
             if where is not None:
@@ -149,8 +149,8 @@ class Ref(metaclass=_RefMeta):
         elements: ArrayLike,
         change: Callable[[Any, Step, Any], Any],
     ) -> None:
-        """Changes the elements that `indexers` pick, by `write` or `accumulate`."""
-        is_anywhere = self._aval.inner_aval.has_default_place  # not divided along Explicit axes
+        """Changes the elements that `indexers` select, by `write` or `accumulate`."""
+        is_anywhere = self._aval.inner_aval.has_default_place  # not sharded along Explicit axes
         if len(indexers) <= 1 and change is not accumulate and is_anywhere:
             if not indexers or _is_all(indexers[0]):
                 self.replace(elements if type(elements) is ArrayImpl else owned(elements))
@@ -185,7 +185,7 @@ def _is_all(step: Step) -> bool:
 
 
 def _numpy_index(indexer: Step) -> tuple[Any, ...] | None:
-    """The index as NumPy reads it; None if it has arrays, or a start that may be out of range."""
+    """Converts an indexer to a NumPy index; returns None for arrays and dynamic start indices."""
     if not isinstance(indexer, NDIndexer):
         return None
     where: list[Any] = []
@@ -203,49 +203,49 @@ def _numpy_index(indexer: Step) -> tuple[Any, ...] | None:
 @register_pytree_node_class
 @record
 class TransformedRef:
-    """A part of what a reference holds: reads and writes go to the reference.
+    """A view of part of a reference; reads and writes go to the reference.
 
     Attributes:
       ref: the reference.
-      transforms: indexers and views of the whole, each of what the one before it gives.
+      transforms: indexers and views, each of which applies to the result of the preceding one.
     """
 
     ref: Any
     transforms: tuple[Step, ...]
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Returns (reference and indexers, nothing else), for pytrees."""
+        """Returns ((reference, steps), ()), for pytrees."""
         return (self.ref, self.transforms), ()
 
     @classmethod
     def tree_unflatten(cls, data: tuple[Any, ...], children: tuple[Any, ...]) -> TransformedRef:
-        """Returns the inverse of `tree_flatten`."""
+        """Inverts `tree_flatten`."""
         return cls(*children)
 
     @property
     def type(self) -> Any:
-        """The type of the part, as a reference."""
+        """The type of a reference to the part."""
         whole = self.ref.aval
         return type(whole)(self.inner_aval, whole.memory_space, whole.kind)
 
     @property
     def memory_space(self) -> Any:
-        """Where the whole lies; None for the device's memory."""
+        """The memory space of the reference; None for the device's memory."""
         return self.ref.aval.memory_space
 
     @property
     def is_dynamic_size(self) -> bool:
-        """Whether the number of elements is known at run time only: it never is."""
+        """Whether the number of elements is known only at run time: always False."""
         return False
 
     @property
     def multiref(self) -> bool:
-        """Whether it is of several references: it never is."""
+        """Whether it refers to several references: always False."""
         return False
 
     @property
     def inner_aval(self) -> ShapedArray:
-        """The type of the part, as an array."""
+        """The type of the part, as an array type."""
         return type_through(array_type(self.ref.aval), self.transforms)
 
     @property
@@ -263,7 +263,7 @@ class TransformedRef:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     def __repr__(self) -> str:

@@ -1,9 +1,9 @@
-"""Views of a referenced array as a whole: in another shape, with its axes permuted, as other bits.
+"""Views of a complete referenced array: in another shape, with permuted axes, or as other bits.
 
-Like an `NDIndexer`, a view is a step from a reference to elements, and one step follows another. All
-that is to be known of a step: the type of what it gives (`result_type`), how that is read from an
-array, and which array has other elements there (`elements.read`, `elements.write`). Views have no
-operands; as pytrees they have no leaves.
+Like an `NDIndexer`, a view is a step from a reference to elements; steps can be chained. A step
+defines the type of its result (`result_type`), how the result is read from an array, and how an
+array changes if the result is replaced (`elements.read`, `elements.write`). Views have no operands;
+as pytrees they have no leaves.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class View:
-    """Base of the views."""
+    """Base class of views."""
 
     __slots__ = ()
 
@@ -41,7 +41,7 @@ class View:
 
     @classmethod
     def tree_unflatten(cls, data: View, children: tuple[()]) -> View:
-        """Returns the inverse of `tree_flatten`."""
+        """Inverts `tree_flatten`."""
         return data
 
     def result_type(self, inner: ShapedArray) -> ShapedArray:
@@ -53,17 +53,17 @@ class View:
         raise NotImplementedError
 
     def write(self, x: Value, elements: Value) -> Any:
-        """Returns the array of the shape and dtype of `x` whose view is `elements`."""
+        """Returns the array with the shape and dtype of `x` whose view is `elements`."""
         raise NotImplementedError
 
 
 @register_pytree_node_class
 @record(frozen=True)
 class ReshapeTransform(View):
-    """The elements, in order, in another shape.
+    """A view of the elements, in order, in another shape.
 
     Attributes:
-      shape: of the view.
+      shape: shape of the view.
     """
 
     shape: Shape
@@ -84,7 +84,7 @@ class ReshapeTransform(View):
 @register_pytree_node_class
 @record(frozen=True)
 class TransposeTransform(View):
-    """The axes in another order.
+    """A view with permuted axes.
 
     Attributes:
       permutation: axis k of the view is axis `permutation[k]` of the array.
@@ -108,10 +108,10 @@ class TransposeTransform(View):
 @register_pytree_node_class
 @record(frozen=True)
 class BitcastTransform(View):
-    """The bits as another dtype; where it is narrower or wider, the second-to-last axis is scaled.
+    """A view of the bits as another dtype; another width scales the second-to-last axis.
 
     Attributes:
-      dtype: of the view.
+      dtype: dtype of the view.
     """
 
     dtype: np.dtype
@@ -134,7 +134,7 @@ class BitcastTransform(View):
 
 
 def _bits(x: Value, dtype: np.dtype) -> Any:
-    """The bits of an array as another dtype; parts of an element lie along the second-to-last axis."""
+    """Reinterprets bits as another dtype; parts of an element are along the second-to-last axis."""
     old, new = dtypes.itemsize_bits(get_aval(x).dtype), dtypes.itemsize_bits(dtype)
     if old == new:
         return bitcast_convert_type(x, dtype)
@@ -152,10 +152,10 @@ Step = NDIndexer | View
 
 
 def type_through(inner: ShapedArray, steps: Sequence[Any]) -> ShapedArray:
-    """Returns the type of what the last of `steps` gives of what the one before it gives, and so on."""
+    """Returns the type of the result of a sequence of steps."""
     for step in steps:
         if isinstance(step, NDIndexer) and step.is_whole:
-            continue  # of whatever there is: within `shard_map` a part of what there was
+            continue  # also a shard of it, within `shard_map`
         place = explicit.sharding_of(inner)
         if place is not None:
             inner = _type_along_axes(inner, place, step)
@@ -171,10 +171,10 @@ def _type_of_step(inner: ShapedArray, step: Step) -> ShapedArray:
 
 
 def _type_along_axes(inner: ShapedArray, place: NamedSharding, step: Step) -> ShapedArray:
-    """Returns the type of what a step gives of an array that is divided as `place` says.
+    """Returns the result type of a step from an array with the sharding `place`.
 
     Raises:
-      ShardingTypeError: if types do not say how it is divided.
+      ShardingTypeError: if the sharding of the result is not determined.
     """
     own = explicit.entries_of(place, inner.ndim)
     plain = _type_of_step(explicit.typed(inner, None), step)
@@ -200,10 +200,10 @@ def _type_along_axes(inner: ShapedArray, place: NamedSharding, step: Step) -> Sh
 
 
 def reshaped(inner: ShapedArray, shape: Sequence[Any]) -> ReshapeTransform:
-    """Returns the view in `shape`, of which one size may be -1.
+    """Returns the view in `shape`, in which one size may be -1.
 
     Raises:
-      ValueError: if the sizes differ.
+      ValueError: if the numbers of elements differ.
     """
     if len(shape) == 1 and isinstance(shape[0], Sequence):
         shape = shape[0]
@@ -218,7 +218,7 @@ def reshaped(inner: ShapedArray, shape: Sequence[Any]) -> ReshapeTransform:
 
 
 def transposed(inner: ShapedArray, permutation: Sequence[int] | None) -> TransposeTransform:
-    """Returns the view whose axes are a permutation; the reverse of them for None.
+    """Returns the view with axes permuted, or reversed if `permutation` is None.
 
     Raises:
       ValueError: if it is not a permutation of the axes.
@@ -235,11 +235,11 @@ def transposed(inner: ShapedArray, permutation: Sequence[int] | None) -> Transpo
 
 
 def bitcast(inner: ShapedArray, dtype: DTypeLike) -> BitcastTransform:
-    """Returns the view as bits of `dtype`.
+    """Returns the view of the bits as `dtype`.
 
     Raises:
-      NotImplementedError: if the width is another and there are less than two axes.
-      ValueError: if the second-to-last axis cannot be divided so.
+      NotImplementedError: if the width differs and there are fewer than two axes.
+      ValueError: if the bits along the second-to-last axis are not a multiple of the new width.
     """
     new_dtype: np.dtype = dtypes.canonicalize_dtype(dtype)
     old, new = dtypes.itemsize_bits(inner.dtype), dtypes.itemsize_bits(new_dtype)

@@ -1,4 +1,4 @@
-"""The discrete Fourier transform over the last axes of an array, of complex and of real numbers."""
+"""The discrete Fourier transform over the last axes of an array, complex or real."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Lengths = tuple[int, ...]
 
 
 class FftType(enum.IntEnum):
-    """Which Fourier transform: forward or inverse, of complex or to and from real numbers."""
+    """The kind of Fourier transform: forward or inverse, on complex data, from or to real data."""
 
     FFT = 0
     IFFT = 1
@@ -42,20 +42,21 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
     """Computes the discrete Fourier transform over the last axes of `x`.
 
     Args:
-      x: array. "RFFT" takes real numbers; the others complex ones, real ones are converted.
+      x: array. It must be real for "RFFT"; for the others, real arrays are converted to complex
+        ones.
       fft_type: "FFT" (kernel exp(-2 pi i j k / n)), "IFFT" (its inverse, divided by n), "RFFT" (the
-        first n / 2 + 1 elements of the transform of n real numbers), "IRFFT" (its inverse), or a
+        first n / 2 + 1 elements of the transform of n real elements), "IRFFT" (its inverse), or a
         member of `lax.FftType`.
-      fft_lengths: sizes of the axes that are transformed, the last ones of `x`; of the last of
-        them for "IRFFT", that of the result.
+      fft_lengths: sizes of the transformed axes, the last axes of `x`; for "IRFFT", the last one is
+        the size of the result.
 
-    Returns: array of the complex dtype of the precision of `x`; of the real one for "IRFFT".
+    Returns: array of the complex dtype with the precision of `x`, or of the real dtype for "IRFFT".
 
     Raises:
-      ValueError: if the sizes of `x` are not those that the lengths ask for, if the type is not
-        known, or for "RFFT" of complex numbers.
+      ValueError: if the sizes of `x` do not match `fft_lengths`, if the type is unknown, or if the
+        operand of "RFFT" is complex.
 
-    Accuracy: the error relative to the largest element is some 0.1 log2(n) units of rounding.
+    Accuracy: the error relative to the largest element is about 0.1 log2(n) unit roundoffs.
 
     Example:
       >>> lax.fft(jnp.array([1., 0., 0., 0.]), "RFFT", (4,))
@@ -76,7 +77,7 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
             )
     elif dtype.kind != "c":
         x = convert_element_type(x, _complex_of(dtype))
-    if get_aval(x).weak_type:  # spectra are strongly typed
+    if get_aval(x).weak_type:  # Fourier transforms are strongly typed
         x = convert_element_type(x, get_aval(x).dtype)
     return fft_p.bind(x, fft_lengths=lengths, fft_type=kind)
 
@@ -149,7 +150,7 @@ def _fft_lower(b: Builder, x: Node, *, fft_lengths: Lengths, fft_type: FftType) 
 
 
 def _weights(lengths: Lengths, dtype: np.dtype) -> np.ndarray:
-    """Returns how often each element of half a spectrum stands for one of the whole: once or twice."""
+    """Returns how many elements of the full spectrum each element of a half spectrum represents."""
     n = lengths[-1]
     weights = np.full(n // 2 + 1, 2, dtype)
     weights[0] = 1
@@ -159,18 +160,18 @@ def _weights(lengths: Lengths, dtype: np.dtype) -> np.ndarray:
 
 
 def _times(x: Any, factors: np.ndarray) -> Any:
-    """`x` times `factors`, of all of it or along its last axis."""
+    """Multiplies `x` by a scalar, or by a vector along its last axis."""
     last = () if factors.ndim == 0 else (x.ndim - 1,)
     spread = calculus.broadcast_in_dim(factors, shape=x.shape, broadcast_dimensions=last)
     return calculus.mul(x, spread)
 
 
 def _transpose(ct: Any, x: Operand, *, fft_lengths: Lengths, fft_type: FftType) -> Any:
-    """The transposed transform: its matrix is symmetric, but for what halves of spectra leave out.
+    """Computes the transposed transform; the matrix of a full transform is symmetric.
 
-    RFFT: elements of the whole spectrum that are left out have no cotangent; the inverse transform
-    counts those twice that it takes to be conjugates of others, so they are halved before. IRFFT the
-    other way round.
+    RFFT: the omitted elements of the spectrum have no cotangents. The inverse transform counts
+    elements that have an omitted conjugate twice, so their cotangents are halved first. IRFFT is
+    the reverse.
     """
     if not fft_lengths:
         return ct
