@@ -209,6 +209,19 @@ def test_errors_of_scatter(numbers):
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.bool_, np.complex64])
+def test_indices_that_are_not_integers(dtype):
+    x, indices = np.zeros(3, np.float32), np.ones((1, 1), dtype)
+    check_error(
+        lambda lax, np: lax.gather(x, indices, lax.GatherDimensionNumbers((), (0,), (0,)), (1,))
+    )
+    check_error(
+        lambda lax, np: lax.scatter_add(
+            x, indices, x[:1], lax.ScatterDimensionNumbers((), (0,), (0,))
+        )
+    )
+
+
 @pytest.mark.parametrize("sizes", [(1, 5), (2, 4), (1,), (1, -1)])
 def test_errors_of_slice_sizes(sizes):
     check_error(

@@ -179,9 +179,9 @@ def check_batching(
 
 
 def check_indices(op: str, indices: ShapedArray) -> None:
-    """Raises TypeError unless the indices are integers of rank 1 or more."""
+    """Raises ValueError unless the indices are integers, and TypeError if their rank is 0."""
     if not dtypes.issubdtype(indices.dtype, np.integer):
-        raise TypeError(f"{op}: the indices must be integers, but are of {indices.dtype}")
+        raise ValueError(f"{op}: the indices must be integers, but are of {indices.dtype}")
     if not indices.ndim:
         raise TypeError(
             f"{op}: the indices must have an axis for the index vectors, but are of rank 0"
@@ -371,8 +371,8 @@ def gather(
         least signed or greatest unsigned integer, or True.
 
     Raises:
-      TypeError: if indices are not integers, or shapes and dimension numbers are incompatible.
-      ValueError: if there is no such mode.
+      TypeError: if shapes and dimension numbers are incompatible.
+      ValueError: if indices are not integers, or there is no such mode.
 
     Example:
       >>> numbers = lax.GatherDimensionNumbers(

@@ -318,7 +318,7 @@ def _public(
       indices_are_sorted: a promise that index vectors ascend.
       unique_indices: a promise that no two windows overlap.
       mode: what happens out of range: "fill" or "drop" leaves the window out (the default), "clip"
-        moves it inside, "promise_in_bounds" promises that there is none.
+        moves it into bounds, "promise_in_bounds" promises that there is none.
 
     Raises:
       TypeError: if dtypes differ, or shapes and dimension numbers do not go together.
