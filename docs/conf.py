@@ -38,7 +38,7 @@ html_theme_options = {
     "navigation_depth": 2,
     "show_toc_level": 2,
     "collapse_navigation": True,
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],

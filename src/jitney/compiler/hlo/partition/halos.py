@@ -26,7 +26,7 @@ def _shared(old: ir.Shape, new: ir.Shape) -> list[int]:
 
 
 @rule(ir.Slice)
-def _interpret_slice(node: ir.Slice) -> Factors:
+def _partition_slice(node: ir.Slice) -> Factors:
     """Returns the factors of a slice.
 
     Sliced axes stay sharded if a number of shards divides both sizes; an axis that is sliced to few
@@ -60,7 +60,7 @@ def _interpret_slice(node: ir.Slice) -> Factors:
 
 
 @rule(ir.Reverse)
-def _interpret_reverse(node: ir.Reverse) -> Factors:
+def _partition_reverse(node: ir.Reverse) -> Factors:
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
         x = xs[0]
         for dim in node.dims:
@@ -73,7 +73,7 @@ def _interpret_reverse(node: ir.Reverse) -> Factors:
 
 
 @rule(ir.Pad)
-def _interpret_pad(node: ir.Pad) -> Factors:
+def _partition_pad(node: ir.Pad) -> Factors:
     rank = len(node.shape)
     same = [node.x.shape[k] == node.shape[k] and not node.low[k] for k in range(rank)]
     inner = [k for k in range(rank) if node.interior[k] and not same[k]]
@@ -101,7 +101,7 @@ def _interpret_pad(node: ir.Pad) -> Factors:
 
 
 @rule(ir.Concatenate)
-def _interpret_concatenate(node: ir.Concatenate) -> Factors:
+def _partition_concatenate(node: ir.Concatenate) -> Factors:
     """Returns the factors of a concatenation.
 
     Each device reads of each part the elements in its shard of the result. Parts that are slices
@@ -172,7 +172,7 @@ def _source(part: ir.Node, dim: int) -> tuple[ir.Node, int]:
 
 
 @rule(ir.Convolution)
-def _interpret_convolution(node: ir.Convolution) -> Factors:
+def _partition_convolution(node: ir.Convolution) -> Factors:
     """Returns the factors of a convolution.
 
     It can be sharded along the batch, features of either side, and space, where windows overlap

@@ -74,7 +74,7 @@ def _clamped(m: Movement, index: ir.Node, last: int) -> ir.Node:
 
 
 @rule(ir.DynamicSlice)
-def _interpret_dynamic_slice(node: ir.DynamicSlice) -> Factors:
+def _partition_dynamic_slice(node: ir.DynamicSlice) -> Factors:
     single = _single(node.x.shape, node.sizes, node.starts) if _is_combined(node.dtype) else []
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
@@ -98,7 +98,7 @@ def _interpret_dynamic_slice(node: ir.DynamicSlice) -> Factors:
 
 
 @rule(ir.DynamicUpdateSlice)
-def _interpret_dynamic_update_slice(node: ir.DynamicUpdateSlice) -> Factors:
+def _partition_dynamic_update_slice(node: ir.DynamicUpdateSlice) -> Factors:
     single = _single(node.x.shape, node.update.shape, node.starts)
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
@@ -187,7 +187,7 @@ def _aligned(
 
 
 @rule(ir.Gather)
-def _interpret_gather(node: ir.Gather) -> Factors:
+def _partition_gather(node: ir.Gather) -> Factors:
     dims = node.dims
     gone = (*dims.collapsed_slice_dims, *dims.operand_batching_dims)
     moved = dims.start_index_map
@@ -236,7 +236,7 @@ def _without_factors(dims: Dims, gone: Sequence[int]) -> Dims:
 
 
 @rule(ir.Scatter)
-def _interpret_scatter(node: ir.Scatter) -> Factors:
+def _partition_scatter(node: ir.Scatter) -> Factors:
     """Returns the factors of a scatter.
 
     Each device applies, of all updates, those to its shard, in order.

@@ -17,7 +17,7 @@ _NOTHING = {"add": -0.0}
 
 
 @rule(ir.Cumulative)
-def _interpret_cumulative(node: ir.Cumulative) -> Factors:
+def _partition_cumulative(node: ir.Cumulative) -> Factors:
     """Returns the factors of a running reduction.
 
     A shard is combined with the total of all shards before it.
@@ -52,7 +52,7 @@ def _before(m: Movement, local: ir.Node, node: ir.Cumulative, names: Names) -> i
 
 
 @rule(ir.ArgReduce)
-def _interpret_arg_reduce(node: ir.ArgReduce) -> Factors:
+def _partition_arg_reduce(node: ir.ArgReduce) -> Factors:
     """Returns the factors of an arg-reduction.
 
     The result is the global index of the extreme of the shards' extremes.
