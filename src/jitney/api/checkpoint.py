@@ -62,7 +62,7 @@ def checkpoint(
       static_argnames: names of such arguments.
       concrete: removed from JAX; must not be given.
 
-    Returns: a function with the same arguments and results.
+    Returns: a function that takes the arguments of `fun` and returns its results.
 
     Raises:
       TypeError: if `concrete` is given.

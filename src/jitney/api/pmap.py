@@ -298,7 +298,7 @@ class _Mapped:
                 )
 
     def extent(self, values: Sequence[Any], axes: Sequence[int | None]) -> int:
-        """Returns the size of the mapped axis."""
+        """Returns the size of the axis that is mapped."""
         extents = {
             x.shape[axis] for x, axis in zip(values, axes, strict=True) if axis is not None
         }  # fmt: skip

@@ -40,7 +40,7 @@ class NamedDevices:
     mesh: Mesh
 
     def check_sizes(self) -> None:
-        """Raises ValueError if the number of devices differs from the size of an abstract mesh."""
+        """Raises ValueError if the size of an abstract mesh is not the number of devices."""
         known = self._known()
         if known is not None:
             self._check_size(len(known), "other arguments or options are on")

@@ -97,8 +97,8 @@ class custom_partitioning:  # name required by the API
             with its NamedSharding. The function maps shards of the arguments to shards of the
             results, as the returned shardings define them; the mesh axes are named axes in it, as
             in `shard_map`.
-          infer_sharding_from_operands: (mesh, arg_shapes, result_shape) -> shardings of the
-            results; used if there is no `sharding_rule`.
+          infer_sharding_from_operands: a function of the same arguments that returns the shardings
+            of the results; used if there is no `sharding_rule`.
           propagate_user_sharding: accepted for compatibility: results are sharded like operands.
           decode_shardings: accepted for compatibility: shardings are NamedShardings.
           sharding_rule: correspondence between the axes of operands and results, such as

@@ -1,7 +1,7 @@
 """Primitives that convert between global arrays and the local data of each process.
 
-    host_local_array_to_global_array    local data -> global array
-    global_array_to_host_local_array    global array -> local data: the transpose, and the inverse
+    host_local_array_to_global_array    from local data to a global array
+    global_array_to_host_local_array    from a global array to local data: the transpose and inverse
 
 In eager mode they move arrays (`multihost_utils`). In a compiled program of a single process they
 are the identity, since the compiler chooses shardings; programs over several processes reject them.

@@ -43,7 +43,7 @@ def create_device_mesh(
         topology.
 
     Raises:
-      ValueError: if the number of devices differs from the size of the mesh.
+      ValueError: unless there are as many devices as `mesh_shape` requires.
 
     Example:
       >>> from jax.experimental import mesh_utils

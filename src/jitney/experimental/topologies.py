@@ -62,11 +62,11 @@ def make_mesh(
     Args:
       topo: the devices.
       mesh_shape: sizes of the mesh axes.
-      axis_names: names of the mesh axes.
+      axis_names: their names.
       contiguous_submeshes: as in `create_device_mesh`.
 
     Raises:
-      ValueError: if the number of devices differs from the size of the mesh.
+      ValueError: unless there are as many devices as `mesh_shape` requires.
     """
     devices = mesh_utils.create_device_mesh(
         mesh_shape, topo.devices, contiguous_submeshes=contiguous_submeshes

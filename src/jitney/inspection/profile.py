@@ -100,7 +100,7 @@ def profile(*, timeline: bool = False) -> Iterator[Profile]:
     Args:
       timeline: whether to record when each step ran, for `save_timeline`.
 
-    Returns: a context manager that yields a `Profile`, which is complete when the context has
+    Returns: a context manager; it yields a `Profile`, which is complete when the context has
       ended. It prints as tables of time by step, with operations and bytes per second, of time by
       source line, and of peak memory; `.save(path)` writes them as an HTML page.
 

@@ -150,8 +150,8 @@ def emit_python_callback(
       operands: nodes of the operands.
       operand_avals: types of the operands.
       result_avals: types of the results.
-      has_side_effect: whether it is called exactly once, in program order; otherwise it is called
-        as often as its results are needed.
+      has_side_effect: if true, `callback` is called exactly once, in program order; otherwise as
+        often as its results are needed.
       returns_token: accepted for compatibility.
       partitioned: accepted for compatibility.
       sharding: accepted for compatibility.

@@ -286,7 +286,7 @@ def selu(x: ArrayLike) -> Array:
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """Computes the Gaussian error linear unit x Phi(x) (Hendrycks and Gimpel, 2016).
 
-    Phi is the cumulative distribution function of the standard normal distribution.
+    Phi is the distribution function of a standard normal variable.
 
     Args:
       x: array; integers are converted to the default float.

@@ -52,12 +52,12 @@ def apply_over_axes(
     """Applies `func(a, axis)` for each of `axes` in sequence, and keeps the axes that it reduces.
 
     Args:
-      func: a function of an array and an axis that returns an array of the same rank, or of one
-        less.
+      func: a function of an array and an axis. It either keeps the rank of the array or reduces it
+        by one.
       a: an array.
       axes: the axes, in the order in which they are processed.
 
-    Returns: an array of the same rank as `a`.
+    Returns: an array of the rank of `a`.
 
     Raises:
       ValueError: if the rank of a result is neither that of `a` nor one less.

@@ -55,7 +55,7 @@ def argmax(
 
     Args:
       a: an array.
-      axis: the axis along which to search; by default the array is flattened.
+      axis: the axis that is searched; by default the array is flattened.
       out: must be None.
       keepdims: whether the reduced axis (every axis if `axis` is None) is kept, with size 1.
 
@@ -81,7 +81,7 @@ def argmin(
 
     Args:
       a: an array.
-      axis: the axis along which to search; by default the array is flattened.
+      axis: the axis that is searched; by default the array is flattened.
       out: must be None.
       keepdims: whether the reduced axis (every axis if `axis` is None) is kept, with size 1.
 
@@ -104,7 +104,7 @@ def nanargmax(
 
     Args:
       a: an array.
-      axis: the axis along which to search; by default the array is flattened.
+      axis: the axis that is searched; by default the array is flattened.
       out: must be None.
       keepdims: whether the reduced axis (every axis if `axis` is None) is kept, with size 1.
 
@@ -127,7 +127,7 @@ def nanargmin(
 
     Args:
       a: an array.
-      axis: the axis along which to search; by default the array is flattened.
+      axis: the axis that is searched; by default the array is flattened.
       out: must be None.
       keepdims: whether the reduced axis (every axis if `axis` is None) is kept, with size 1.
 

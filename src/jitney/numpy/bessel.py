@@ -13,7 +13,7 @@ from jitney.primitives.elementwise import binary, special, unary
 
 @jit_when_traced
 def i0(x: ArrayLike) -> Array:
-    """Computes I0(x), the modified Bessel function of the first kind of order 0.
+    """Computes the modified Bessel function I0(x), of the first kind and order 0.
 
     Args:
       x: a real array; integers are promoted to the default float.

@@ -227,7 +227,7 @@ def zeros(
     """Returns an array of zeros.
 
     Args:
-      shape: the shape of the result; an integer stands for one axis.
+      shape: the sizes of the axes; an integer stands for one axis.
       dtype: the dtype of the result; the default float (float32) if none is given.
       device: where to create the array: a Device or a Sharding; uncommitted by default.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
@@ -251,7 +251,7 @@ def ones(
     """Returns an array of ones.
 
     Args:
-      shape: the shape of the result; an integer stands for one axis.
+      shape: the sizes of the axes; an integer stands for one axis.
       dtype: the dtype of the result; the default float (float32) if none is given.
       device: where to create the array: a Device or a Sharding; uncommitted by default.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
@@ -274,7 +274,7 @@ def empty(
     """Returns an array with unspecified contents; this implementation fills it with zeros.
 
     Args:
-      shape: the shape of the result; an integer stands for one axis.
+      shape: the sizes of the axes; an integer stands for one axis.
       dtype: the dtype of the result; the default float (float32) if none is given.
       device: where to create the array: a Device or a Sharding; uncommitted by default.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
@@ -300,7 +300,7 @@ def full(
     """Returns an array of `shape` filled with `fill_value`.
 
     Args:
-      shape: the shape of the result; an integer stands for one axis.
+      shape: the sizes of the axes; an integer stands for one axis.
       fill_value: a scalar, or an array that is broadcast to `shape`.
       dtype: the dtype of the result; that of `fill_value` by default.
       device: where to create the array: a Device or a Sharding; uncommitted by default.

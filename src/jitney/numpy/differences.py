@@ -242,7 +242,7 @@ def trapezoid(
       y: the values of the function; integers are promoted to the default float.
       x: the coordinates, of rank 1 or of the shape of `y`.
       dx: the spacing if `x` is None; an array is broadcast against the sums of adjacent values.
-      axis: the axis along which to integrate.
+      axis: the axis of integration.
 
     Returns: an array of the shape of `y` without `axis`.
 
@@ -290,7 +290,7 @@ def unwrap(
     Args:
       p: an array of phases.
       discont: jumps up to this size are kept; half a period by default.
-      axis: the axis along which to unwrap.
+      axis: the axis whose neighboring elements are compared.
       period: the period; 2 pi by default.
 
     Returns: an array of the shape of `p`; integer if `p` and the period are integers.

@@ -178,7 +178,7 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -
       a: a real or complex array.
       n: the length of the transform, to which `a` is truncated or padded with zeros; the size of
         `a` along `axis` by default.
-      axis: the axis along which to transform.
+      axis: the axis that is transformed.
       norm: "backward" (no scaling; the default), "ortho" (divides by the square root of n), or
         "forward" (divides by n).
 

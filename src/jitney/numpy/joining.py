@@ -461,12 +461,12 @@ def split(
       ary: an array.
       indices_or_sections: the number of parts, or the ascending positions at which all parts but
         the first begin.
-      axis: the axis along which to split.
+      axis: the axis that is split.
 
     Returns: a list of arrays.
 
     Raises:
-      ValueError: if the size is not divisible by the number of parts.
+      ValueError: if equal parts are requested and the size is not a multiple of their number.
 
     Example:
       >>> left, right = jnp.split(jnp.ones((3, 8)), 2, axis=1)
@@ -488,7 +488,7 @@ def array_split(
       ary: an array.
       indices_or_sections: the number of parts, or the ascending positions at which all parts but
         the first begin.
-      axis: the axis along which to split.
+      axis: the axis that is split.
 
     Returns: a list of arrays.
 
@@ -510,7 +510,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
     Returns: a list of arrays.
 
     Raises:
-      ValueError: if the size is not divisible by the number of parts.
+      ValueError: if equal parts are requested and the size is not a multiple of their number.
 
     Example:
       >>> jnp.vsplit(jnp.array([[1, 2], [3, 4]]), 2)
@@ -530,7 +530,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
     Returns: a list of arrays.
 
     Raises:
-      ValueError: if the size is not divisible by the number of parts.
+      ValueError: if equal parts are requested and the size is not a multiple of their number.
 
     Example:
       >>> jnp.hsplit(jnp.array([[1, 2], [3, 4]]), 2)
@@ -553,7 +553,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
     Returns: a list of arrays.
 
     Raises:
-      ValueError: if the size is not divisible by the number of parts.
+      ValueError: if equal parts are requested and the size is not a multiple of their number.
 
     Example:
       >>> [part.shape for part in jnp.dsplit(jnp.ones((2, 3, 4)), 2)]
@@ -567,7 +567,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
 
     Args:
       x: an array of rank 1 or more.
-      axis: the axis along which to unstack.
+      axis: the axis that is removed.
 
     Returns: a tuple of arrays.
 

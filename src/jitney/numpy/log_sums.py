@@ -70,8 +70,8 @@ def logsumexp(
       return_sign: whether to return the sign of the sum as well, which may then be negative.
       where: a boolean mask of the elements to include.
 
-    Returns: an array of inexact dtype; with `return_sign`, a pair of the logarithm of the absolute
-      value of the sum and its sign (its phase if complex).
+    Returns: an array of inexact dtype; with `return_sign`, a pair: the logarithm of |sum|, and the
+      sign of the sum (its phase if complex).
     """
     if b is not None:
         a_arr, b_arr = map(as_value, promote_dtypes_inexact(a, b))

@@ -337,7 +337,7 @@ def broadcast_to(
 
     Args:
       array: an array.
-      shape: the shape of the result.
+      shape: the shape to broadcast to; an integer stands for one axis.
       out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
@@ -400,7 +400,7 @@ def tile(A: ArrayLike, reps: ShapeLike) -> Array:
 
     Args:
       A: an array.
-      reps: the number of repetitions along each axis; the last one is for the last axis.
+      reps: how often to repeat `A` along each axis; the last number is for the last axis.
 
     Returns: an array whose rank is the larger of that of `A` and the length of `reps`.
 

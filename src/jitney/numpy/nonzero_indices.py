@@ -329,7 +329,7 @@ def mask_indices(
     """Returns the indices of the elements of an n by n matrix that `mask_func` selects.
 
     Args:
-      n: the size of the matrix.
+      n: the number of rows and columns.
       mask_func: a function of a matrix and `k`, such as `jnp.triu`, which sets the other elements
         to zero.
       k: the second argument of `mask_func`.
@@ -579,7 +579,7 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike | Array | np.ndarray) -> 
 
     Args:
       indices: an integer array of flat positions.
-      shape: the shape of the array.
+      shape: the shape that the positions refer to.
 
     Returns: a tuple of integer arrays of the shape of `indices`, one for each axis of `shape`.
 

@@ -78,7 +78,7 @@ def sort(
       kind: must be None.
       order: must be None.
       stable: whether equal elements keep their order.
-      descending: whether to sort in descending order.
+      descending: whether the largest elements come first.
 
     Example:
       >>> jnp.sort(jnp.array([3.0, jnp.nan, 1.0]))
@@ -115,7 +115,7 @@ def argsort(
       kind: must be None.
       order: must be None.
       stable: whether equal elements keep their order.
-      descending: whether to sort in descending order; a stable sort keeps the order of equal
+      descending: whether the largest elements come first; a stable sort keeps the order of equal
         elements then as well.
       dtype: the dtype of the indices; the default integer by default.
 
@@ -150,7 +150,7 @@ def lexsort(
 
     Args:
       keys: arrays of the same shape, or one array whose slices along the first axis are the keys.
-      axis: the axis along which to sort.
+      axis: the axis that is sorted.
       batch_size: the maximum number of keys of the same dtype per sort. More keys take several
         stable sorts, from the least significant keys to the most significant.
 

@@ -473,7 +473,7 @@ def fromfunction(
 
     Args:
       function: a function of the indices as scalars, one argument per axis; it is mapped by `vmap`.
-      shape: the sizes of the leading axes of the result.
+      shape: the sizes of the result's leading axes.
       dtype: the dtype of the indices.
       **kwargs: keyword arguments of `function`.
 

@@ -295,7 +295,7 @@ class ufunc:
 
         Args:
           a: an array.
-          axis: the axis along which to accumulate.
+          axis: the axis of the running results.
           dtype: the dtype of the result.
           out: must be None.
 
@@ -342,7 +342,7 @@ class ufunc:
         Args:
           a: an array.
           indices: an integer array of rank 1.
-          axis: the axis along which to reduce.
+          axis: the axis that is reduced.
           dtype: the dtype of the result.
           out: must be None.
 

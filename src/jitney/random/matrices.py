@@ -115,11 +115,11 @@ def orthogonal(
 
     Args:
       key: PRNG key.
-      n: number of rows.
+      n: rows of each matrix.
       shape: batch shape.
       dtype: floating or complex dtype; float32 (float64 under x64) by default.
-      m: number of columns; `n` by default. If they differ, rows or columns, whichever are fewer,
-        are orthonormal.
+      m: columns of each matrix; `n` by default. If they differ, rows or columns, whichever are
+        fewer, are orthonormal.
       out_sharding: sharding of the result; a PartitionSpec refers to the context mesh.
 
     Returns: array [*shape, n, m].

@@ -20,7 +20,7 @@ class ArrayInterceptor:
     """The base class of the hooks, which does nothing. Hooks do not depend on their order."""
 
     def check_from_host(self, x: object, what: str) -> None:
-        """Raises an error if `what` must not convert `x`, a scalar or NumPy array, to an array."""
+        """Raises an error if `what` must not make an array of `x`, a scalar or NumPy array."""
 
     def check_put(self, x: object, where: Sharding | None) -> None:
         """Raises an error if `device_put` must not move `x` to `where`; None leaves it in place."""

@@ -1,10 +1,10 @@
 """`jax.transfer_guard`: finds unintended copies that a program makes.
 
 Devices share this machine's memory, so a transfer concerns where arrays belong, not a bus. It is
-*explicit* if the program requests it (`jax.device_put`), *implicit* if an operand of an operation
-or a jitted function is elsewhere: a scalar or a NumPy array ("host to device"), or an array that
-has to go to another device. Data that go back to the host are read in place, so there is nothing to
-guard in that direction.
+*explicit* if the program requests it (`jax.device_put`), *implicit* if an operation or a jitted
+function has an operand that is elsewhere: a scalar or a NumPy array ("host to device"), or an array
+that has to go to another device. Data that go back to the host are read in place, so there is
+nothing to guard in that direction.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ _threads = 1
 
 
 def threads() -> int:
-    """Returns the number of threads that share large kernels."""
+    """Returns how many threads large kernels are split among."""
     return _threads
 
 

@@ -140,7 +140,7 @@ def _reciprocal(e: Emitter, x: Pair) -> Pair:
 
 
 def sqrt(e: Emitter, x: Pair) -> Pair:
-    """Returns the square root, with the branch cut on the negative real axis."""
+    """Returns the square root, whose branch cut is the negative real axis."""
     re, im = x
     zero, half = e.const(0.0, re), e.const(0.5, re)
     # Scaled to the middle of the range, so that neither the modulus nor a subnormal component is
@@ -197,7 +197,7 @@ def expm1(e: Emitter, x: Pair) -> Pair:
 
 
 def log(e: Emitter, x: Pair) -> Pair:
-    """Returns the principal logarithm, with the branch cut on the negative real axis."""
+    """Returns the principal logarithm, whose branch cut is the negative real axis."""
     re, im = x
     a, b = e.fabs(re), e.fabs(im)
     less = e.fcmp("olt", a, b)

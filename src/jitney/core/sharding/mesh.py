@@ -559,7 +559,7 @@ class use_abstract_mesh(_PuttingInForce):  # the name is JAX's
       prev: the previous abstract mesh.
 
     Raises:
-      ValueError: if the number of devices differs.
+      ValueError: if the sizes of `mesh` and the context mesh differ.
     """
 
     mesh: AbstractMesh = _EMPTY.abstract_mesh
@@ -581,7 +581,7 @@ def with_axes_of(mesh: Mesh, axes: AbstractMesh) -> Mesh:
     """Returns a mesh of the devices of `mesh`, in the same order, with the axes `axes`.
 
     Raises:
-      ValueError: if the number of devices differs.
+      ValueError: if the sizes of `axes` and `mesh` differ.
     """
     if mesh.shape_tuple == axes.shape_tuple and mesh.axis_types == axes.axis_types:
         return mesh

@@ -54,7 +54,7 @@ class ScatterDimensionNumbers(NamedTuple):
       update_window_dims: axes of the updates that run over a window; the others run over the
         indices.
       inserted_window_dims: axes of the operand that the updates lack; windows have size 1 there.
-      scatter_dims_to_operand_dims: for each entry of an index vector, the operand axis that it
+      scatter_dims_to_operand_dims: the operand axis that each entry of an index vector
         indexes.
       operand_batching_dims: axes of the operand that are batch axes, paired with axes of the
         indices.

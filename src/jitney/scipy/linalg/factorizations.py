@@ -383,7 +383,7 @@ def qr_multiply(
 def hessenberg(
     a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Array | tuple[Array, Array]:
-    """Computes the Hessenberg form H of a = Q @ H @ Q^H, which is zero below the first subdiagonal.
+    """Computes the Hessenberg form H of a = Q @ H @ Q^H: elements below its subdiagonal are zero.
 
     Args:
       a: square matrices [..., n, n]; the result for matrices without columns, such as [3, 0], is

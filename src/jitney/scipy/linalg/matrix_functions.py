@@ -129,7 +129,7 @@ def _expm_of_one(a: Array, *, upper_triangular: bool, max_squarings: int) -> Arr
 def expm_frechet(
     A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True
 ) -> Array | tuple[Array, Array]:
-    """Computes the Frechet derivative of the matrix exponential at A in the direction E.
+    """Computes the Frechet derivative of `expm` at A in the direction E.
 
     Args:
       A: square matrices [..., n, n].

@@ -339,7 +339,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
     """Returns the matrix of the discrete Fourier transform, out[j, k] = exp(-2 pi i j k / n).
 
     Args:
-      n: size of the matrix.
+      n: number of rows and columns.
       scale: divisor of the matrix: "sqrtn" (which makes it unitary) or "n"; 1 if None.
       dtype: complex dtype; the default complex dtype if None.
 
@@ -436,7 +436,7 @@ def hilbert(n: int) -> Array:
 
 
 def invhilbert(n: int) -> Array:
-    """Returns the inverse of the Hilbert matrix: integers, rounded to the default float.
+    """Returns the inverse of `hilbert(n)`: integers, rounded to the default float.
 
     Args:
       n: size of the matrix.
@@ -493,7 +493,7 @@ def pascal(n: int, kind: str | None = None) -> Array:
 
 
 def invpascal(n: int, kind: str | None = None) -> Array:
-    """Returns the inverse of the Pascal matrix: integers, rounded to the default float.
+    """Returns the inverse of `pascal(n, kind)`: integers, rounded to the default float.
 
     Args:
       n: size of the matrix.

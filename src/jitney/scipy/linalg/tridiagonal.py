@@ -22,7 +22,7 @@ def eigh_tridiagonal(
     tol: float | None = None,
     key: Array | None = None,
 ) -> Array | tuple[Array, Array]:
-    """Computes eigenvalues and eigenvectors of a Hermitian tridiagonal matrix.
+    """Computes eigenvalues and eigenvectors of a tridiagonal Hermitian matrix.
 
     Eigenvalues alone are found by bisection with Sturm sequences (Barth, Martin and Wilkinson,
     Numerische Mathematik 9 (1967), 386-393), without forming the matrix. Eigenvectors are those of

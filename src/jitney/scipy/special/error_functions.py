@@ -276,7 +276,7 @@ def dawsn(x: ArrayLike) -> Array:
 
 
 def ndtr(x: ArrayLike) -> Array:
-    """Computes the cumulative distribution function of the standard normal distribution.
+    """Computes the distribution function of a standard normal variable.
 
     Args:
       x: array, float32 or float64.
