@@ -308,28 +308,32 @@ def _named(
     return make
 
 
-_WITHIN = "Returns an initializer with variance"
+_WITHIN = "Returns an initializer that draws"
 glorot_uniform = _named(
     "glorot_uniform",
     1.0,
     "fan_avg",
     "uniform",
-    f"{_WITHIN} 1 / mean of fan-in and fan-out, uniform (Xavier).",
+    f"{_WITHIN} uniform values of variance 2 / (fan-in + fan-out).",
 )
 glorot_normal = _named(
     "glorot_normal", 1.0, "fan_avg", "truncated_normal",
-    f"{_WITHIN} 1 / mean of fan-in and fan-out, truncated normal (Xavier).",
+    f"{_WITHIN} truncated normal values of variance 2 / (fan-in + fan-out).",
 )  # fmt: skip
-lecun_uniform = _named("lecun_uniform", 1.0, "fan_in", "uniform", f"{_WITHIN} 1 / fan-in, uniform.")
+lecun_uniform = _named(
+    "lecun_uniform", 1.0, "fan_in", "uniform", f"{_WITHIN} uniform values of variance 1 / fan-in."
+)
 lecun_normal = _named(
-    "lecun_normal", 1.0, "fan_in", "truncated_normal", f"{_WITHIN} 1 / fan-in, truncated normal."
-)
+    "lecun_normal", 1.0, "fan_in", "truncated_normal",
+    f"{_WITHIN} truncated normal values of variance 1 / fan-in.",
+)  # fmt: skip
 he_uniform = _named(
-    "he_uniform", 2.0, "fan_in", "uniform", f"{_WITHIN} 2 / fan-in, uniform (Kaiming), for relu."
-)
+    "he_uniform", 2.0, "fan_in", "uniform",
+    f"{_WITHIN} uniform values of variance 2 / fan-in, for relu.",
+)  # fmt: skip
 he_normal = _named(
     "he_normal", 2.0, "fan_in", "truncated_normal",
-    f"{_WITHIN} 2 / fan-in, truncated normal (Kaiming), for relu.",
+    f"{_WITHIN} truncated normal values of variance 2 / fan-in, for relu.",
 )  # fmt: skip
 xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal

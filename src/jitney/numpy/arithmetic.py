@@ -42,7 +42,7 @@ _OPERANDS = """
 """
 _FLOAT_OPERANDS = """
     Args:
-      x1: an array; integers and booleans become the default float.
+      x1: an array; integers and booleans are promoted to the default float.
       x2: an array, broadcast against `x1`.
 
     Returns: an array of the common dtype, float or complex.
@@ -102,11 +102,11 @@ _FLOATS: frozenset[Any] = frozenset(
 _NUMBERS = _FLOATS | frozenset(map(np.dtype, "bhilBHIL"))
 
 add = arithmetic(
-    "add", binary.add, binary.bitwise_or, "Computes x + y; the logical or of booleans.",
+    "add", binary.add, binary.bitwise_or, "Computes x + y; the logical OR of booleans.",
     "jnp.add(jnp.array([1, 2]), 10)", "Array([11, 12], dtype=int32)",
 )  # fmt: skip
 subtract = arithmetic(
-    "subtract", binary.sub, None, "Computes x - y; an error for booleans.",
+    "subtract", binary.sub, None, "Computes x - y; booleans are not accepted.",
     "jnp.subtract(jnp.array([1, 2]), 10)", "Array([-9, -8], dtype=int32)",
 )  # fmt: skip
 
@@ -129,16 +129,18 @@ def _multiply_by_mask(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 multiply = arithmetic(
-    "multiply", binary.mul, binary.bitwise_and, "Computes x * y; the logical and of booleans.",
+    "multiply", binary.mul, binary.bitwise_and, "Computes x * y; the logical AND of booleans.",
     "jnp.multiply(jnp.array([1, 2]), 2.5)", "Array([2.5, 5. ], dtype=float32, weak_type=True)",
     _multiply_by_mask,
 )  # fmt: skip
 maximum = arithmetic(
-    "maximum", binary.max, None, "Computes the larger element; NaN if one is NaN.",
+    "maximum", binary.max, None,
+    "Computes the elementwise maximum; NaN if either element is NaN.",
     "jnp.maximum(jnp.array([1.0, 5.0, jnp.nan]), 2.0)", "Array([ 2.,  5., nan], dtype=float32)",
 )  # fmt: skip
 minimum = arithmetic(
-    "minimum", binary.min, None, "Computes the smaller element; NaN if one is NaN.",
+    "minimum", binary.min, None,
+    "Computes the elementwise minimum; NaN if either element is NaN.",
     "jnp.minimum(jnp.array([1.0, 5.0, jnp.nan]), 2.0)", "Array([ 1.,  2., nan], dtype=float32)",
 )  # fmt: skip
 
@@ -168,11 +170,12 @@ def float_arithmetic(
 
 
 divide = float_arithmetic(
-    "divide", binary.div, "Computes x1 / x2 as floats; integers by zero give infinities and NaN.",
+    "divide", binary.div,
+    "Computes x1 / x2 in floating point; division by zero gives infinities and NaN.",
     "jnp.divide(jnp.array([1, 2]), 4)", "Array([0.25, 0.5 ], dtype=float32)",
 )  # fmt: skip
 true_divide = float_arithmetic(
-    "true_divide", binary.div, "Computes x1 / x2, as floats; another name for `divide`.",
+    "true_divide", binary.div, "Computes x1 / x2 in floating point; an alias of `divide`.",
     "jnp.true_divide(jnp.array([1, 2]), 4)", "Array([0.25, 0.5 ], dtype=float32)",
 )  # fmt: skip
 arctan2 = atan2 = float_arithmetic(

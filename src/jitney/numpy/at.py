@@ -146,7 +146,7 @@ def _method(
     update.__doc__ = f"""{doc}
 
         Args:
-          values: broadcast to the indexed shape, and converted to the dtype of the array.
+          values: an array, broadcast to the indexed shape and converted to the dtype of `x`.
 
         Returns: {returns}.
 
@@ -240,39 +240,40 @@ class IndexUpdateRef:
         return call_with_sharding(out_sharding, "get", gather, self.array, self.index)
 
     set = _scattering(
-        "set", lax_scatter.scatter, None, "x[index] = values.",
+        "set", lax_scatter.scatter, None, "Sets x[index] to values.",
         "jnp.zeros(4).at[1:3].set(7)", "Array([0., 7., 7., 0.], dtype=float32)",
-        returns="a new array; of repeated positions one of the values is kept",
+        returns="a new array; where a position is repeated, one of its values is kept",
     )  # fmt: skip
     add = _scattering(
-        "add", lax_scatter.scatter_add, np.add, "x[index] += values, repeated positions adding up.",
+        "add", lax_scatter.scatter_add, np.add,
+        "Adds values to x[index]; values for repeated positions add up.",
         "jnp.zeros(3).at[jnp.array([0, 2, 2])].add(1)", "Array([1., 0., 2.], dtype=float32)",
     )  # fmt: skip
     subtract = _scattering(
         "subtract", lax_scatter.scatter_sub, np.subtract,
-        "x[index] -= values, repeated positions adding up.",
+        "Subtracts values from x[index]; values for repeated positions add up.",
         "jnp.arange(3).at[0].subtract(5)", "Array([-5,  1,  2], dtype=int32)",
     )  # fmt: skip
     multiply = mul = _scattering(
         "multiply", lax_scatter.scatter_mul, np.multiply,
-        "x[index] *= values, repeated positions one after the other.",
+        "Multiplies x[index] by values; a repeated position is multiplied by each of its values.",
         "jnp.arange(4).at[2:].multiply(10)", "Array([ 0,  1, 20, 30], dtype=int32)",
     )  # fmt: skip
     min = _scattering(
-        "min", lax_scatter.scatter_min, np.minimum, "x[index] = minimum(x[index], values).",
+        "min", lax_scatter.scatter_min, np.minimum, "Sets x[index] to minimum(x[index], values).",
         "jnp.array([1, 5, 9]).at[:].min(4)", "Array([1, 4, 4], dtype=int32)",
     )  # fmt: skip
     max = _scattering(
-        "max", lax_scatter.scatter_max, np.maximum, "x[index] = maximum(x[index], values).",
+        "max", lax_scatter.scatter_max, np.maximum, "Sets x[index] to maximum(x[index], values).",
         "jnp.array([1, 5, 9]).at[:].max(4)", "Array([4, 5, 9], dtype=int32)",
     )  # fmt: skip
     divide = _combining(
-        "divide", arithmetic.divide, "x[index] /= values, as floats.",
+        "divide", arithmetic.divide, "Divides x[index] by values, in floating point.",
         "jnp.array([2.0, 4.0]).at[1].divide(8)", "Array([2. , 0.5], dtype=float32)",
-        returns="a new array, of a float dtype",
+        returns="a new array of a float dtype",
     )  # fmt: skip
     power = _combining(
-        "power", arithmetic.power, "x[index] **= values.",
+        "power", arithmetic.power, "Raises x[index] to the power of values.",
         "jnp.array([2, 3]).at[1].power(2)", "Array([2, 9], dtype=int32)",
     )  # fmt: skip
 

@@ -33,7 +33,7 @@ _OPERANDS = """
     Returns: an array of the common dtype.
 
     Raises:
-      TypeError: for floats and complex numbers.
+      TypeError: if an operand is neither integer nor boolean.
 """
 
 
@@ -57,15 +57,15 @@ def _bits(
 
 
 bitwise_and = _bits(
-    "bitwise_and", binary.bitwise_and, "Computes the bitwise and; also written x & y.",
+    "bitwise_and", binary.bitwise_and, "Computes the bitwise AND; also written x & y.",
     "jnp.bitwise_and(jnp.array([6, 7]), 3)", "Array([2, 3], dtype=int32)",
 )  # fmt: skip
 bitwise_or = _bits(
-    "bitwise_or", binary.bitwise_or, "Computes the bitwise or; also written x | y.",
+    "bitwise_or", binary.bitwise_or, "Computes the bitwise OR; also written x | y.",
     "jnp.bitwise_or(jnp.array([6, 1]), 8)", "Array([14,  9], dtype=int32)",
 )  # fmt: skip
 bitwise_xor = _bits(
-    "bitwise_xor", binary.bitwise_xor, "Computes the bitwise exclusive or; also written x ^ y.",
+    "bitwise_xor", binary.bitwise_xor, "Computes the bitwise XOR; also written x ^ y.",
     "jnp.bitwise_xor(jnp.array([6, 7]), 3)", "Array([5, 4], dtype=int32)",
 )  # fmt: skip
 

@@ -37,7 +37,7 @@ _OPERANDS = """
       x: an array.
       y: an array, broadcast against `x`.
 
-    Returns: booleans of the common shape.
+    Returns: an array of booleans of the broadcast shape.
 """
 
 
@@ -134,17 +134,17 @@ def _logical(name: str, op: Function, doc: str, example: str, printed: str) -> F
 
 
 logical_and = _logical(
-    "logical_and", binary.bitwise_and, "Computes the logical and; elements except 0 are true.",
+    "logical_and", binary.bitwise_and, "Computes the logical AND; nonzero elements are true.",
     "jnp.logical_and(jnp.array([True, True, False]), jnp.array([1, 0, 0]))",
     "Array([ True, False, False], dtype=bool)",
 )  # fmt: skip
 logical_or = _logical(
-    "logical_or", binary.bitwise_or, "Computes the logical or; elements except 0 are true.",
+    "logical_or", binary.bitwise_or, "Computes the logical OR; nonzero elements are true.",
     "jnp.logical_or(jnp.array([True, True, False]), jnp.array([1, 0, 0]))",
     "Array([ True,  True, False], dtype=bool)",
 )  # fmt: skip
 logical_xor = _logical(
-    "logical_xor", binary.bitwise_xor, "Computes the logical exclusive or; elements except 0 are true.",
+    "logical_xor", binary.bitwise_xor, "Computes the logical XOR; nonzero elements are true.",
     "jnp.logical_xor(jnp.array([True, True, False]), jnp.array([1, 0, 0]))",
     "Array([False,  True, False], dtype=bool)",
 )  # fmt: skip

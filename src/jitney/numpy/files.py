@@ -59,7 +59,7 @@ def _refuse(name: str) -> Callable[..., NoReturn]:
         )
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Raises NotImplementedError: use `numpy.{name}`."
+    function.__doc__ = f"Raises NotImplementedError; use `numpy.{name}` instead."
     function.__module__ = "jax.numpy"
     return function
 

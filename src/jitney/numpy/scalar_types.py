@@ -41,7 +41,7 @@ class ScalarMeta(type):
 def scalar_type(name: str, kind: type) -> ScalarMeta:
     """Returns the scalar type `name` for NumPy's scalar type `kind`."""
     dtype = np.dtype(kind)
-    doc = f"Dtype {name}; called, makes an array of it."
+    doc = f"The dtype {name}; calling it creates an array of this dtype."
     new = ScalarMeta(name, (), {"dtype": dtype, "__doc__": doc})
     new.__module__ = "jax.numpy"
     return new

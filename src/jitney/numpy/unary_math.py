@@ -30,7 +30,7 @@ _INEXACT: frozenset[Any] = frozenset(
 
 _OPERANDS = """
     Args:
-      x: numbers; integers and booleans are promoted to the default float.
+      x: a real or complex array; integers and booleans are promoted to the default float.
 
     Returns: an array of the shape of `x`, of inexact dtype.
 """
@@ -165,7 +165,7 @@ sqrt = float_function(
     "jnp.sqrt(jnp.array([4, 9]))", "Array([2., 3.], dtype=float32)",
 )  # fmt: skip
 cbrt = float_function(
-    "cbrt", unary.cbrt, "Computes the cube root, elementwise.",
+    "cbrt", unary.cbrt, "Computes the cube root, elementwise; complex numbers are not accepted.",
     "jnp.cbrt(jnp.array([8.0, 27.0])).round(3)", "Array([2., 3.], dtype=float32)",
     error="1 ulp",
 )  # fmt: skip
@@ -260,11 +260,11 @@ def square(x: ArrayLike, /) -> Array:
 
 
 sign = plain_function(
-    "sign", unary.sign, "Returns -1, 0 or 1; x / |x| for complex numbers.",
+    "sign", unary.sign, "Computes the sign: -1, 0 or 1; x / |x| for complex numbers.",
     "jnp.sign(jnp.array([-2.0, 0.0, 3.0]))", "Array([-1.,  0.,  1.], dtype=float32)",
 )  # fmt: skip
 invert = bitwise_not = bitwise_invert = plain_function(
-    "invert", unary.bitwise_not, "Flips every bit; logical negation of booleans.",
+    "invert", unary.bitwise_not, "Inverts every bit; computes the logical NOT of booleans.",
     "jnp.invert(jnp.array([0, 5]))", "Array([-1, -6], dtype=int32)",
 )  # fmt: skip
 

@@ -300,12 +300,12 @@ def reduce_max(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
 
 
 def reduce_or(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
-    """Computes the logical or along axes."""
+    """Computes the logical OR along axes."""
     return _bind("reduce_or")(x, axes=axes, out_sharding=out_sharding)
 
 
 def reduce_and(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
-    """Computes the logical and along axes."""
+    """Computes the logical AND along axes."""
     return _bind("reduce_and")(x, axes=axes, out_sharding=out_sharding)
 
 

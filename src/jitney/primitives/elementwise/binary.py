@@ -77,7 +77,7 @@ sub_p, sub = binary(
 div_p, div = binary(
     "div",
     NUMERIC,
-    """Computes x / y; truncated toward zero for integers.
+    """Computes x / y; integer quotients are truncated toward zero.
 
     Example:
       >>> lax.div(jnp.array([7, -7]), jnp.array([2, 2]))
@@ -98,7 +98,7 @@ rem_p, rem = binary(
 max_p, max = binary(  # noqa: A001
     "max",
     None,
-    """Computes the larger operand; NaN if one is NaN.
+    """Computes the elementwise maximum; NaN if either element is NaN.
 
     Example:
       >>> lax.max(jnp.array([1, 5]), jnp.array([3, 4]))
@@ -108,7 +108,7 @@ max_p, max = binary(  # noqa: A001
 min_p, min = binary(  # noqa: A001
     "min",
     None,
-    """Computes the smaller operand; NaN if one is NaN.
+    """Computes the elementwise minimum; NaN if either element is NaN.
 
     Example:
       >>> lax.min(jnp.array([1, 5]), jnp.array([3, 4]))
@@ -199,7 +199,7 @@ text.printing_rules["mul"] = _print_mul
 
 # The sum of two cotangents: accepts any dtype, including booleans and keys, and equal shapes.
 add_any_p, add_any = binary(
-    "add_any", None, "Sum of two values of one type.", fn="add", weak=lambda x, _: x,
+    "add_any", None, "Computes the sum of two values of one type.", fn="add", weak=lambda x, _: x,
     linearity=sums.LINEAR,
 )  # fmt: skip
 
@@ -302,7 +302,7 @@ complex_p, complex = binary(  # noqa: A001
 and_p, bitwise_and = binary(
     "and",
     BITS,
-    """Computes the bitwise and.
+    """Computes the bitwise AND.
 
     Example:
       >>> lax.bitwise_and(jnp.array([12]), jnp.array([10]))
@@ -313,7 +313,7 @@ and_p, bitwise_and = binary(
 or_p, bitwise_or = binary(
     "or",
     BITS,
-    """Computes the bitwise or.
+    """Computes the bitwise OR.
 
     Example:
       >>> lax.bitwise_or(jnp.array([12]), jnp.array([10]))
@@ -324,7 +324,7 @@ or_p, bitwise_or = binary(
 xor_p, bitwise_xor = binary(
     "xor",
     BITS,
-    """Computes the bitwise exclusive or.
+    """Computes the bitwise XOR.
 
     Example:
       >>> lax.bitwise_xor(jnp.array([12]), jnp.array([10]))

@@ -47,9 +47,15 @@ lt_p, lt = binary(
 le_p, le = binary("le", ORDERED, "Computes x <= y.", result=to_bool)
 gt_p, gt = binary("gt", ORDERED, "Computes x > y.", result=to_bool)
 ge_p, ge = binary("ge", ORDERED, "Computes x >= y.", result=to_bool)
-eq_to_p, eq_to = binary("eq_to", None, "x == y in the total order.", result=to_bool)
-lt_to_p, lt_to = binary("lt_to", ORDERED, "x < y in the total order.", result=to_bool)
-le_to_p, le_to = binary("le_to", ORDERED, "x <= y in the total order.", result=to_bool)
+eq_to_p, eq_to = binary(
+    "eq_to", None, "Computes x == y in the total order of floats.", result=to_bool
+)
+lt_to_p, lt_to = binary(
+    "lt_to", ORDERED, "Computes x < y in the total order of floats.", result=to_bool
+)
+le_to_p, le_to = binary(
+    "le_to", ORDERED, "Computes x <= y in the total order of floats.", result=to_bool
+)
 
 _ALL = (eq_p, ne_p, lt_p, le_p, gt_p, ge_p, eq_to_p, lt_to_p, le_to_p)
 rules.def_zero_derivative(*_ALL)

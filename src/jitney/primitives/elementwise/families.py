@@ -469,10 +469,10 @@ _WORDS = {
     COMPLEX: "complex array",
 }
 _RESULTS = {
-    _same: "its dtype",
-    to_bool: "booleans",
-    real_part: "its dtype, of real numbers where it is complex",
-    with_imaginary_part: "complex numbers",
+    _same: "the same dtype",
+    to_bool: "dtype bool",
+    real_part: "the dtype of the real part of x",
+    with_imaginary_part: "the complex dtype of the same precision",
 }
 
 
@@ -487,20 +487,24 @@ def _sections(
     lines = ["    Args:"]
     first = next(iter(operands))
     for name, accepts in operands.items():
-        what = _WORDS.get(accepts) or f"array, of {_names(accepts)}"
-        others = f"; of the dtype of {first}, and of its rank or a scalar"
+        what = _WORDS.get(accepts) or f"array whose dtype is {_names(accepts)}"
+        others = f"; of the dtype of {first}, and of the same rank or a scalar"
         others = "" if name == first else others
         lines.append(f"      {name}: {what}{others}.")
     if accuracy:
         lines.append(
-            "      accuracy: of derivatives: see `AccuracyMode`. Results are always accurate."
+            "      accuracy: affects derivatives; see `AccuracyMode`. Results are always accurate."
         )
-    shape = "the shape of x" if len(operands) == 1 else "the shape that operands broadcast to"
-    lines += ["", f"    Returns: array of {shape}, of {_RESULTS.get(result, 'its dtype')}.", ""]
+    shape = "the shape of x" if len(operands) == 1 else "the broadcast shape"
+    lines += [
+        "",
+        f"    Returns: array of {shape}, of {_RESULTS.get(result, 'the same dtype')}.",
+        "",
+    ]
     if error:
         lines += [f"    Accuracy: within {error}.", ""]
-    shapes = "" if len(operands) == 1 else ", or if shapes do not fit"
-    lines += ["    Raises:", f"      TypeError: for operands of other dtypes{shapes}."]
+    shapes = "" if len(operands) == 1 else ", or shapes that do not broadcast"
+    lines += ["    Raises:", f"      TypeError: for other dtypes{shapes}."]
     return "\n".join(lines)
 
 

@@ -48,14 +48,14 @@ erf_p, erf = unary(
 erfc_p, erfc = unary(
     "erfc",
     FLOAT,
-    "Computes the complement of the error function: 1 - erf(x).",
+    "Computes the complementary error function, 1 - erf(x).",
     accuracy=True,
     error="5 ulp",
 )
 erf_inv_p, erf_inv = unary(
     "erf_inv",
     FLOAT,
-    "Computes the inverse of the error function, on [-1, 1].",
+    "Computes the inverse error function, on [-1, 1].",
     error="2.5 ulp in float32, 3.5 in float64",
 )
 lgamma_p, lgamma = unary(
@@ -72,7 +72,7 @@ lgamma_p, lgamma = unary(
 digamma_p, digamma = unary(
     "digamma",
     FLOAT,
-    "Computes the derivative of lgamma.",
+    "Computes the digamma function, the derivative of `lgamma`.",
     error="0.6 ulp in float32, 48 in float64",
 )
 bessel_i0e_p, bessel_i0e = unary(
@@ -109,7 +109,10 @@ random_gamma_grad_p, random_gamma_grad = binary(
     names="ax",
 )
 polygamma_p, polygamma = binary(
-    "polygamma", FLOAT, "Computes the derivative of order m of digamma at x.", names="mx"
+    "polygamma",
+    FLOAT,
+    "Computes the polygamma function, the m-th derivative of `digamma` at x.",
+    names="mx",
 )
 zeta_p, zeta = binary(
     "zeta", FLOAT, "Computes the Hurwitz zeta function of order x at q.", names="xq"

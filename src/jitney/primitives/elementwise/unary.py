@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 neg_p, neg = unary(
     "neg",
     NUMERIC,
-    """Computes -x; wraps for integers.
+    """Computes -x; integers wrap around.
 
     Example:
       >>> lax.neg(jnp.array([1, -2]))
@@ -51,7 +51,7 @@ neg_p, neg = unary(
 sign_p, sign = unary(
     "sign",
     NUMERIC,
-    """Computes the sign: -1, 0 or 1 (x / |x| for complex); keeps -0.0 and NaN.
+    """Computes the sign: -1, 0 or 1; x / |x| for complex numbers. Keeps -0.0 and NaN.
 
     Example:
       >>> lax.sign(jnp.array([-2.5, 0.0, 3.0]))
@@ -61,7 +61,7 @@ sign_p, sign = unary(
 abs_p, abs = unary(  # noqa: A001
     "abs",
     (np.floating, np.complexfloating, np.signedinteger),
-    """Computes the absolute value; of complex numbers, the modulus.
+    """Computes the absolute value; the modulus of complex numbers.
 
     Example:
       >>> lax.abs(jnp.array([-1.5, 2.0]))
@@ -85,7 +85,7 @@ square_p, square = unary(
 floor_p, floor = unary(
     "floor",
     FLOAT,
-    """Computes the largest integer not above x.
+    """Computes the largest integer not greater than x.
 
     Example:
       >>> lax.floor(jnp.array([1.7, -1.2]))
@@ -95,7 +95,7 @@ floor_p, floor = unary(
 ceil_p, ceil = unary(
     "ceil",
     FLOAT,
-    """Computes the smallest integer not below x.
+    """Computes the smallest integer not less than x.
 
     Example:
       >>> lax.ceil(jnp.array([1.2, -1.7]))
@@ -336,7 +336,7 @@ def conj(x: ArrayLike) -> Array:
 not_p, bitwise_not = unary(
     "not",
     BITS,
-    """Flips every bit; logical negation of booleans.
+    """Inverts every bit; computes the logical NOT of booleans.
 
     Example:
       >>> lax.bitwise_not(jnp.array([0, 5]))
@@ -356,7 +356,7 @@ population_count_p, population_count = unary(
 clz_p, clz = unary(
     "clz",
     INTEGER,
-    """Counts leading zero bits.
+    """Counts the leading zero bits.
 
     Example:
       >>> lax.clz(jnp.array([1, 255]))

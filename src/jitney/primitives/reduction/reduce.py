@@ -157,7 +157,7 @@ reduce_sum_p, reduce_sum = _monoid(
     "reduce_sum",
     "add",
     families.NUMERIC,
-    """Computes the sum over `axes`; integers wrap.
+    """Computes the sum over `axes`; integers wrap around.
 
     Example:
       >>> lax.reduce_sum(jnp.array([[1, 2], [3, 4]]), (0,))
@@ -166,7 +166,10 @@ reduce_sum_p, reduce_sum = _monoid(
     linear=True,
 )
 reduce_prod_p, reduce_prod = _monoid(
-    "reduce_prod", "mul", families.NUMERIC, "Computes the product over `axes`; integers wrap."
+    "reduce_prod",
+    "mul",
+    families.NUMERIC,
+    "Computes the product over `axes`; integers wrap around.",
 )
 reduce_max_p, reduce_max = _monoid(
     "reduce_max",
@@ -183,13 +186,13 @@ reduce_min_p, reduce_min = _monoid(
     "reduce_min", "min", None, "Computes the smallest element over `axes`; NaN if there is one."
 )
 reduce_and_p, reduce_and = _monoid(
-    "reduce_and", "and", families.BITS, "Computes the bitwise and over `axes`."
+    "reduce_and", "and", families.BITS, "Computes the bitwise AND over `axes`."
 )
 reduce_or_p, reduce_or = _monoid(
-    "reduce_or", "or", families.BITS, "Computes the bitwise or over `axes`."
+    "reduce_or", "or", families.BITS, "Computes the bitwise OR over `axes`."
 )
 reduce_xor_p, reduce_xor = _monoid(
-    "reduce_xor", "xor", families.BITS, "Computes the bitwise exclusive or over `axes`."
+    "reduce_xor", "xor", families.BITS, "Computes the bitwise XOR over `axes`."
 )
 
 # --- arg-extremes -------------------------------------------------------------------------------
