@@ -1,7 +1,7 @@
 """The memory of live arrays in the format of pprof: `jax.profiler.device_memory_profile`.
 
 A profile is a compressed protocol buffer. It has one sample for all arrays of one type on one
-device: their number and bytes, labelled with the device, at a "location" that is named after the
+device: their number and bytes, labeled with the device, at a "location" that is named after the
 type.
 
 Source: https://github.com/google/pprof/blob/main/proto/profile.proto.

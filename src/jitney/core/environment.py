@@ -1,7 +1,7 @@
-"""Environment variables that set options, and misspelt ones.
+"""Environment variables that set options, and misspelled ones.
 
 `JAX_ENABLE_X64=1` and `JITNEY_ENABLE_X64=1` set the initial value of the option `jax_enable_x64`; a
-few variables are not options. Any other variable with one of these prefixes is either misspelt or
+few variables are not options. Any other variable with one of these prefixes is either misspelled or
 belongs to another program.
 """
 
@@ -18,7 +18,7 @@ PREFIXES = ("JAX_", "JITNEY_")
 _OTHERS = frozenset(
     "JITNEY_NUM_THREADS JITNEY_BLAS JITNEY_CHECK JITNEY_SMALL_THRESHOLDS JAX_PLATFORM_NAME".split()
 )
-_SIMILARITY = 0.85  # minimum similarity of a misspelt name; 1 for equal names
+_SIMILARITY = 0.85  # minimum similarity of a misspelled name; 1 for equal names
 
 
 def settings() -> dict[str, str]:
@@ -54,7 +54,7 @@ def threads() -> int | None:
 
 
 def check() -> None:
-    """Warns of each misspelt variable.
+    """Warns of each misspelled variable.
 
     Raises:
       ValueError: if the value of a variable is not valid.

@@ -1,4 +1,4 @@
-"""`jax.lax.linalg`: matrix factorisations and linear solvers, batched over leading axes."""
+"""`jax.lax.linalg`: matrix factorizations and linear solvers, batched over leading axes."""
 
 from __future__ import annotations
 

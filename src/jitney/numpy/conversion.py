@@ -72,7 +72,7 @@ _PYTHON_NUMBERS = {int, float, complex}
 
 
 def _integer(x: complex, dtype: Any) -> np.ndarray:
-    """Returns a Python scalar, truncated towards 0, as an integer of `dtype`.
+    """Returns a Python scalar, truncated toward 0, as an integer of `dtype`.
 
     Raises:
       TypeError: if it is complex.

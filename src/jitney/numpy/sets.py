@@ -179,7 +179,7 @@ def _least(x: Array, mask: Array) -> Array:
 
 
 def _alone(x: Array) -> Array:
-    """Returns a mask of the elements of sorted `x` that differ from both neighbours."""
+    """Returns a mask of the elements of sorted `x` that differ from both neighbors."""
     edge = full((1,), True, _BOOL)
     differ = concatenate([edge, compare.ne(x[1:], x[:-1]), edge])
     return binary.bitwise_and(differ[1:], differ[:-1])

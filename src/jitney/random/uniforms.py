@@ -152,7 +152,7 @@ def _as_integers(x: ArrayLike, dtype: DTypeLike) -> Array | int:
 
 
 def _truncated(x: ArrayLike) -> ArrayLike:
-    """Converts non-integers to integers, rounding towards zero."""
+    """Converts non-integers to integers, rounding toward zero."""
     dtype = get_aval(x).dtype
     if dtypes.issubdtype(dtype, np.integer):
         return x

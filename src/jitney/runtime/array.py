@@ -549,7 +549,7 @@ def _writeable_alias(value: np.ndarray) -> np.ndarray:
 
 
 def array_of(value: Value, weak_type: bool = False) -> ArrayImpl:
-    """Returns a copy of NumPy data as an array of its canonicalised dtype."""
+    """Returns a copy of NumPy data as an array of its canonicalized dtype."""
     value = np.asarray(value)
     dtype = dtypes.canonicalize_dtype(value.dtype)
     return array_from_numpy(copied(value, dtype), shaped_array(value.shape, dtype, weak_type))

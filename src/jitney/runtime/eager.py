@@ -1,6 +1,6 @@
 """Eager mode: the trace that evaluates operations outside of any transformation.
 
-The type rule of a primitive is consulted first (memoised; it raises the user's errors), then its
+The type rule of a primitive is consulted first (memoized; it raises the user's errors), then its
 reference implementation runs at once. Primitives without one, such as calls of programs, and
 operations on arrays with more axes than NumPy supports, are compiled as a program of one equation.
 Features that observe operations are in `runtime/interceptors.py`.

@@ -65,7 +65,7 @@ def _find_devices_by(default_device: Callable[[], Device]) -> None:
 
 @cache
 def _factorizations() -> Any:
-    from jitney.runtime.native import _factorize  # loaded when a matrix is factorised
+    from jitney.runtime.native import _factorize  # loaded when a matrix is factorized
 
     _factorize.use_loop(_native.parallel_for_address())
     return _factorize

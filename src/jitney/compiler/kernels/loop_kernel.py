@@ -194,7 +194,7 @@ def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Steps:
 
 
 def _balanced_sum(k: LoopBuilder, terms: list[int], dtype: np.dtype) -> int:
-    """Returns the sum of the terms as a balanced tree of neighbours; it is never -0.
+    """Returns the sum of the terms as a balanced tree of neighbors; it is never -0.
 
     A tree minimizes the additions on the path of each term: any of them may be the one that an
     iteration waits for, such as the newest stage of a Runge-Kutta step.

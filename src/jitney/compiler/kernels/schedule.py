@@ -279,7 +279,7 @@ def _is_zero(s: ir.Statement) -> bool:
 
 
 def _is_spread(kernel: Kernel | LoopKernel, axis: int, ordered: set[int]) -> bool:
-    """Returns whether neighbours along `axis` write to different elements, whatever the values."""
+    """Returns whether neighbors along `axis` write to different elements, whatever the values."""
     return axis not in ordered and all(o.index.coefficients[axis] for o in kernel.outputs)
 
 

@@ -366,7 +366,7 @@ class Emitter:
         return self.intrinsic("llvm.ceil", [a])
 
     def trunc_float(self, a: Value) -> Value:
-        """Returns a rounded towards 0."""
+        """Returns a rounded toward 0."""
         return self.intrinsic("llvm.trunc", [a])
 
     def roundeven(self, a: Value) -> Value:
@@ -429,7 +429,7 @@ class Emitter:
         return self._binary("mul", a, b)
 
     def sdiv(self, a: Value, b: Value) -> Value:
-        """Returns a / b of signed integers, towards 0; undefined for b = 0 and for overflow."""
+        """Returns a / b of signed integers, toward 0; undefined for b = 0 and for overflow."""
         return self._binary("sdiv", a, b)
 
     def udiv(self, a: Value, b: Value) -> Value:

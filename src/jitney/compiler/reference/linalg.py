@@ -1,7 +1,7 @@
-"""Factorisations and solutions of linear systems, by NumPy and SciPy.
+"""Factorizations and solutions of linear systems, by NumPy and SciPy.
 
 Matrices are the last two axes; leading axes are batch axes. float16 and bfloat16 are computed in
-float32. A factorisation that does not exist (a matrix that is not positive definite, iterations
+float32. A factorization that does not exist (a matrix that is not positive definite, iterations
 that do not converge, operands that are not finite) is NaN throughout.
 """
 
@@ -77,7 +77,7 @@ def _mapped(
 
 
 def _work(*xs: Array) -> int:
-    """Returns the approximate number of operations of a factorisation, or of a solution with it."""
+    """Returns the approximate number of operations of a factorization, or of a solution with it."""
     sizes = [n for x in xs for n in x.shape[-2:]]
     return math.prod(sorted(sizes)[-3:])
 
@@ -96,7 +96,7 @@ def _guarded(fn: Callable[[Array], Sequence[Array]], outs: Sequence[Spec], x: Ar
     ]
 
 
-# --- factorisations -------------------------------------------------------------------------------
+# --- factorizations -------------------------------------------------------------------------------
 
 
 def cholesky(x: Array) -> Array:

@@ -140,7 +140,7 @@ def rem(e: Emitter, x: Value, y: Value) -> Value:
 
 
 def nextafter(e: Emitter, x: Value, y: Value) -> Value:
-    """Returns the next float after x towards y; y if they are equal; NaN if either is NaN."""
+    """Returns the next float after x toward y; y if they are equal; NaN if either is NaN."""
     kind = x.kind
     a, b = e.bits(x), e.bits(y)
     infinite = e.const(_INF_BITS[kind], a)

@@ -93,7 +93,7 @@ _FROM = 20.0  # the smallest a for Temme's expansion
 _STIRLING = 12.0  # the smallest a for Stirling's
 
 # Relative errors at which series and fractions end, and terms of the series for small x. Finished
-# lanes keep their values: results do not depend on neighbours, and rounding errors of fractions
+# lanes keep their values: results do not depend on neighbors, and rounding errors of fractions
 # grow with every step.
 _TOLERANCE = {"f32": 2.0**-28, "f64": 2.0**-51}
 _TERMS = {"f32": 11, "f64": 19}

@@ -20,7 +20,7 @@ def mul(e: Emitter, a: Value, b: Value) -> Value:
 
 
 def div(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
-    """Returns a / b rounded towards 0; a / 0 is -1, all bits set; the minimum by -1 is itself."""
+    """Returns a / b rounded toward 0; a / 0 is -1, all bits set; the minimum by -1 is itself."""
     if is_constant(b) and constant_of(b) not in (0, -1):
         return e.sdiv(a, b) if signed else e.udiv(a, b)
     zero, one = e.const(0, b), e.const(1, b)

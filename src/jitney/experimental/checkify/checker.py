@@ -314,7 +314,7 @@ class CheckedProgram:
 def checked(
     program: ClosedJaxpr, categories: frozenset[ErrorCategory], kinds: Kinds, of_devices: bool
 ) -> CheckedProgram:
-    """Returns the checked version of `program`; memoised, so that it is compiled once.
+    """Returns the checked version of `program`; memoized, so that it is compiled once.
 
     Args:
       program: any program.

@@ -55,7 +55,7 @@ def composed(
       program: a function of arrays, with the parameters as keyword arguments. It returns an array,
         or a list of arrays of which only the first depends on the operands in `linear_in`.
       type_rule: function from the types of the operands and the parameters to those of the results.
-        Its results are memoised regardless of settings, so it must not depend on them.
+        Its results are memoized regardless of settings, so it must not depend on them.
       linear_in: positions of the operands in each of which the function is linear separately.
       multiple_results: whether it returns a list.
     """

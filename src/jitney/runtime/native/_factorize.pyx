@@ -1,4 +1,4 @@
-"""Where the machine code of factorisations is: `factorize.h`. Loaded when needed."""
+"""Where the machine code of factorizations is: `factorize.h`. Loaded when needed."""
 
 from libc.stdint cimport int32_t, int64_t, uintptr_t
 
@@ -28,7 +28,7 @@ def set_lapack(int dtype, int routine, uintptr_t address):
 
 
 def limit_instructions(int level):
-    """Keeps factorisations of our own to some instructions; the limit before. For tests.
+    """Keeps factorizations of our own to some instructions; the limit before. For tests.
 
     Args:
       level: 0 for those that every processor has, 1 for AVX2, 2 for AVX-512. What the processor does

@@ -1,4 +1,4 @@
-/* BLAS kept to one thread while a product or a factorisation runs.
+/* BLAS kept to one thread while a product or a factorization runs.
 
    OpenBLAS's own threads spin between calls, divide even small work, and on a busy machine wait for
    each other for whole slices of time. How many it has is one number for the whole process, so the

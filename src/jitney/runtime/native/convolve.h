@@ -8,7 +8,7 @@
                                  x[n, o * dilation + k * stride - low, c] * w[n, o, f]
 
    o and k stand for three axes of space, of which leading ones may have the extent 1. Features come
-   last, so that a vector holds neighbouring features of the result. A tile is some rows of the result
+   last, so that a vector holds neighboring features of the result. A tile is some rows of the result
    (pixels in `forward`, channels of x in `filter`) by one or two vectors; it stays in registers while
    its sums are formed: each element of x is loaded once for both vectors, and each vector of w once for
    all rows. `forward` takes w in panels, JT_PANEL_ROW bytes of features after each other, with zeros after

@@ -53,8 +53,8 @@ JT_INLINE TARGET void NAME(tile)(const int rows, const int vectors, const NAME(r
     }
 }
 
-/* The tiles by their numbers of rows: pixels, `row` elements apart, of which channels are neighbours;
-   or channels, which are neighbours, of pixels that are `step` elements apart. */
+/* The tiles by their numbers of rows: pixels, `row` elements apart, of which channels are neighbors;
+   or channels, which are neighbors, of pixels that are `step` elements apart. */
 #define TILE(name, row_, step_)                                                                    \
     static TARGET void NAME(name)(int rows, int vectors, const NAME(run) * runs, int64_t n_runs,   \
                                   int64_t length, int64_t apart, int64_t pitch, T *c,              \
@@ -158,7 +158,7 @@ static TARGET void NAME(forward_row)(const jt_window *s, const NAME(room) * room
     const int64_t panel = JT_PANEL_ROW / sizeof(T);
     int64_t in_group = s->channels / s->groups, out_group = s->features / s->groups;
     int64_t panels = jt_up(out_group, panel), taps = s->window[0] * s->window[1], deep = s->window[2];
-    /* Neighbouring taps of all channels are one stretch of a row. */
+    /* Neighboring taps of all channels are one stretch of a row. */
     int joined = s->groups == 1 && s->dilation[2] == 1;
     int64_t length = joined ? deep * in_group : in_group, n_runs = joined ? taps : taps * deep;
     int64_t width = s->out[2], parts = jt_up(width, ROWS), depth = taps * deep * in_group;

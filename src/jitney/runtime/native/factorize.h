@@ -1,4 +1,4 @@
-/* Factorisations of batches of matrices by LAPACK, called by address: no Python in between.
+/* Factorizations of batches of matrices by LAPACK, called by address: no Python in between.
 
    Each function has the form of a kernel, `int32_t f(jt_call *call, void **slots, int64_t begin,
    int64_t end)`: it computes matrices [begin, end) of a batch, so that a pool divides a batch as it
@@ -10,7 +10,7 @@
    Real LU and Cholesky factors and eigenvalues of small symmetric matrices are computed by code of our
    own, the rest by LAPACK.
 
-   Where there is no factorisation, the results are NaN. */
+   Where there is no factorization, the results are NaN. */
 
 #ifndef JITNEY_FACTORIZE_H
 #define JITNEY_FACTORIZE_H

@@ -1,7 +1,7 @@
 /* Factors of matrices by blocks, in place and by rows, for one type of elements T and one set of
    instructions; included by `factorize_own_type.h`.
 
-   LU and Cholesky factorisations by recursion (Toledo, SIAM J. Matrix Anal. Appl. 18 (1997),
+   LU and Cholesky factorizations by recursion (Toledo, SIAM J. Matrix Anal. Appl. 18 (1997),
    1065-1081; Gustavson, IBM J. Res. Dev. 41 (1997), 737-755): the first half of the columns, what it
    changes of the others, the second half. All but blocks of WIDTH columns is products of matrices, which
    BLAS computes, and the call's threads divide. Within blocks, elements of a vector belong to different

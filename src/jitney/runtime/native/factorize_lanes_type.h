@@ -4,7 +4,7 @@
    Householder's reduction to a tridiagonal matrix and implicit QL steps (Golub and Van Loan, Matrix
    Computations, 8.3; Dubrulle, Martin and Wilkinson, Numerische Mathematik 12 (1968), 377-383). Each
    lane decides for itself when it is done, and is not changed afterwards: what it computes does not
-   depend on its neighbours. Matrices are scaled by powers of two, so that their largest elements are
+   depend on its neighbors. Matrices are scaled by powers of two, so that their largest elements are
    about 1: squares do not overflow, and what is below TINY is as good as zero. */
 
 #define LENGTH JT_LANE_ROWS

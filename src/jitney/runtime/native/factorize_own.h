@@ -1,4 +1,4 @@
-/* Factorisations of our own, where LAPACK is slow: LU and Cholesky by blocks that call BLAS's products,
+/* Factorizations of our own, where LAPACK is slow: LU and Cholesky by blocks that call BLAS's products,
    and QR, eigenvalues and singular values of batches of small matrices in the elements of vectors.
 
    They are compiled for each set of instructions and for float32 and float64; `jt_own_of` chooses. */
@@ -17,7 +17,7 @@ enum { JT_DIVIDED = 1 << 20 };
 /* Columns of the blocks where recursion ends. */
 enum { JT_BLOCK_COLUMNS = 16 };
 
-/* A factorisation that threads of a call work on. */
+/* A factorization that threads of a call work on. */
 typedef struct {
     jt_call *call;
     int threads;
@@ -91,7 +91,7 @@ static const jt_own *jt_own_of(int type) {
     return &jt_own_types_base[type];
 }
 
-/* What a range of a batch is factorised with; `bytes` of room. */
+/* What a range of a batch is factorized with; `bytes` of room. */
 static jt_task jt_task_begin(jt_call *call, size_t bytes) {
     jt_task task = {call, call->pool->wanted, JT_SUCCEEDED, NULL};
     if (bytes > 0 && posix_memalign(&task.room, 64, bytes)) task.status = 0;

@@ -1,4 +1,4 @@
-/* Factorisations of our own for one type of elements T and one set of instructions; included by
+/* Factorizations of our own for one type of elements T and one set of instructions; included by
    `factorize_own_types.h`.
 
    VECTOR is the number of bytes of a vector; TARGET makes the compiler use the instructions; NAME(name)

@@ -14,7 +14,7 @@ static void NAME(subtract)(T *x, int64_t i, int64_t j, T factor, int columns) {
     for (int c = 0; c < columns; c++) to[c] -= factor * from[c];
 }
 
-/* Gauss's elimination with exchanges of neighbouring rows, as GTSV's, in `x`, which is the right side. U
+/* Gauss's elimination with exchanges of neighboring rows, as GTSV's, in `x`, which is the right side. U
    has three diagonals. Pivots smaller than `least` become that, unless it is 0; 0 if one is 0. */
 static int NAME(eliminate)(int n, int columns, R least, const T *low, T *diagonal, T *up, T *second, T *x) {
     for (int i = 0; i < n; i++) {
