@@ -229,7 +229,7 @@ def value_and_grad(
     Args:
       fun: a function of pytrees of arrays that returns a scalar, or with `has_aux` a pair (scalar,
         auxiliary data).
-      argnums: position or positions of the arguments to differentiate with respect to.
+      argnums: position or positions of the differentiated arguments.
       has_aux: whether `fun` returns auxiliary data, which is not differentiated.
       holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
       allow_int: whether inputs may be integers; their gradients have dtype float0.
@@ -310,7 +310,7 @@ def grad(
     Args:
       fun: a function of pytrees of arrays that returns a scalar, or with `has_aux` a pair (scalar,
         auxiliary data).
-      argnums: position or positions of the arguments to differentiate with respect to.
+      argnums: position or positions of the differentiated arguments.
       has_aux: whether `fun` returns auxiliary data, which is not differentiated.
       holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
       allow_int: whether inputs may be integers; their gradients have dtype float0.

@@ -98,7 +98,7 @@ def jacfwd(
 
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
-      argnums: position or positions of the arguments to differentiate with respect to.
+      argnums: position or positions of the differentiated arguments.
       has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
         differentiated.
       holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
@@ -176,7 +176,7 @@ def jacrev(
 
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
-      argnums: position or positions of the arguments to differentiate with respect to.
+      argnums: position or positions of the differentiated arguments.
       has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
         differentiated.
       holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
@@ -231,7 +231,7 @@ def hessian(
 
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
-      argnums: position or positions of the arguments to differentiate with respect to.
+      argnums: position or positions of the differentiated arguments.
       has_aux: whether `fun` returns a pair (result, auxiliary data); the auxiliary data is not
         differentiated.
       holomorphic: whether `fun` is holomorphic; its inputs and output must then be complex.
