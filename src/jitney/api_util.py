@@ -168,7 +168,8 @@ def flatten_axes(
         return pytrees.broadcast_prefix(axis_tree, full, is_leaf=lambda x: x is None)
     except ValueError as error:
         raise ValueError(
-            f"{name} has to be a tree prefix of what it is for, {treedef}, but is {axis_tree!r}"
+            f"{name} has to be a tree prefix of the values that it applies to, {treedef}, but is "
+            f"{axis_tree!r}"
         ) from error
 
 

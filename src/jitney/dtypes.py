@@ -45,5 +45,6 @@ def scalar_type_of(x: ArrayLike | DTypeLike) -> type:
         if issubdtype(dtype, kind):
             return scalar_type
     raise TypeError(
-        f"scalar_type_of: bool, int, float and complex have dtypes, but none has {dtype}, that of {x!r}"
+        f"scalar_type_of: none of bool, int, float and complex has dtype {dtype}, the dtype of "
+        f"{x!r}"
     )

@@ -234,7 +234,7 @@ def scale_and_translate(
         # The derivatives with respect to scale and translation would be 0 everywhere.
         raise ValueError(
             "scale_and_translate: `method` must be a smooth kernel, as 'linear', but it is "
-            f"{method!r}; `resize` takes nearest neighbours"
+            f"{method!r}; `resize` supports nearest neighbours"
         )
     axes = canonical_axes(spatial_dims, x.ndim)
     if scale.shape != (len(axes),) or translation.shape != (len(axes),):

@@ -192,8 +192,8 @@ class ProfileSession:
         with _State.lock:
             if _State.session is not None:
                 raise RuntimeError(
-                    "jax.profiler.start_trace: a trace is being recorded already, and there is one at "
-                    "a time; jax.profiler.stop_trace() ends it"
+                    "jax.profiler.start_trace: a trace is being recorded already, and there can "
+                    "only be one at a time; jax.profiler.stop_trace() ends it"
                 )
             self._recording, self._data = Recording(), None
             _State.session = self
@@ -463,6 +463,6 @@ def register_subprocess(pid: int, port: int) -> NoReturn:
 
 def _no_server(name: str) -> NotImplementedError:
     return NotImplementedError(
-        f"jax.profiler.{name}: jitney has no server of traces; jax.profiler.trace writes a file for "
+        f"jax.profiler.{name}: jitney has no trace server; jax.profiler.trace writes a file for "
         "trace viewers"
     )

@@ -33,13 +33,13 @@ def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
     prefix: object = flags
     if pytrees.all_leaves([prefix]):
         raise ValueError(
-            f"{what} must be a tree of booleans, but there is {prefix!r} of type {type(prefix)}"
+            f"{what} must be a pytree of booleans, but contains {prefix!r}, of type {type(prefix)}"
         )
     entries, children = [*pytrees.flatten_one_level(prefix)[0]], tree.children()
     if len(entries) != len(children) or pytrees.treedef_is_leaf(tree):
         raise ValueError(
-            f"{what} must be a prefix of the tree of arguments, whose nodes have as many children, but "
-            f"{prefix!r} has {len(entries)}, and covers {tree} with {len(children)}"
+            f"{what} has to be a tree prefix of the arguments, but {prefix!r} has {len(entries)} "
+            f"children where {tree} has {len(children)}"
         )
     return [
         flag

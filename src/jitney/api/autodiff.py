@@ -84,7 +84,7 @@ def jvp(
     if tree != dtree or isinstance(primals, list) is not isinstance(tangents, list):
         of_primals, of_tangents = map(pytrees.tree_structure, (primals, tangents))
         raise TypeError(
-            "jax.jvp: primals and tangents must be of one tree structure, but primals have "
+            "jax.jvp: primals and tangents must have the same tree structure, but primals have "
             f"{of_primals} and tangents have {of_tangents}"
         )
     flat_tangents = [_checked_tangent(p, t) for p, t in zip(leaves, dleaves, strict=True)]
@@ -116,9 +116,9 @@ def _checked_tangent(primal: ArrayLike, tangent: PyTree) -> Any:
         return tangent
     if got.dtype != wanted.dtype:
         raise TypeError(
-            f"jax.jvp: for a primal of dtype {dtypes.long_name(get_aval(primal).dtype)} the tangent "
-            f"must be of dtype {dtypes.long_name(wanted.dtype)}, but is of "
-            f"{dtypes.long_name(got.dtype)}; integers and booleans have tangents of float0"
+            f"jax.jvp: for a primal of dtype {dtypes.long_name(get_aval(primal).dtype)} the "
+            f"tangent must be of dtype {dtypes.long_name(wanted.dtype)}, but is of "
+            f"{dtypes.long_name(got.dtype)}; tangents of integers and booleans are of dtype float0"
         )
     if got.shape != wanted.shape:
         raise ValueError(
@@ -182,8 +182,7 @@ def linearize(
         if dtree != tree:
             raise TypeError(
                 "jax.linearize: the linear function takes tangents in the tree structure of the "
-                "primals, "
-                f"{tree}, but was given {dtree}"
+                f"primals, {tree}, but was called with {dtree}"
             )
         for aval, t in zip(avals, flat_tangents, strict=True):
             _check_linear_tangent(aval, get_aval(t))
@@ -203,9 +202,9 @@ def _check_linear_tangent(primal: AbstractValue, got: AbstractValue) -> None:
         return
     raise ValueError(
         f"jax.linearize: for a primal {primal.str_short()} the linear function takes a tangent "
-        f"{wanted.str_short()}, but was given {got.str_short()}"
+        f"{wanted.str_short()}, but was called with {got.str_short()}"
         + how_to_vary(got, wanted, "the tangent")
-        + how_to_vary(wanted, got, "the primal value that jax.linearize is given")
+        + how_to_vary(wanted, got, "the primal value passed to jax.linearize")
     )
 
 
@@ -311,8 +310,8 @@ def _check_can_be_linear(
         if all(dtypes.issubdtype(a.dtype, kind) for a in (*avals, *out_avals)):
             return
     raise TypeError(
-        "linear_transpose only supports functions of inexact numbers that return such, or of "
-        f"integers that return integers, got {[a.str_short() for a in avals]} -> "
+        "linear_transpose: the arguments and the results must all be of inexact dtypes, or all "
+        f"of integer dtypes, but the function maps {[a.str_short() for a in avals]} -> "
         f"{[a.str_short() for a in out_avals]}"
     )
 
@@ -326,7 +325,7 @@ def _check_linear_cotangent(output: AbstractValue, got: AbstractValue) -> None:
         "jax.linear_transpose: a cotangent must be of the type of its output, "
         f"{output.str_short()}, but is {got.str_short()}"
         + how_to_vary(got, output, "the cotangent")
-        + how_to_vary(output, got, "the operand that jax.linear_transpose is given")
+        + how_to_vary(output, got, "the operand passed to jax.linear_transpose")
     )
 
 

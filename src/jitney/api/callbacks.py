@@ -60,8 +60,7 @@ def _bind(
         if not is_valid_operand(x):
             raise TypeError(
                 f"{name}: operands must be arrays or scalars, but the one at position {position} "
-                "is of type "
-                f"{type(x)}; give such values to the callback by functools.partial"
+                f"is of type {type(x)}; bind such values by functools.partial"
             )
     specs, out_tree = pytrees.tree_flatten(result_shape_dtypes)
     params = {
@@ -168,9 +167,8 @@ def _operands(
 def _refuse_arguments(name: str, args: Sequence[PyTree], kwargs: dict[str, PyTree]) -> None:
     if args or kwargs:
         raise TypeError(
-            f"{name}: without a callback it takes only options, but got {args=} {kwargs=}; "
-            "operands "
-            "go to the function that it returns"
+            f"{name}: without a callback it takes only options, but got {args=} {kwargs=}; pass "
+            "the operands to the function that it returns"
         )
 
 

@@ -74,7 +74,7 @@ def checkpoint(
     if concrete is not _REMOVED:
         raise TypeError(
             "jax.checkpoint: JAX 0.11 has removed the option `concrete`; name the arguments that "
-            "decide which operations there are in `static_argnums`"
+            "control flow in Python depends on in `static_argnums`"
         )
 
     def call_of(fun: Callable[..., Any]) -> _CheckpointCall:

@@ -127,8 +127,8 @@ def save_and_offload_only_these_names(
     saved, offloaded = frozenset(names_which_can_be_saved), frozenset(names_which_can_be_offloaded)
     if saved & offloaded:
         raise ValueError(
-            f"a name is saved or offloaded, not both, but {sorted(saved & offloaded)} are among "
-            "`names_which_can_be_saved` and `names_which_can_be_offloaded`"
+            f"a name can be saved or offloaded, not both, but {sorted(saved & offloaded)} are in "
+            "both `names_which_can_be_saved` and `names_which_can_be_offloaded`"
         )
 
     def policy(prim: Primitive, *_: Any, **params: Any) -> Any:

@@ -143,7 +143,7 @@ def _logging(fun: Callable[..., Any]) -> Callable[..., Any]:
             out = rule(*cts)
             if not isinstance(out, tuple | list) or len(out) != 2:
                 raise TypeError(
-                    f"custom_gradient of {name}: with with_logs=True its rule must return a pair "
+                    f"custom_gradient of {name}: with with_logs=True, its rule must return a pair "
                     f"(cotangents, logs), but returned {out!r}"
                 )
             return out[0], checked_log(out[1], f"the rule of custom_gradient of {name}")
@@ -261,7 +261,8 @@ def _linear_call_jvp(
     n = num_callee_consts + num_res
     if any(not isinstance(t, Zero) for t in tangents[:n]):
         raise NotImplementedError(
-            "linear_call has no derivative by its residuals: only by its linear arguments"
+            "linear_call can be differentiated with respect to its linear arguments only, not "
+            "its residuals"
         )
     params |= {"num_callee_consts": num_callee_consts, "num_res": num_res}
     linear_tangents = [instantiate(t) for t in tangents[n:]]

@@ -107,9 +107,8 @@ class custom_jvp(Generic[P, R]):  # lower-case, as in JAX's API
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.jvp is None:
             raise AttributeError(
-                f"custom_jvp of {self.__name__}: it has no rule yet; give it one by defjvp or "
-                "defjvps before "
-                "it is called"
+                f"custom_jvp of {self.__name__}: no rule is defined; define one by defjvp or "
+                "defjvps before the first call"
             )
         values = positional(self.fun, args, kwargs, "custom_jvp")
         trace = state.trace
@@ -203,9 +202,8 @@ class _Call:
         douts, dout_tree = pytrees.tree_flatten(result[1], is_leaf=_is_zero)
         if out_tree != dout_tree:
             raise TypeError(
-                f"custom_jvp of {name}: the output and its tangent must be of one tree structure, "
-                "but rule "
-                f"{rule.__name__} returned {out_tree} and {dout_tree}"
+                f"custom_jvp of {name}: the output and its tangent must have the same tree "
+                f"structure, but rule {rule.__name__} returned {out_tree} and {dout_tree}"
             )
         self.out_tree = out_tree
         return outs, [_checked(rule, name, p, t) for p, t in zip(outs, douts, strict=True)]

@@ -242,9 +242,8 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
-                f"custom_vjp of {self.__name__}: it has no rules yet; give them by defvjp(fwd, "
-                "bwd) before it "
-                "is called"
+                f"custom_vjp of {self.__name__}: no rules are defined; define them by defvjp(fwd, "
+                "bwd) before the first call"
             )
         values = positional(self.fun, args, kwargs, "custom_vjp")
         trace = state.trace
@@ -371,8 +370,7 @@ class _Call:
         if not isinstance(result, list | tuple) or len(result) != 2:
             raise TypeError(
                 f"custom_vjp of {name}: its forward rule {self.fwd.__name__} must return a pair "
-                "(output, "
-                f"residuals), the output being that of {name} itself, but returned {result!r}"
+                f"(output, residuals), with the same output as {name}, but returned {result!r}"
             )
         outs, self.out_tree = pytrees.tree_flatten(result[0])
         residuals, self.res_tree = pytrees.tree_flatten(result[1])
@@ -415,7 +413,7 @@ class _Call:
                 f"{self._rule()}, set by defvjp_with_logs, must return a pair (cotangents, logs), but "
                 f"returned {result!r}"
             )
-        return result[0], checked_log(result[1], f"{self._rule()}, beside the cotangents,")
+        return result[0], checked_log(result[1], f"{self._rule()}, in addition to the cotangents,")
 
     def _cotangents(self, result: Any, empty: PyTree) -> list[Any]:
         """Returns the cotangents from the backward rule, one for each leaf of the arguments.

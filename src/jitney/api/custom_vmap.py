@@ -234,9 +234,8 @@ class custom_vmap:  # lower-case, as in JAX's API
         name = fun_name(self.fun)
         if rule is None:
             raise AttributeError(
-                f"custom_vmap of {name}: it has no batching rule yet; give it one by def_vmap "
-                "before it is "
-                "called"
+                f"custom_vmap of {name}: no batching rule is defined; define one by def_vmap "
+                "before the first batched call"
             )
         args = positional(self.fun, args, kwargs, "custom_vmap")
         if state.trace is state.eval_trace:
@@ -275,28 +274,26 @@ def _checked(
     name = fun_name(rule)
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise TypeError(
-            f"custom vmap rule {name} must return a pair (result, which of it is mapped), got "
+            f"custom vmap rule {name} must return a pair (outputs, flags of mapped outputs), got "
             f"{result!r}"
         )
     outs, out_tree = pytrees.tree_flatten(result[0])
     flags, flag_tree = pytrees.tree_flatten(result[1])
     if out_tree != flag_tree:
         raise ValueError(
-            f"custom_vmap: rule {name} must say for each output whether it is mapped, in the "
-            "outputs' "
-            f"tree structure {out_tree}, but its second result has {flag_tree}"
+            f"custom_vmap: the second result of rule {name} must hold a flag for each output, in "
+            f"their tree structure {out_tree}, but has {flag_tree}"
         )
     if out_tree != wanted:
         raise ValueError(
             f"custom_vmap: rule {name} must return outputs in the tree structure of the "
-            "function's, "
-            f"{wanted}, but returned {out_tree}"
+            f"function's outputs, {wanted}, but returned {out_tree}"
         )
     for x, mapped in zip(outs, flags, strict=True):
         if mapped and rules.shape_of(x)[:1] != (size,):
             raise ValueError(
-                f"custom vmap rule {name} returned a mapped result of shape {rules.shape_of(x)}; its "
-                f"first axis must be the mapped one, of size {size}"
+                f"custom vmap rule {name} returned a mapped result of shape {rules.shape_of(x)}; "
+                f"its first axis must be the mapped axis, of size {size}"
             )
     return outs, flags
 

@@ -74,8 +74,8 @@ def device_put(
     given_up = [bool(d) for d in pytrees.broadcast_prefix(donate, x)]
     if any(given_up) and may_alias:
         raise ValueError(
-            "jax.device_put: memory is either given away (`donate`) or shared (`may_alias`), but "
-            "both were requested"
+            "jax.device_put: a buffer can be donated (`donate`) or shared with the result "
+            "(`may_alias`), but both were requested"
         )
     for place in pytrees.tree_leaves((device, src)):
         if not isinstance(place, _PLACES):
@@ -139,8 +139,8 @@ def _spread_over(places: PyTree, x: PyTree) -> list[Any]:
         if not mismatches:
             raise
         raise ValueError(
-            "jax.device_put: `device` has to be a tree prefix of `x`, but is not, in "
-            f"{len(mismatches)} places:\n" + "\n".join(mismatches)
+            "jax.device_put: `device` has to be a tree prefix of `x`, but differs at "
+            f"{len(mismatches)} positions:\n" + "\n".join(mismatches)
         ) from error
 
 
@@ -167,9 +167,9 @@ def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
     for leaf, place in zip(leaves, places, strict=True):
         if not isinstance(leaf, ArrayImpl | Tracer) and _is_of_axes(place) and get_mesh().empty:
             raise ValueError(
-                f"with_sharding_constraint to {place}, which has no devices: they are those of the "
-                f"value, which has to be a jax.Array on a mesh then, not {type(leaf)}. Put it there "
-                "by jax.device_put"
+                f"with_sharding_constraint to {place}, which has no devices: the devices are "
+                "taken from the value, which must be a jax.Array sharded over a mesh, but is of "
+                f"type {type(leaf)}; move it by jax.device_put first"
             )
         out.append(resharding.sharding_constraint(as_value(leaf), place))
     return pytrees.tree_unflatten(tree, out)
@@ -186,9 +186,8 @@ def _sharding_of(place: Device | Sharding | PartitionSpec | Format) -> Sharding:
     mesh = get_mesh()
     if mesh.empty:
         raise ValueError(
-            f"device_put: {place} is on the mesh in force, but there is none; enter one by "
-            "`jax.set_mesh`, "
-            "or give a NamedSharding"
+            f"device_put: {place} refers to the context mesh, but none is set; set one by "
+            "`jax.set_mesh`, or pass a NamedSharding"
         )
     return NamedSharding(mesh, place)
 
@@ -285,7 +284,7 @@ def local_devices(
     """
     process = host_id if process_index is None else process_index
     if process is not None and process not in process_indices():
-        raise ValueError(f"Unknown process_index {process}: there are {process_indices()}")
+        raise ValueError(f"Unknown process_index {process}: the processes are {process_indices()}")
     return client.client(backend).local_devices(process)
 
 

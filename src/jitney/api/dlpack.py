@@ -45,7 +45,7 @@ def from_dlpack(
     elif copy is False:
         raise ValueError(
             "from_dlpack: Specified copy=False for an array which requires a copy: its owner may "
-            "change it, and arrays must not change"
+            "write to it, and jax.Arrays are immutable"
         )
     else:
         array = array_of(np.from_dlpack(external_array))

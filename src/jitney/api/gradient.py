@@ -45,8 +45,8 @@ def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> ShapedArray:
     except TypeError:
         raise TypeError(
             f"{name}: the function must return a scalar, but returned {out}, of type "
-            f"{type(out).__name__}.\nInstead: for results beside it, has_aux=True, which takes a pair "
-            "(scalar, anything else)"
+            f"{type(out).__name__}.\nInstead: for auxiliary results, has_aux=True and a function "
+            "that returns (scalar, auxiliary)"
         ) from None
     if aval.is_ref:
         raise TypeError(
@@ -55,8 +55,7 @@ def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> ShapedArray:
     if aval.shape != ():
         raise TypeError(
             f"{name}: the function must return a scalar, but its output has shape {aval.shape}; "
-            "sum it up, "
-            "or take jax.jacobian, or jax.vjp with a cotangent of that shape"
+            "sum its elements, or use jax.jacobian, or jax.vjp with a cotangent of that shape"
         )
     check_output_dtype(name, holomorphic, out)
     return aval
@@ -137,9 +136,9 @@ def check_input_dtype(
     aval: Any = get_aval(x)
     if aval.is_ref:
         raise TypeError(
-            f"{name} cannot differentiate with respect to a reference, {aval}; pass what it holds, "
-            "ref[...], and make a reference within the function; or use jax.vjp, and its pullback's "
-            "method with_refs, which has cotangents added to what another reference holds"
+            f"{name} cannot differentiate with respect to a reference, {aval}; pass its array, "
+            "ref[...], and create a reference within the function; or use jax.vjp, whose "
+            "pullback has a method with_refs that accumulates cotangents into references"
         )
     if aval.is_high:
         return
@@ -199,8 +198,8 @@ def argnums_partial(
     least = max(high + 1, 0)
     if len(args) < least:
         raise TypeError(
-            f"{argnums=} needs {least} positional arguments or more, but the call has {len(args)}; "
-            "arguments given by name are not counted"
+            f"{argnums=} needs {least} positional arguments or more, but the call has "
+            f"{len(args)}; arguments passed by keyword are not counted"
         )
     places = [n % len(args) for n in numbers]
     if len(set(places)) < len(places):

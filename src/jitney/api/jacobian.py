@@ -153,8 +153,8 @@ def check_input(
     aval: Any = get_aval(x)
     if not holomorphic and not dtypes.issubdtype(aval.dtype, np.floating):
         advice = (
-            "pass holomorphic=True if the function is holomorphic; for other functions of complex "
-            "arguments, and for those of integers, take jax.jvp"
+            "pass holomorphic=True if the function is holomorphic; for other functions of "
+            "complex arguments, and for functions of integers, use jax.jvp"
         )
         raise TypeError(
             f"{name}: arguments must be of a real floating-point dtype, but "

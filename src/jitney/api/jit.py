@@ -301,8 +301,8 @@ def pjit(
     """
     if (device is not None or backend is not None) and not entered_mesh().empty:
         raise ValueError(
-            f"pjit: device and backend cannot be given within `with mesh:`, where programs are on the "
-            f"mesh, {entered_mesh()}: got {device=}, {backend=}"
+            "pjit: device and backend cannot be passed within `with mesh:`, where programs run "
+            f"on the mesh, {entered_mesh()}, but got {device=}, {backend=}"
         )
     if abstracted_axes is not None or device is not None or backend is not None:
         return jit(

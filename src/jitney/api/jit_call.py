@@ -321,7 +321,7 @@ class JitCall:
             if kwargs and not self.in_places.is_of_one_device:
                 raise ValueError(
                     f"{self.asked_by}: in_shardings applies to positional arguments only, but "
-                    f"{', '.join(kwargs)} were passed by name; pass them by position"
+                    f"{', '.join(kwargs)} were passed by keyword; pass them by position"
                 )
             names = self.spec.argument_names(dynamic, kwargs, static)
             places = self.in_places.spread(
@@ -347,7 +347,7 @@ class JitCall:
         static: Any,
     ) -> TraceResult:
         if config.no_tracing.value:
-            raise RuntimeError(f"jit({self.name}) must be traced again, but no_tracing is set")
+            raise RuntimeError(f"jit({self.name}) must be traced, but no_tracing is set")
         names = tuple(self.spec.argument_names(dynamic, kwargs, static))
         place = source_info.fun_sourceinfo(self.fun)
         is_plain = type(self.fun) is FunctionType and not self.fun.__dict__  # avoids a call
@@ -393,8 +393,9 @@ class JitCall:
         """
         if isinstance(state.trace, jaxpr_trace.JaxprTrace):
             raise ValueError(
-                f"jit({self.name}) has compiler_options={self.compiler_options}, and is called within "
-                "a function that is traced, and compiled with it: give them to the outermost jit"
+                f"jit({self.name}) has compiler_options={self.compiler_options}, but is called "
+                "while another function is traced, and is compiled as part of it: pass the "
+                "options to the outermost jit"
             )
         check_compiler_options(self.compiler_options)
 
@@ -588,22 +589,21 @@ def make_call(
         raise TypeError(f"{asked_by} needs a function, but got {fun} of type {type(fun).__name__}")
     if isinstance(fun, staticmethod):
         raise TypeError(
-            f"{asked_by} needs a function, but got {fun}; put {asked_by} under @staticmethod, not "
-            "over it"
+            f"{asked_by} needs a function, but got {fun}; apply {asked_by} below @staticmethod, "
+            "not above it"
         )
     if inspect.isgeneratorfunction(fun):
         raise TypeError(
             f"{asked_by} needs a function that returns arrays, but {fun} is a generator function; "
-            "return a tuple of what it yields, or loop by jax.lax.scan"
+            "return a tuple of the values it yields, or loop by jax.lax.scan"
         )
     signature = signature_of(fun)
     numbers, names = _roles(signature, fun, static_argnums, static_argnames, "static")
     d_numbers, d_names = _roles(signature, fun, donate_argnums, donate_argnames, "donate")
     if donate_argnames is not None and signature is None:
         raise ValueError(
-            "donate_argnames needs the names of parameters, but Python knows no signature of "
-            f"{fun}; "
-            "give positions, by donate_argnums"
+            f"donate_argnames needs the names of the parameters, but {fun} has no signature; pass "
+            "positions as donate_argnums"
         )
     if d_names or d_numbers:
         _check_disjoint("argnames", names, d_names)

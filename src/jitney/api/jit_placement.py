@@ -105,21 +105,20 @@ class GivenPlaces:
         if self.option == "in_shardings" and type(prefix) is tuple and len(prefix) != len(full):
             return ValueError(
                 f"{self.asked_by}: in_shardings must have one entry for each positional argument, "
-                "or be one "
-                f"place for all, but is of length {len(prefix)} for "
+                f"or be one sharding for all, but is of length {len(prefix)} for "
                 f"{messages.counted(len(full), 'argument')}"
             )
         if self.option == "in_shardings" and type(prefix) is not tuple:
             return ValueError(
-                f"{self.asked_by}: in_shardings must be a tuple with one entry for each positional "
-                "argument, "
-                f"or one place for all, but is of type {type(prefix)}; put it into a tuple"
+                f"{self.asked_by}: in_shardings must be a tuple with one entry for each "
+                f"positional argument, or one sharding for all, but is of type {type(prefix)}; "
+                "wrap it in a tuple"
             )
         label = f"{self.asked_by} {self.option}"
         mismatches = [str(make(label)) for make in prefix_errors(prefix, full)]
         return ValueError(
-            f"{self.asked_by}: {self.option} has to be a tree prefix of what it is for, but is "
-            "not:\n" + "\n".join(mismatches)
+            f"{self.asked_by}: {self.option} has to be a tree prefix of the values that it "
+            "applies to, but is not:\n" + "\n".join(mismatches)
         )
 
     def _resolved(self, place: object) -> Any:
@@ -135,9 +134,9 @@ class GivenPlaces:
             return as_sharding(place)
         if mesh.empty:
             raise RuntimeError(
-                f"{self.asked_by}: a PartitionSpec in {self.option} needs a mesh in force, but "
-                "there is none: "
-                "enter one by `jax.set_mesh(mesh)`, or give a `NamedSharding`, which has its mesh"
+                f"{self.asked_by}: a PartitionSpec in {self.option} refers to the context mesh, "
+                "but none is set: set one by `jax.set_mesh(mesh)`, or pass a `NamedSharding`, "
+                "which includes its mesh"
             )
         return NamedSharding(mesh, place)
 
@@ -196,8 +195,9 @@ def given_places(option: str, prefix: PyTree, asked_by: str = "jit") -> GivenPla
         spec = place.spec if isinstance(place, NamedSharding) else place
         if isinstance(spec, PartitionSpec) and PartitionSpec.UNCONSTRAINED in tuple(spec):
             raise ValueError(
-                f"Unconstrained dims are not allowed in {option} of jit, which says where values are: "
-                f"got {spec}. jax.lax.with_sharding_constraint takes such specs"
+                f"Unconstrained dims are not allowed in {option} of jit, which must specify the "
+                f"sharding of every axis, but got {spec}; jax.lax.with_sharding_constraint "
+                "accepts such specs"
             )
     nothing = WHOLE_ON_MESH if asked_by == "pjit" else UNSPECIFIED
     places = [nothing if place is None else place for place in leaves]
@@ -217,24 +217,27 @@ def places_on(
       RuntimeError: if there is no such backend.
     """
     warn(
-        "jit: its options `device` and `backend` are deprecated; put the arguments on the device "
-        "by "
-        "jax.device_put(x, device)",
+        "jit: the options `device` and `backend` are deprecated; move the arguments to the "
+        "device by jax.device_put(x, device)",
         DeprecationWarning,
     )
     if device is not None and backend is not None:
-        raise ValueError(f"jit takes `device` or `backend`, but got both: {device=} and {backend=}")
+        raise ValueError(
+            f"jit: at most one of `device` and `backend` can be passed, but got {device=} and "
+            f"{backend=}"
+        )
     for option, shardings in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
         if shardings is not None and not isinstance(shardings, type(UNSPECIFIED)):
             raise ValueError(
-                f"jit takes {option}, or `device` or `backend` in its place, but got {device=}, "
-                f"{backend=} "
-                f"and {option}={shardings}"
+                f"jit: {option} cannot be combined with `device` or `backend`, but got {device=}, "
+                f"{backend=} and {option}={shardings}"
             )
     if device is None:
         device = client.client(backend).local_devices()[0]
     if not isinstance(device, Device):  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
-        raise TypeError(f"jit: device is one of jax.devices(), not {device!r} of {type(device)}")
+        raise TypeError(
+            f"jit: `device` must be one of jax.devices(), but is {device!r}, of type {type(device)}"
+        )
     return DeviceOfJit(device), single_device(device)
 
 

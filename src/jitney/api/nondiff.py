@@ -44,7 +44,7 @@ class NondiffArguments:
             positions.add(n + len(names) if n < 0 else n)
         for name in (argnames,) if isinstance(argnames, str) else argnames:
             if name not in names:
-                raise ValueError(f"nondiff_argnames: the function has no argument {name!r}")
+                raise ValueError(f"nondiff_argnames: the function has no parameter {name!r}")
             positions.add(names.index(name))
         self.positions = tuple(sorted(positions))
         self.call: JitCall = make_call(fun, self.positions or None)

@@ -62,7 +62,7 @@ def make_mesh(
     sizes = axis_shapes if axis_sizes is None else axis_sizes
     if sizes is None or axis_names is None or (axis_sizes is not None and axis_shapes is not None):
         raise TypeError(
-            "jax.make_mesh: the sizes of the axes and their names must be given, each once: "
+            "jax.make_mesh: pass the sizes of the axes and their names, each once: "
             "jax.make_mesh((2, 4), ('x', 'y'))"
         )
     if not all([isinstance(n, int | np.integer) for n in sizes]):
@@ -118,9 +118,8 @@ def make_array_from_callback(
     """
     if state.trace is not state.eval_trace:
         raise UnexpectedTracerError(
-            "jax.make_array_from_callback needs the numbers of an array, which a function does not "
-            "have "
-            "while it is traced: make the array outside, and pass it as an argument"
+            "jax.make_array_from_callback computes concrete elements, so it cannot be called "
+            "while a function is traced: create the array outside, and pass it as an argument"
         )
     place, whole = _placed_shape(sharding, shape)
     tiling = place.tiling(len(whole))
@@ -170,8 +169,8 @@ def make_array_from_single_device_arrays(
         )
     if any([isinstance(x, Tracer) for x in arrays]):
         raise ValueError(
-            f"jax.{asked_by}: `arrays` must have their numbers, but some are traced, "
-            f"{[type(x) for x in arrays]}: call it outside of functions that are traced"
+            f"jax.{asked_by}: `arrays` must be concrete, but some are traced, "
+            f"{[type(x) for x in arrays]}: call it outside of traced functions"
         )
     return cast("ArrayImpl", assembly.of_devices(asked_by, whole, place, arrays, dtype))
 
@@ -226,13 +225,14 @@ def of_local_data(
     whole = windows.whole_shape(place, data.shape) if global_shape is None else tuple(global_shape)
     if whole is None:
         raise ValueError(
-            f"make_array_from_process_local_data: this process has no device of {place}, so data "
-            f"of shape {data.shape} do not say what shape the array has: give global_shape"
+            f"make_array_from_process_local_data: this process has no device of {place}, so the "
+            f"shape of the array cannot be inferred from data of shape {data.shape}: pass "
+            "global_shape"
         )
     if len(whole) != data.ndim or not all([isinstance(n, int) for n in whole]):
         raise ValueError(
-            f"make_array_from_process_local_data: global_shape={whole} for data of shape {data.shape}: "
-            "it has a number for each axis"
+            "make_array_from_process_local_data: global_shape must have a size for each axis of "
+            f"the data, but is {whole} for data of shape {data.shape}"
         )
     place.check_fits(whole)
     window = windows.window(place, whole)
@@ -242,9 +242,9 @@ def of_local_data(
         if n not in (own, there):
             raise ValueError(
                 f"make_array_from_process_local_data: axis {axis} of the data has "
-                f"{messages.counted(n, 'element')}, where "
-                f"this process's devices hold {own} of the {there} elements of the array: data have "
-                f"shape {own_shape} or {whole}, not {data.shape}"
+                f"{messages.counted(n, 'element')}, but the devices of this process hold {own} of "
+                f"the {there} elements of the array: the data must have shape {own_shape} or "
+                f"{whole}, but have {data.shape}"
             )
         cut.append(slice(None) if n == own else window[axis])
     return windowed(array_of(data[(*cut, ...)]), place, whole)
@@ -408,7 +408,9 @@ def _given_late(option: str, value: PyTree, kwargs: dict[str, PyTree]) -> PyTree
     if value is not None:
         return value
     if option not in kwargs:
-        raise TypeError(f"{option} is given neither to {_AXES_OF[option]} nor to the call")
+        raise TypeError(
+            f"{option} must be passed to {_AXES_OF[option]} or to the call, but was passed to neither"
+        )
     return kwargs.pop(option)
 
 
@@ -420,8 +422,8 @@ def _check_not_manual(axes: AxisName, kind: str) -> None:
     manual = set(around.axis_names if axes is None else names_of(axes)) & set(around.manual_axes)
     if manual:
         raise NotImplementedError(
-            f"axes {sorted(map(str, manual))} of {around} are Manual within this shard_map. Going from "
-            f"`Manual` axes to `Auto` or `Explicit` ones is not possible, and {kind} ones are required"
+            f"axes {sorted(map(str, manual))} of {around} are Manual within this shard_map, and "
+            f"cannot become `Auto` or `Explicit`, but {kind} axes are required"
         )
 
 

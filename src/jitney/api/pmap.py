@@ -82,7 +82,7 @@ def pmap(
     if not callable(fun):
         raise TypeError(f"pmap needs a function, but got {fun} of type {type(fun).__name__}")
     if devices is not None and not len(devices):
-        raise ValueError("pmap: `devices` must have a device or more, but is empty; None takes all")
+        raise ValueError("pmap: `devices` must not be empty; None means all devices")
     _check_axes(in_axes, out_axes)
     static, donated = _positions(static_broadcasted_argnums), _positions(donate_argnums)
     mapped = _Mapped(
@@ -130,9 +130,8 @@ def _check_axes(in_axes: PyTree, out_axes: PyTree) -> None:
     axes = pytrees.tree_leaves((in_axes, out_axes))
     if not is_tree or not all([isinstance(x, int) and not isinstance(x, bool) for x in axes]):
         raise TypeError(
-            "pmap: all axes must be integers or None, and in_axes one for all arguments or a tuple "
-            "with an "
-            f"entry for each, but {in_axes=} and {out_axes=}"
+            "pmap: all axes must be integers or None, and in_axes must be one axis for all "
+            f"arguments or a tuple with an entry for each, but {in_axes=} and {out_axes=}"
         )
 
 
@@ -225,9 +224,9 @@ class _Mapped:
         extent = self.extent(values, axes)
         if extent != len(own):
             raise ValueError(
-                f"pmap of {self.name}: the mapped axis has {messages.counted(extent, 'index')}, and "
-                "this process has "
-                f"{len(own)} of the {len(there)} devices: each process gives one for each of its own"
+                f"pmap of {self.name}: the mapped axis has {messages.counted(extent, 'index')}, "
+                f"and this process has {len(own)} of the {len(there)} devices: each process "
+                "passes one index for each of its own devices"
             )
         mesh = self.mesh(len(there))
         specs = [self.spec(axis) for axis in axes]
@@ -256,9 +255,8 @@ class _Mapped:
             if len(axes) != len(args):
                 raise ValueError(
                     f"pmap of {self.name}: in_axes must have one entry for each positional "
-                    "argument, but has "
-                    f"{len(axes)}, {axes}, for {len(args)}; arguments given by name are mapped "
-                    "along axis 0"
+                    f"argument, but has {len(axes)}, {axes}, for {len(args)}; arguments passed by "
+                    "keyword are mapped along axis 0"
                 )
             axes = tuple([axes[i] for i in range(len(args)) if i not in fixed])
         else:
@@ -270,8 +268,7 @@ class _Mapped:
             except ValueError as error:
                 raise ValueError(
                     f"pmap of {self.name}: in_axes[{k}] has to be a tree prefix of its argument, "
-                    f"but is {own} for "
-                    f"{pytrees.tree_structure(arg)}: {error}"
+                    f"but is {own} for {pytrees.tree_structure(arg)}: {error}"
                 ) from error
         return [*flat, *[0] * len(pytrees.tree_leaves(kwargs))]
 
@@ -306,13 +303,13 @@ class _Mapped:
             extents.add(self.axis_size)
         if not extents:
             raise ValueError(
-                f"pmap of {self.name}: no argument is mapped, so axis_size= must say how many indices "
-                "the axis has"
+                f"pmap of {self.name}: no argument is mapped, so the size of the axis must be "
+                "passed as axis_size="
             )
         if len(extents) > 1:
             raise ValueError(
-                f"pmap of {self.name}: the mapped axes of the arguments must have one size, got "
-                f"{sorted(extents)}"
+                f"pmap of {self.name}: the mapped axes of the arguments must have the same size, "
+                f"but have {sorted(extents)}"
             )
         return extents.pop()
 
@@ -331,9 +328,8 @@ class _Mapped:
             there = [device for device in there if device.is_addressable]
         if self.devices is not None and size != len(there):
             raise ValueError(
-                "pmap: the mapped axis must be as long as there are devices of this process, "
-                f"{len(there)}, but "
-                f"is of size {size}"
+                f"pmap: the mapped axis must have one index for each of the {len(there)} devices "
+                f"of this process, but is of size {size}"
             )
         around = get_abstract_mesh()
         outer = math.prod([around.shape[name] for name in around.manual_axes])
@@ -342,8 +338,8 @@ class _Mapped:
             raise ValueError(
                 f"pmap of {self.name}: the mapped axis has "
                 f"{messages.counted(size, 'index')}{within}, and "
-                f"{messages.there_are(len(there), 'device')}; each index needs one. Use jax.vmap, "
-                "or map over fewer."
+                f"{messages.there_are(len(there), 'device')}; each index needs a device. Use "
+                "jax.vmap, or map over fewer indices."
             )
         grid = np.array(there[:size], dtype=object)
         return Mesh(grid, (self.axis_name,), (AxisType.Auto,))

@@ -42,9 +42,9 @@ def to_all_devices(
     """
     if state.trace is not state.eval_trace:
         raise RuntimeError(
-            f"pmap of {name}: it maps over devices of several processes, and is called under a "
-            "transformation (jit, grad, vmap, ...). Transform the function that is mapped, or use "
-            "jax.shard_map on a mesh of all devices"
+            f"pmap of {name}: a pmap over devices of several processes cannot be transformed "
+            "(jit, grad, vmap, ...). Transform the mapped function instead, or use jax.shard_map "
+            "on a mesh of all devices"
         )
     return [
         _of_part(cast("ArrayImpl", as_value(x)), NamedSharding(mesh, spec))

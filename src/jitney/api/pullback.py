@@ -188,10 +188,10 @@ class VJP:
         if extra_args:
             name = fun_name(static.fun)
             raise TypeError(
-                f"the function that vjp applied to {name} returned takes one argument, a cotangent of "
-                f"the structure of the result of {name}; that of {name} was called with "
-                f"{messages.counted(1 + len(extra_args), 'argument')}. Where the result is a tuple, so "
-                "is the cotangent."
+                f"the function that vjp applied to {name} returned takes one argument, a "
+                f"cotangent of the structure of the result of {name}, but that function for "
+                f"{name} was called with {messages.counted(1 + len(extra_args), 'argument')}. If "
+                "the result is a tuple, pass a tuple of cotangents."
             )
         self._check_refs()
         flat_cts = _checked_cotangents(static, out_ct)
@@ -295,8 +295,9 @@ class VJP:
             is_float0 = getattr(wanted, "dtype", None) == dtypes.float0
             if not is_float0 and (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
                 raise ValueError(
-                    f"VJP.with_refs: the cotangent of {self._argument(k)} is {wanted.str_short()}, but "
-                    f"the reference that it is to be added to holds {got.str_short()}"
+                    f"VJP.with_refs: the cotangent of {self._argument(k)} is "
+                    f"{wanted.str_short()}, but the reference that accumulates it holds "
+                    f"{got.str_short()}"
                 )
         elif isinstance(x, GradValue):
             self._check_is_no_ref(k)
@@ -356,14 +357,15 @@ class VJP:
             value = next(opaque) if place is None else of_arguments[place]
             if isinstance(value, NotSaveable):
                 raise ValueError(
-                    f"the pullback of {fun_name(static.fun)} needs the value of leaf {place} of its "
-                    "arguments, which saveable_args has left out of args_res; put it there before the "
-                    "call"
+                    f"the pullback of {fun_name(static.fun)} needs the value of leaf {place} of "
+                    "its arguments, which saveable_args excluded from args_res; set it there "
+                    "before the call"
                 )
             if _is_absent(value):
                 raise TypeError(
-                    f"the pullback of {fun_name(static.fun)} needs the value of leaf {place} of its "
-                    "arguments, which has been taken out of args_res; put it back before the call"
+                    f"the pullback of {fun_name(static.fun)} needs the value of leaf {place} of "
+                    "its arguments, which has been removed from args_res; restore it before the "
+                    "call"
                 )
             out.append(value)
         return out
@@ -454,6 +456,6 @@ def _checked_cotangent(ct: PyTree, aval: AbstractValue, fun: Callable[..., Any])
             f"vjp of {fun_name(fun)}: for an output {aval.str_short()} the cotangent must be "
             f"{wanted.str_short()}, but is {got.str_short()}"
             + how_to_vary(got, wanted, "the argument")
-            + how_to_vary(wanted, got, "what the function is differentiated at")
+            + how_to_vary(wanted, got, "the point of differentiation")
         )
     return ct if not isinstance(ct, np.ndarray | np.generic) else as_value(ct)

@@ -99,11 +99,11 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
     if program.outer_tracers:
         why = "it closes over values of a function that is being traced: pass them as arguments"
     elif any_refs(closed.in_avals) or is_high(closed):
-        why = "it takes mutable references or values of types of your own: pass arrays"
+        why = "it takes mutable references or values of user-defined types: pass arrays"
     elif _calls_python(lowering.module.region):
-        why = "it calls Python functions of this process (callbacks): leave them out"
+        why = "it calls Python functions of this process (callbacks): remove them"
     if why is not None:
-        raise ValueError(f"serialize: jit({compiled.fun_name}) cannot go to other processes: {why}")
+        raise ValueError(f"serialize: jit({compiled.fun_name}) cannot be serialized: {why}")
     names = closed.jaxpr.debug_info.safe_arg_names(len(closed.in_avals))
     placed, devices = _pickled(
         {
@@ -159,8 +159,8 @@ def _head_of(serialized: bytes) -> dict[str, Any]:
         raise ValueError("deserialize_and_load: the bytes are not those of a program") from error
     if not isinstance(head, dict) or head.get("format") != _FORMAT:
         raise ValueError(
-            "deserialize_and_load: the bytes are not those of a program, or were written by another "
-            "version of this package: serialize it again"
+            "deserialize_and_load: the bytes are not a serialized program, or were written by "
+            "another version of this package: serialize it again"
         )
     return head
 

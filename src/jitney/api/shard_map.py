@@ -129,7 +129,7 @@ def smap(
     if f is None:
         return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
     if isinstance(axis_name, tuple | list | set | frozenset):
-        raise TypeError(f"smap: axis_name is one name, such as 'i', not {axis_name!r}")
+        raise TypeError(f"smap: axis_name must be one name, such as 'i', but is {axis_name!r}")
     in_specs = in_axes
     if not isinstance(in_axes, InferFromArgs):
         in_specs = _specs_of_axes("in_axes", in_axes, axis_name)
@@ -144,7 +144,7 @@ def _specs_of_axes(what: str, axes: PyTree, name: AxisName) -> Any:
     for axis in leaves:
         if axis is not None and (not isinstance(axis, int) or axis < 0):
             raise TypeError(
-                f"smap: {what} must be non-negative integers, None, or trees of these, got {axes}"
+                f"smap: {what} must be non-negative integers, None, or pytrees of these, got {axes}"
             )
     specs = [
         PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, name) for axis in leaves
@@ -281,16 +281,15 @@ class Mapped:
             mesh = around if manual or concrete.empty else concrete
         elif manual and mesh.abstract_mesh != around:
             raise ValueError(
-                f"shard_map: within another shard_map it must be over that one's mesh, {around}, "
-                "but `mesh` "
-                f"is {mesh.abstract_mesh}; leave it out"
+                "shard_map: a nested shard_map must have the mesh of the enclosing one, "
+                f"{around}, but `mesh` is {mesh.abstract_mesh}; leave it out"
             )
         if not isinstance(mesh, Mesh | AbstractMesh):
             raise TypeError(f"shard_map: mesh must be a Mesh, not {mesh!r}")
         if mesh.empty:
             raise ValueError(
-                "shard_map: a mesh is needed, but none is in force: pass `mesh=`, or enter one by "
-                "jax.set_mesh(mesh)"
+                "shard_map: a mesh is needed, but there is no context mesh: pass `mesh=`, or set "
+                "one by jax.set_mesh(mesh)"
             )
         names = frozenset(self.axis_names)
         unknown = names.difference(mesh.axis_names)
@@ -302,8 +301,8 @@ class Mapped:
         again = names & manual
         if again:
             raise ValueError(
-                f"shard_map: axis_names={set(names)} contains a manual axes {set(again)} of mesh "
-                f"{mesh}: the shard_map around this one is over them already"
+                f"shard_map: axis_names={set(names)} contains the axes {set(again)} of mesh "
+                f"{mesh}, which are manual already in the enclosing shard_map"
             )
         return Region(mesh, (names or frozenset(mesh.axis_names)) - manual, self.check_vma)
 

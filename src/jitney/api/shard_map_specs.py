@@ -53,9 +53,9 @@ def check_explicit(region: Region) -> None:
     if any([kind is not AxisType.Explicit for kind in own]):
         names = ", ".join([repr(name) for name, _ in region.axes])
         raise TypeError(
-            "shard_map: without in_specs, the types of the arguments say how they are divided, "
-            f"which they do along Explicit axes only, but the axes {names} are of type "
-            f"{', '.join(str(kind) for kind in own)}; pass in_specs"
+            "shard_map: without in_specs, the specifications are taken from the types of the "
+            f"arguments, which include shardings along Explicit axes only, but the axes {names} "
+            f"are of type {', '.join(str(kind) for kind in own)}; pass in_specs"
         )
 
 
@@ -110,8 +110,9 @@ def concrete(region: Region, values: Sequence[object]) -> Region:
     if not in_force.empty and in_force.abstract_mesh == region.mesh:
         return replace(region, mesh=in_force)
     raise ValueError(
-        f"shard_map over {region.mesh}, which has no devices: please pass `jax.Array`s with a "
-        "`NamedSharding` on a mesh like it, put one in force by jax.set_mesh, or pass it as `mesh=`"
+        f"shard_map over {region.mesh}, which has no devices: pass `jax.Array`s with a "
+        "`NamedSharding` on a mesh with these axes, set the mesh by jax.set_mesh, or pass it as "
+        "`mesh=`"
     )
 
 
@@ -152,8 +153,8 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
         wrong = prefix_errors(specs, values, _is_spec)
         where = wrong[0](f"shard_map {what}") if wrong else error
         raise ValueError(
-            f"shard_map: {what} has to be a tree prefix of what it is for, but is {specs} for "
-            f"{pytrees.tree_structure(values)}: {where}"
+            f"shard_map: {what} has to be a tree prefix of the values that it applies to, but is "
+            f"{specs} for {pytrees.tree_structure(values)}: {where}"
         ) from error
 
 
@@ -170,14 +171,13 @@ def _check_sums(what: str, region: Region, spec: PartitionSpec) -> None:
     if region.manual != frozenset(mesh.axis_names):
         raise NotImplementedError(
             f"shard_map {what} has {spec}, but the function is mapped over "
-            f"{sorted(map(str, region.manual))} of {mesh} only: for arrays that are {kind} it must be "
-            "over all axes of its mesh. Leave out `axis_names`"
+            f"{sorted(map(str, region.manual))} of {mesh} only: for {kind} arrays it must be "
+            "mapped over all axes of its mesh. Leave out `axis_names`"
         )
     if AxisType.Auto in mesh.axis_types:
         raise ValueError(
-            f"shard_map {what} has {spec}: only types along Explicit axes can say that an array is "
-            f"{kind}, but {mesh} has other axes. Create the mesh with "
-            "axis_types=(AxisType.Explicit, ...)"
+            f"shard_map {what} has {spec}: an array can be {kind} along Explicit axes only, but "
+            f"{mesh} has other axes. Create the mesh with axis_types=(AxisType.Explicit, ...)"
         )
 
 
@@ -215,13 +215,10 @@ def check_arguments(
             parts = math.prod([region.mesh.shape[own] for own in names_of(entry)])
             if aval.shape[axis] % parts:
                 raise ValueError(
-                    f"shard_map of {function}: the size of an axis must be a multiple of the parts "
-                    "that it is "
-                    f"divided into, but {name} is {aval.str_short()}, and in_specs, {spec}, "
-                    f"divides axis {axis}, of "
-                    f"size {aval.shape[axis]}, along {entry!r} into {parts}. Pad the array, or use "
-                    "another mesh or "
-                    "another specification."
+                    f"shard_map of {function}: the number of shards along an axis must divide the "
+                    f"size of the axis, but {name} is {aval.str_short()}, and in_specs, {spec}, "
+                    f"shards axis {axis}, of size {aval.shape[axis]}, along {entry!r} into "
+                    f"{parts}. Pad the array, or use another mesh or another specification."
                 )
 
 
@@ -241,9 +238,9 @@ def _check_lies_so(
     if own != required:
         raise ValueError(
             f"shard_map of {function}: in_specs must agree with the arguments' shardings along "
-            f"Explicit axes, but {name}, {aval.str_short()}, is sharded as {own}, and in_specs says "
-            f"{spec}. Leave out in_specs, which is taken from the arguments, or move the argument by "
-            "jax.reshard first"
+            f"Explicit axes, but {name}, {aval.str_short()}, is sharded as {own}, and in_specs "
+            f"has {spec}. Leave out in_specs, so that it is taken from the arguments, or move the "
+            "argument by jax.reshard first"
         )
 
 
@@ -258,9 +255,9 @@ def check_constants(function: str, region: Region, consts: Sequence[Any]) -> Non
         place = explicit.sharding_of(aval)
         if place is not None and _cuts(_along(region, place.spec)):
             raise NotImplementedError(
-                f"shard_map of the function '{function}', which uses an array from outside of type "
-                f"{aval.str_short(short_dtypes=True)}: it is divided along Explicit axes, and how each "
-                "device is to see it is not said. Pass it as an argument"
+                f"shard_map of the function '{function}', which uses an array from outside of "
+                f"type {aval.str_short(short_dtypes=True)}: it is sharded along Explicit axes, so "
+                "it needs a specification. Pass it as an argument"
             )
 
 
@@ -291,8 +288,8 @@ def as_result(region: Region, x: Value, spec: PartitionSpec) -> Any:
     """
     if is_ref(x):
         raise ValueError(
-            f"a function of a shard_map returns a mutable array reference, of type {get_aval(x)}, and "
-            "references cannot be returned. Return what it holds, by ref[...] or jax.freeze"
+            f"a function of a shard_map returns a mutable array reference, of type {get_aval(x)}, "
+            "and references cannot be returned. Return its array, by ref[...] or jax.freeze"
         )
     x = varying_along(x, [name for name, _ in region.axes if name in names_in(spec)])
     known = varying.type_of(get_aval(x))
@@ -325,13 +322,10 @@ def check_results(
             mentioned = getattr(spec, kind) & region.checked
             if has != mentioned:
                 raise ValueError(
-                    f"shard_map of {function}: out_specs must name the axes that a result is "
-                    f"{kind} along, but "
-                    f"{name}, {aval.str_short()}, is so along {set(has) or '{}'}, and out_specs, "
-                    f"{spec}, names "
-                    f"{set(mentioned) or '{}'}. Mention in out_specs what it is, or change it by "
-                    "jax.lax.psum or "
-                    "jax.lax.pcast"
+                    f"shard_map of {function}: out_specs must name the axes along which a result "
+                    f"is {kind}, but {name}, {aval.str_short()}, is {kind} along "
+                    f"{set(has) or '{}'}, and out_specs, {spec}, names {set(mentioned) or '{}'}. "
+                    "Correct out_specs, or change the result by jax.lax.psum or jax.lax.pcast"
                 )
         extra = (aval.vma & region.manual) - names_in(spec)
         if extra:
@@ -386,8 +380,8 @@ def _check_rank(
     advice = ""
     if what == "out_specs":
         advice = (
-            " A scalar result that differs between devices needs an axis that they can be joined along:"
-            " add one."
+            " A scalar result that differs between devices needs an axis along which its values "
+            "are concatenated: add one."
         )
     raise ValueError(
         f"shard_map of {function}: a specification may have as many entries as the value has axes, "
@@ -416,8 +410,7 @@ def _differs(
         )
     return (
         f"shard_map of {function}: out_specs, {spec}, says that {name}, {aval.str_short()}, "
-        f"{implied}, "
-        f"but as far as can be told it varies along {{{listed(varies)}}}; the mesh is of {mesh}. "
-        "If it is "
-        "the same there, pass check_vma=False; if not, mention the axes in out_specs."
+        f"{implied}, but it may vary along {{{listed(varies)}}}; the mesh is of {mesh}. If all "
+        "devices along these axes compute the same value, pass check_vma=False; otherwise, "
+        "mention the axes in out_specs."
     )

@@ -251,10 +251,12 @@ def _hashable(value: object) -> str:
     if type(value) is set:
         return "a frozenset"
     if type(value) is dict:
-        return "a tuple of the items, which the function makes a dict of"
+        return "a tuple of the items, from which the function makes a dict"
     if hasattr(value, "__array__"):
-        return "an argument that is not static, as arrays are; what decides a shape is a tuple"
-    return f"give {type(value).__name__} a hash, as by @dataclasses.dataclass(frozen=True)"
+        return "a non-static argument, as for arrays; for the sizes of a shape, a tuple"
+    return (
+        f"make {type(value).__name__} hashable, for example by @dataclasses.dataclass(frozen=True)"
+    )
 
 
 def name_at(parameters: Sequence[inspect.Parameter], position: int) -> str:
@@ -284,9 +286,8 @@ class _StaticValue:
         except TypeError as error:
             raise ValueError(
                 f"static argument {where!r} must be hashable, but is of type {type(value)}: "
-                f"{error}. Programs "
-                "are found again by the values of static arguments, which need __hash__ and __eq__"
-                f"\nInstead: {_hashable(value)}"
+                f"{error}. Compiled programs are cached by the values of static arguments, which "
+                f"need __hash__ and __eq__\nInstead: {_hashable(value)}"
             ) from None
         self.value = value
 
@@ -387,7 +388,7 @@ def positional(
         return tuple(args)
     if signature is None:
         if kwargs:
-            raise TypeError(f"{fun} has no signature that keyword arguments could be resolved by")
+            raise TypeError(f"{fun} has no signature, which is needed to resolve keyword arguments")
         return tuple(args)
     try:
         bound = signature.bind(*args, **kwargs)
@@ -397,7 +398,7 @@ def positional(
     # Keyword-only arguments that were not passed keep their defaults.
     unresolved = [name for name in bound.kwargs if name in kwargs]
     if unresolved:
-        reason = "these arguments are taken by name alone, and have no position: "
+        reason = "these arguments are keyword-only, and have no position: "
         raise TypeError(_misfit(fun, decorator, reason + ", ".join(unresolved)))
     return bound.args
 

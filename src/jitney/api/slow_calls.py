@@ -142,21 +142,23 @@ def _cure(key: Key, other: Key) -> str:
     static, tree, avals, epoch, _ = key
     if static != other[0]:
         return (
-            "pass what takes many values as an argument that is not static; if shapes depend on it, "
-            "round it up to one of a few"
+            "pass a value that changes often as a non-static argument; if shapes depend on it, "
+            "round it up to one of a few sizes"
         )
     if tree != other[1]:
         return "give the arguments the same structure in all calls"
     if [a.shape for a in avals] != [a.shape for a in other[2]]:
         return (
-            "pad arrays to one of a few sizes, as powers of two, and mask what was added; or collect "
-            "parts of equal size"
+            "pad arrays to one of a few sizes, such as powers of two, and mask the padding; or "
+            "process blocks of equal size"
         )
     if avals != other[2]:
-        return "give the arguments the same dtypes in all calls, as by jnp.asarray(x, dtype)"
+        return (
+            "give the arguments the same dtypes in all calls, for example by jnp.asarray(x, dtype)"
+        )
     if epoch != other[3]:
         return "set options once, before the first call"
-    return "make the calls alike"
+    return "make the calls the same in this respect"
 
 
 def _warn_of_traces(fun: Callable[..., Any], why: _Why | None) -> None:
@@ -177,10 +179,11 @@ def _warn_of_traces(fun: Callable[..., Any], why: _Why | None) -> None:
 
 def _warn_of_functions(fun: Callable[..., Any]) -> None:
     performance.warn(
-        f"jit({source_info.fun_sourceinfo(fun)}): for the {MANY_TRACES}th time a function is made of "
-        "these lines, traced and lowered, after the one before is gone. Traces are found by the "
-        "function itself, and machine code only of programs that are equal. Instead: define and jit "
-        "it once, outside of the loop, and pass what changes as arguments."
+        f"jit({source_info.fun_sourceinfo(fun)}): a function defined on these lines is traced and "
+        f"lowered for the {MANY_TRACES}th time, as a new function object each time. Traces are "
+        "cached per function object; only the machine code of equal programs is reused. Instead: "
+        "define and jit it once, outside of the loop, and pass the values that change as "
+        "arguments."
     )
 
 
@@ -210,8 +213,9 @@ def narrows(call: _Counting, leaves: Sequence[Any]) -> bool:
     if call.narrowing_calls < MANY_COPIES:
         return True
     performance.warn(
-        f"jit({call.name}) is given an array of NumPy's again and again, float64{list(array.shape)}, "
-        f"of which each call makes a copy in float32, {array.nbytes / 1e6:.3g} MB to read. Instead: "
-        "convert it once, x = jnp.asarray(x); or compute in float64: jax_enable_x64."
+        f"jit({call.name}) is called repeatedly with the same NumPy array, "
+        f"float64{list(array.shape)}, of {array.nbytes / 1e6:.3g} MB, which each call converts to "
+        "float32. Instead: convert it once, x = jnp.asarray(x); or compute in float64: "
+        "jax_enable_x64."
     )
     return False

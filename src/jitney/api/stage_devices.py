@@ -64,14 +64,15 @@ class NamedDevices:
             elif devices != assigned:
                 ids = [[d.id for d in some] for some in (assigned, devices)]
                 raise ValueError(
-                    f"compile: {self.name} is for other devices than device_assignment names: that has "
-                    f"ids {ids[0]}, and arguments and shardings are on {ids[1]}. Leave it out, or "
-                    "lower the function for an AbstractMesh"
+                    f"compile: {self.name} was lowered for other devices than those of "
+                    f"device_assignment, which has the ids {ids[0]}; the arguments and shardings "
+                    f"are on {ids[1]}. Leave it out, or lower the function for an AbstractMesh"
                 )
         if devices is None:
             raise RuntimeError(
-                f"compile: {self.name} was lowered for the axes of {self._axes()[0]}, and nothing "
-                "says on which devices: device_assignment cannot be None then. Pass it as many devices"
+                f"compile: {self.name} was lowered for the axes of {self._axes()[0]}, without "
+                "devices, so device_assignment cannot be None: pass as many devices as the mesh "
+                "has"
             )
         wishes = self.wishes
         if wishes is not NO_WISHES:

@@ -312,7 +312,7 @@ class Lowered(Stage):
                 if not isinstance(place, NamedSharding):
                     place = explicit.sharding_of(aval)
                 if place is not None and not place.mesh.empty:
-                    yield f"#   {name}{i} lies {constraint(place, aval.ndim)}\n"
+                    yield f"#   {name}{i} is sharded {constraint(place, aval.ndim)}\n"
 
     def _n_partitions(self) -> int:
         """Returns the number of devices, the maximum over all meshes of arguments and program."""

@@ -51,8 +51,7 @@ class TracedProgram:
             )
             if useless and not on_mesh:
                 warn(
-                    f"memory was donated that no result fits into: {', '.join(useless)}; donate "
-                    "operands of the "
-                    "shape and dtype of a result"
+                    "no result can use the memory of these donated buffers: "
+                    f"{', '.join(useless)}; donate operands with the shape and dtype of a result"
                 )
         return self._given_up

@@ -143,10 +143,10 @@ def _check_kind(name: str, place: int, accum: GradAccum, kind: type[GradAccum]) 
     if is_dropped or isinstance(accum, kind):
         return
     raise TypeError(
-        f"custom_gradient of {name}: leaf {place} of its arguments must have a {kind.__name__} in the "
-        f"backward pass, as with_accums declares, but has a {type(accum).__name__}. References come "
-        "from VJP.with_refs, where vjp is applied to the function itself: within jit, vmap, scan and "
-        "the like, and for grad, there are ValAccums"
+        f"custom_gradient of {name}: leaf {place} of its arguments must have a {kind.__name__} in "
+        f"the backward pass, as with_accums declares, but has a {type(accum).__name__}. "
+        "References are passed by VJP.with_refs, if vjp is applied to the function itself; "
+        "within jit, vmap, scan and the like, and for grad, arguments have ValAccums"
     )
 
 
@@ -176,9 +176,9 @@ def accumulating_rule(
     for kind in of_leaves:
         if kind is not ValAccum and kind is not RefAccum:
             raise TypeError(
-                f"custom_gradient of {name}: with_accums must have ValAccum or RefAccum of "
-                "jax.experimental.hijax for each argument, in the structure of the arguments or of a "
-                f"prefix of it, but has {kind!r}"
+                f"custom_gradient of {name}: with_accums must hold ValAccum or RefAccum of "
+                "jax.experimental.hijax for each argument, in the structure of the arguments or "
+                f"a tree prefix of it, but holds {kind!r}"
             )
     kinds = tuple([k if p else NullAccum for k, p in zip(of_leaves, perturbed, strict=True)])
     leaves, tree = pytrees.tree_flatten(arguments)

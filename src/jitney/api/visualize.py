@@ -53,8 +53,7 @@ def visualize_sharding(
     if len(shape) not in (1, 2):
         raise ValueError(
             f"`visualize_sharding` draws shapes of one or two axes, but got {tuple(shape)}: "
-            "reshape the "
-            "array, or look at sharding.devices_indices_map(shape)"
+            "reshape the array, or print sharding.devices_indices_map(shape)"
         )
     counts, owners = _parts(tuple(shape), sharding)
     rows, columns = counts

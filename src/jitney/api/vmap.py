@@ -91,7 +91,8 @@ def vmap(
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 "vmap: `in_axes` must have an entry for each positional argument, but "
-                f"{len(in_axes)=} and {len(args)=}; arguments given by name are mapped along axis 0"
+                f"{len(in_axes)=} and {len(args)=}; arguments passed by keyword are mapped along "
+                "axis 0"
             )
         users_types = vmappables.by_type
         leaves, tree = pytrees.tree_flatten(
@@ -195,7 +196,8 @@ def _refuse_views(
     if views:
         raise TypeError(
             f"vmap of {fun_name(fun)}: TransformedRefs are not allowed as arguments, but got "
-            f"{views[0]!r}. Pass the reference itself and take the view, ref.at[...], within"
+            f"{views[0]!r}. Pass the reference itself, and take the view, ref.at[...], within the "
+            "function"
         )
 
 
@@ -249,7 +251,7 @@ def _flat_axes(name: str, tree: PyTreeDef, axes: PyTree, kws: bool = False) -> l
     prefix, value = (axes[0], example[0]) if kws else (axes, example)
     wrong = prefix_errors(prefix, value, is_leaf=lambda x: x is None)
     raise ValueError(
-        f"{name} has to be a tree prefix of what it is for, but is {prefix} for "
+        f"{name} has to be a tree prefix of the values that it applies to, but is {prefix} for "
         f"{pytrees.tree_structure(value)} ({messages.counted(len(wrong), 'difference')}):"
         + "".join(f"\n{make(name)}" for make in wrong)
     )
@@ -276,8 +278,8 @@ def _axis_size(
             raise TypeError(f"vmap got an argument {x!r} of type {type(x)}, which is not an array")
         if is_high_value(x):
             raise TypeError(
-                f"vmap: an argument of type {get_aval(x).str_short()} cannot be mapped along axis {d}; "
-                "close over it, or map what it is made from"
+                f"vmap: an argument of type {get_aval(x).str_short()} cannot be mapped along axis "
+                f"{d}; close over it, or map the arrays that it is made from"
             )
         shape = shape_of(x)
         if not -len(shape) <= d < len(shape):
@@ -294,12 +296,12 @@ def _axis_size(
     if not sizes:
         if leaves:
             raise ValueError(
-                "vmap: an argument has to be mapped, but all of in_axes are None; with axis_size "
-                "none need be"
+                "vmap: at least one argument must be mapped, but all of in_axes are None; pass "
+                "axis_size to map none"
             )
         raise ValueError(
-            "vmap: how long the mapped axis is must be told by an array among the arguments, or by "
-            f"axis_size, but there are neither: *args={tuple(args)} and **kwargs={kwargs}"
+            "vmap: the mapped axis takes its size from an array among the arguments, or from "
+            f"axis_size, but there is neither: *args={tuple(args)} and **kwargs={kwargs}"
         )
     if len(sizes) == 1:
         return next(iter(sizes))
@@ -314,7 +316,9 @@ def _axis_size(
             f"  size {size}: axis {dims[i]} of {_argument_name(fun, paths[i])} of type "
             f"{get_aval(leaves[i]).str_short()}" + (f", and {n - 1} more" if n > 1 else "")
         )
-    raise ValueError("vmap: mapped axes must be of one size, but there are\n" + "\n".join(lines))
+    raise ValueError(
+        "vmap: mapped axes must have the same size, but the sizes are\n" + "\n".join(lines)
+    )
 
 
 def _other_axis(
@@ -328,7 +332,7 @@ def _other_axis(
     """Returns advice on which axis to map instead of one that leaf `i` does not have."""
     others = [d for p, d in zip(paths, dims, strict=True) if p[:2] != paths[i][:2]]
     if size is not None or any(d is not None for d in others):
-        return f"to give it to all calls as it is, {_without_axes(count, paths[i])}"
+        return f"to pass it unmapped, {_without_axes(count, paths[i])}"
     if rank == 0:
         return "an array with an axis to map; the function itself takes a scalar"
     return "map it along an axis that it has, in_axes=0" + (f" to {rank - 1}" if rank > 1 else "")
@@ -367,9 +371,8 @@ def _refuse_unmapped(
     path = pytrees.keystr(pytrees.tree_flatten_with_path(example)[0][index][0])
     named = "" if axis_name is None else f", axis_name={axis_name}"
     raise ValueError(
-        f"vmap of {fun_name(fun)}{named}: out_axes{path} is None, which is for results that are "
-        "the same "
-        "at all indices, but the result depends on the index; give it an axis"
+        f"vmap of {fun_name(fun)}{named}: out_axes{path} is None, which requires a result that is "
+        "the same at all indices, but the result depends on the index; specify an axis"
     )
 
 
@@ -381,8 +384,8 @@ def _placed(x: PyTree, dim: int | None, wanted: int | None, axis: AxisData) -> A
         if dim == wanted:
             return x
         raise TypeError(
-            f"vmap: a result of type {get_aval(x).str_short()} has the mapped axis at {dim}, and "
-            f"cannot be given it at {wanted}, as out_axes says"
+            f"vmap: a result of type {get_aval(x).str_short()} has the mapped axis at {dim}, "
+            f"which cannot be moved to {wanted}, as out_axes requests"
         )
     rank = len(shape_of(x)) + (dim is None)
     placed = move_to(as_value(x), dim, canonical_axis(wanted, rank), axis.size, axis.along)

@@ -27,10 +27,10 @@ from jitney.version import __version__ as jax_version
 USAGE = """\
 usage: jitney as-jax [status | install | remove]
 
-Has `import jax` give jitney in this environment, in every program and without the launcher: install
-puts two small distributions, `jax` and `jaxlib`, in their place, which requirements of libraries and
-editors find. remove (or `pip uninstall jax jaxlib`) takes them out again. Where real jax is installed,
-nothing is changed: `jitney program.py` runs beside it.
+Makes `import jax` import jitney in this environment, in every program and without the launcher: install
+adds two small distributions named `jax` and `jaxlib`, which package managers and editors find.
+remove (or `pip uninstall jax jaxlib`) removes them. If real jax is installed, nothing is changed:
+`jitney program.py` runs beside it.
 """
 DISTRIBUTIONS = ("jax", "jaxlib")
 _MARK = "JITNEY"  # a file that marks these distributions' metadata
@@ -93,7 +93,7 @@ def _install() -> int:
         if version is not None and not is_ours:
             print(
                 f"jitney as-jax: {name} {version} is installed in this environment. Use jitney "
-                "beside it (jitney program.py), or take it out first: pip uninstall jax jaxlib",
+                "beside it (jitney program.py), or uninstall it first: pip uninstall jax jaxlib",
                 file=sys.stderr,
             )
             return 1
@@ -101,18 +101,18 @@ def _install() -> int:
         wheels = [str(wheel) for wheel in make_wheels(Path(folder))]
         status = _pip("install", "--no-deps", "--no-index", "--force-reinstall", *wheels)
     if status == 0:
-        print("`import jax` gives jitney in this environment. Back: jitney as-jax remove")
+        print("`import jax` imports jitney in this environment. To undo this: jitney as-jax remove")
     return status
 
 
 def _remove() -> int:
     ours = [name for name in DISTRIBUTIONS if installed(name)[1]]
     if not ours:
-        print("jitney as-jax: nothing of jitney's is installed by the name of jax", file=sys.stderr)
+        print("jitney as-jax: jitney is not installed under the name jax", file=sys.stderr)
         return 1
     status = _pip("uninstall", "--yes", *ours)
     if status == 0:
-        print("`import jax` no longer gives jitney in this environment")
+        print("`import jax` no longer imports jitney in this environment")
     return status
 
 

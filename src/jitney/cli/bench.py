@@ -141,7 +141,7 @@ def _parse(words: Sequence[str]) -> Options:
     if not os.path.isfile(operands[0]):
         raise ValueError(f"{operands[0]} is not a file")
     if "function" not in values:
-        raise ValueError("--function is needed, with the name of one of the program's")
+        raise ValueError("--function is needed, with the name of a function of the program")
     others = [x for x in values.get("against", "numpy").split(",") if x not in ("", "jitney")]
     for name in others:
         if name not in bench_worker.CONTESTANTS:
@@ -150,7 +150,7 @@ def _parse(words: Sequence[str]) -> Options:
     plot = values.get("plot")
     if plot is not None:
         if not plot.endswith((".svg", ".png")):
-            raise ValueError(f"--plot {plot}: the name has to end in .svg or .png")
+            raise ValueError(f"--plot {plot}: the name must end in .svg or .png")
         if importlib.util.find_spec("matplotlib") is None:
             raise ValueError(
                 "--plot needs matplotlib, which is not installed: pip install matplotlib"
@@ -168,7 +168,7 @@ def _size(text: str) -> int:
     except ValueError:
         size = 0.0
     if size < 1 or size != int(size):
-        raise ValueError(f"--sizes takes whole numbers such as 1000 or 1e3, not {text!r}")
+        raise ValueError(f"--sizes takes integers such as 1000 or 1e3, not {text!r}")
     return int(size)
 
 
@@ -285,8 +285,8 @@ def table(options: Options, results: Results) -> str:
     by_place = {(t.size, t.contestant): t for t in results.times}
     rounds = max([len(t.later) for t in results.times])
     lines = [
-        f"{options.function} of {options.program}: medians of up to {rounds} runs in turns, with the "
-        "distance of the quartiles",
+        f"{options.function} of {options.program}: medians of up to {rounds} alternating runs, "
+        "with interquartile ranges",
         "",
         f"{'size':>12}" + "".join([f"{name:>20}" for name in names]),
     ]
@@ -299,9 +299,7 @@ def table(options: Options, results: Results) -> str:
         texts = ["-" if t is None else seconds(t.first) for t in cells]
         lines.append(f"{size:>12,}" + "".join([f"{text:>20}" for text in texts]))
     lines += [f"\n{name}: {reason}" for name, reason in results.failures.items()]
-    lines += [
-        f"\n{name}: its results are not those of jitney" for name in sorted(results.differing)
-    ]
+    lines += [f"\n{name}: the results differ from jitney's" for name in sorted(results.differing)]
     return "\n".join(lines)
 
 

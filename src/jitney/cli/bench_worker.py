@@ -236,7 +236,8 @@ class Contestant:
         for x in jax.tree.leaves(result):
             if self.contestant in ("numpy", "numba") and isinstance(x, jax.Array):
                 raise Unable(
-                    f"{self.contestant} cannot run what it takes from jax beside jax.numpy"
+                    f"{self.contestant} cannot run the functions that it imports from jax, other "
+                    "than jax.numpy"
                 )
             values = np.asarray(x)
             if values.size and values.dtype.kind in "biufc":

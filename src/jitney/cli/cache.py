@@ -84,7 +84,7 @@ def _why() -> int:
     from jitney.runtime import disk_cache
 
     reason = disk_cache.obstacle()
-    print(f"The cache is not used: {reason}." if reason else "Nothing is in the way: it is used.")
+    print(f"The cache is not used: {reason}." if reason else "The cache is in use.")
     return 1 if reason else 0
 
 
@@ -99,10 +99,10 @@ def _why_of(words: Sequence[str]) -> int:
         ended = run.run_to_end(program)
     if not ended.has_run:
         return ended.leave()
-    said = {"found": "found in the cache", "kept": "not found: compiled, and kept now"}
+    said = {"found": "found in the cache", "kept": "not found: compiled and stored"}
     print()
     for each in outcomes:
-        why = said.get(each.outcome, f"compiled, and not kept: {each.outcome}")
+        why = said.get(each.outcome, f"compiled, but not stored: {each.outcome}")
         print(f"{titles.title_of(each.module)}: {why}")
     if not outcomes:
         print(f"{usage.title(program)} compiled no function.")

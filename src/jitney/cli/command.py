@@ -27,26 +27,26 @@ class Command:
 
 
 COMMANDS = {
-    "tour": Command("", "three programs on their way to machine code, and their times"),
+    "tour": Command("", "compiles three programs step by step, with their times"),
     "explain": Command(
         "program.py | CODE",
-        "what its compiled functions do, line by line; what an error means",
+        "what its compiled functions do, line by line; explains an error",
     ),
     "profile": Command("program.py", "where its time goes, by step and by line"),
-    "explore": Command("program.py", "a page of them: source, jaxpr, kernels, assembly, fusion"),
+    "explore": Command("program.py", "an HTML page: source, jaxpr, kernels, assembly, fusion"),
     "bench": Command(
-        "program.py --function f", "its times over sizes, beside NumPy's, JAX's and Numba's"
+        "program.py --function f", "its times for several sizes, compared with NumPy, JAX and Numba"
     ),
     "simulate": Command(
-        "--mesh 64x8 program.py", "what the programs that it lowers would take on such a mesh"
+        "--mesh 64x8 program.py", "estimated cost of its lowered programs on a mesh"
     ),
     "measure": Command("", "the rates of this machine, as options of simulate"),
     "doctor": Command("", "versions, compiler, BLAS, cache, settings; tests itself"),
-    "cache": Command("[list|size|clear|why]", "the compiled programs that are kept on disk"),
+    "cache": Command("[list|size|clear|why]", "the compiled programs in the disk cache"),
     "as-jax": Command(
-        "[status|install|remove]", "`import jax` gives jitney here, without this launcher"
+        "[status|install|remove]", "makes `import jax` import jitney, without this launcher"
     ),
-    "completion": Command("[bash|zsh|fish]", "a script that completes these words in a shell"),
+    "completion": Command("[bash|zsh|fish]", "a shell script that completes these commands"),
 }
 OPTIONS = ("-m", "-c", "-i", "-h", "--help", "-V", "--version")
 _OF_PYTHON = frozenset(f"-{letter}" for letter in "bBdEIOPqRsSuvWxX")
@@ -63,7 +63,7 @@ def _usage_line(name: str, command: Command) -> str:
 _COMMAND_LINES = "\n".join([_usage_line(name, command) for name, command in COMMANDS.items()])
 USAGE = f"""\
 usage: jitney program.py [argument ...]
-                                   run a program; its `import jax` gives jitney
+                                   run a program; its `import jax` imports jitney
        jitney -m module [argument ...]
                                    the same for a module
        jitney -c code [argument ...]
@@ -137,7 +137,7 @@ def _run_program(words: Sequence[str]) -> int:
             return run.run_words(words)
         case [option, *_] if option.startswith("-"):
             if option[:2] in _OF_PYTHON:
-                hint = f", but of Python: python {option} -m jitney"
+                hint = f", but an option of Python: python {option} -m jitney"
             else:
                 hint = usage.did_you_mean(option, OPTIONS)
             return usage.refuse(USAGE, f"{option} is not an option of jitney{hint}")

@@ -22,7 +22,7 @@ usage: jitney doctor
 
 Prints versions, the compiler and the processor that it emits code for, BLAS, threads, the cache of
 programs, the settings that the environment changes, and what `import jax` gives; tests itself in two
-seconds. The exit code is 0 if nothing is wrong. Paste the output into reports of faults.
+seconds. The exit code is 0 if nothing is wrong. Paste the output into bug reports.
 """
 _OF_OTHERS = (
     "XLA_FLAGS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "MKL_NUM_THREADS",
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
         for name, said in section(troubles):
             print(f"{name:18} {said}", flush=True)
     print()
-    print("A report of a fault has this text, the program, and all of the traceback.")
+    print("Include this text, the program and the whole traceback in bug reports.")
     print(*[f"Wrong: {x}" for x in troubles] or ["Nothing is wrong."], sep="\n")
     return 1 if troubles else 0
 
@@ -107,7 +107,7 @@ def _blas(troubles: list[str]) -> Iterator[tuple[str, str]]:
     if blas.mkl() is not None:
         yield "BLAS", "Intel MKL, by JITNEY_BLAS or because the processor is Intel's"
     blas.exported("cython_blas")  # loads SciPy's
-    for package, use in ((scipy, "products of compiled code"), (numpy, "those of eager code")):
+    for package, use in ((scipy, "products of compiled code"), (numpy, "products of eager code")):
         config: Any = package.show_config(mode="dicts")
         library = config["Build Dependencies"]["blas"]
         name = package.__name__
@@ -139,7 +139,7 @@ def _settings(troubles: list[str]) -> Iterator[tuple[str, str]]:
     for name, value in {**environment.settings(), **others}.items():
         yield "environment", f"{name}={value}"
     for name, right in environment.misspelt().items():
-        troubles.append(f"{name} is set, but it is not a setting; did you mean {right}?")
+        troubles.append(f"{name} is set, but is not a known setting; did you mean {right}?")
 
 
 def _tests(troubles: list[str]) -> Iterator[tuple[str, str]]:

@@ -31,5 +31,5 @@ def show(code: str) -> int:
         return 0
     near = difflib.get_close_matches(code, known, 1)
     meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-    print(f"jitney explain: there is no error {code}; {meant}", file=sys.stderr)
+    print(f"jitney explain: unknown error code {code}; {meant}", file=sys.stderr)
     return 2

@@ -10,15 +10,15 @@ USAGE = """\
 usage: jitney explain program.py [option ...] [--] [argument ...]
        jitney explain CODE
 
-Runs program.py, then says of each function that it compiled, in the lines of its source, what it does:
+Runs program.py, then describes each function that it compiled, by the lines of its source:
 its passes over memory, products and library calls, the bytes they move, and why values are stored.
 
-  --function NAME   of the functions of this name alone
+  --function NAME   only functions of this name
 
 In place of program.py there may be -m module, -c code, or - for standard input. Options may follow it,
 too; after -- all words are the program's.
 
-With the CODE of an error, as messages give it (bool-of-tracer), prints what it means, and its cures.
+With the CODE of an error, as in its message (bool-of-tracer), explains the error and how to fix it.
 """
 
 

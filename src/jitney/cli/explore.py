@@ -15,7 +15,7 @@ kernels and assembly side by side, linked line by line; a picture of the fusion;
 time; the steps' times under the roof of the machine. For these, functions that call no Python are run
 again, for a third of a second. The page is one file that needs no network.
 
-  --function NAME   of the functions of this name alone
+  --function NAME   only functions of this name
   -o FILE           the page; explore.html by default
   --open            shows it in the browser
 

@@ -12,7 +12,7 @@ usage: jitney profile program.py [option ...] [--] [argument ...]
 Runs program.py, then prints where its time went: tracing, compilation, Python, and compiled functions
 step by step (kernels, products, library calls, with operations and bytes a second) and line by line;
 and which lines' values take memory. Compiled functions have clocks between their steps, and are
-compiled anew, not read from disk.
+compiled again, not read from disk.
 
   -o FILE        writes a page of it, with the source and its times, in place of printing
   --open         shows the page in the browser; profile.html by default

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 USAGE = """\
 usage: jitney simulate program.py --mesh 64x8 [option ...] [--] [argument ...]
 
-Estimates the programs that program.py lowers for arguments on a mesh, on a mesh of 64 by 8 devices.
+Estimates the cost of programs that program.py lowers for arguments on a mesh, on a mesh of 64 by 8
+devices.
 
   --mesh EXTENTS        sizes of the program's mesh, in the order of its axes
   --latency SECONDS     of a message between two devices
@@ -105,7 +106,7 @@ def _number(option: str, text: str, kind: Callable[[str], float]) -> float:
     except ValueError:
         number = 0
     if not number > 0:
-        raise ValueError(f"--{option} needs positive numbers, but there is {text!r}")
+        raise ValueError(f"--{option} takes positive numbers, but got {text!r}")
     return number
 
 
@@ -134,8 +135,8 @@ def simulate(
 
     if len(mesh) != len(options.extents):
         raise ValueError(
-            f"simulate: --mesh has {len(options.extents)} sizes, the program's mesh the axes "
-            f"{', '.join(map(str, mesh))}"
+            f"simulate: --mesh has {len(options.extents)} sizes, but the program's mesh has the "
+            f"axes {', '.join(map(str, mesh))}"
         )
     extents = dict(zip(mesh, options.extents, strict=True))
     program = pipeline.partition(module, specs, extents, results)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 USAGE = """\
 usage: jitney tour [--all]
 
-Shows three programs on their way to machine code, and what they cost, in ten seconds: jaxprs, the
-kernels and the busiest loop of the first (--all: of each), and times beside NumPy's.
+Shows how three programs become machine code, and what they cost, in ten seconds: jaxprs, the
+kernels and the busiest loop of the first (--all: of each), and times compared with NumPy's.
 """
 REPEATS = 15  # timed later calls, of which the median is shown
 # Seconds before them: NumPy's and SciPy's BLAS, which programs call, have thread pools that spin
@@ -188,7 +188,7 @@ def _visit(program: Program, show_code: bool) -> tuple[Times, bool]:
         lowered = jitted.lower(*arguments)
         print("\nfused to kernels:\n")
         print(textwrap.indent(lowered.as_text("kernels").strip(), "    "))
-        print("\nof which this is the busiest loop, in machine code:\n")
+        print("\nwhose busiest loop is, in machine code:\n")
         print(textwrap.indent(busiest_loop(lowered.as_text("asm")), "    ").expandtabs(8))
     times = Times(
         program.name,
@@ -222,7 +222,10 @@ def main(arguments: Sequence[str] = ()) -> int:
         cells = [_milliseconds(s) for s in (t.numpy, t.eager, t.first, t.later)]
         print(f"    {t.name:20}{cells[0]:>10}{cells[1]:>10}{cells[2]:>12}{cells[3]:>10}")
     names = list(visits[0][0].stages)
-    print("\nWhere the time of a first call goes, in milliseconds (the kernels known already):\n")
+    print(
+        "\nWhere the time of a first call goes, in milliseconds (with kernels that are compiled "
+        "already):\n"
+    )
     print(f"    {'':20}" + "".join(f"{n:>10}" for n in names))
     for t, _ in visits:
         cells = "".join(f"{_milliseconds(t.stages.get(n, 0.0)):>10}" for n in names)
@@ -232,8 +235,8 @@ def main(arguments: Sequence[str] = ()) -> int:
         "\nprograms are kept on disk, and later processes load them without it."
     )
     print(
-        "Read on in docs/path_of_a_program.md. A program that imports jax runs by\n\n"
-        f"    {os.path.relpath(sys.executable)} -m jitney program.py"
+        "Continue with docs/path_of_a_program.md. A program that imports jax runs by\n\n    "
+        f"{os.path.relpath(sys.executable)} -m jitney program.py"
     )
     wrong = [t.name for t, right in visits if not right]
     if wrong:

@@ -155,14 +155,14 @@ def check_file(option: str, path: str, endings: tuple[str, ...] = ()) -> None:
     folder = os.path.dirname(path)
     setting = f"{'-' if len(option) == 1 else '--'}{option} {path}"
     if folder and not os.path.isdir(folder):
-        raise ValueError(f"{setting}: there is no folder {folder}")
+        raise ValueError(f"{setting}: folder {folder} does not exist")
     if os.path.isdir(path):
-        raise ValueError(f"{setting}: this is a folder; a file's name is needed")
+        raise ValueError(f"{setting}: this is a folder; pass the name of a file")
     if path.endswith(endings or "") or not os.path.exists(path) or not os.path.getsize(path):
         return
     raise ValueError(
-        f"{setting}: there is such a file, and its name is not a page's ({endings[0]}). Options of the "
-        "program stand after --"
+        f"{setting}: this file exists, and its name does not end in {endings[0]}. Put options of "
+        "the program after --"
     )
 
 

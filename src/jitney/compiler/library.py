@@ -188,7 +188,7 @@ def find(name: str) -> LibraryFunction:
     """
     function = _functions.get(name)
     if function is None:
-        raise ValueError(f"there is no library function {name}")
+        raise ValueError(f"unknown library function {name}")
     return function
 
 
@@ -280,7 +280,7 @@ def declare_procedures(prefix: str, effect: Callable[[Routine], Effect]) -> None
 def _effect(routine: Routine) -> Effect:
     find_effect = _procedures.get(routine.name.partition(".")[0])
     if find_effect is None:
-        raise ValueError(f"there is no procedure {routine.name}")
+        raise ValueError(f"unknown procedure {routine.name}")
     return find_effect(routine)
 
 

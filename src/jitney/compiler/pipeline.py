@@ -59,20 +59,21 @@ class Stage:
 
 PIPELINE = (
     Stage(
-        "simplify", TENSOR_IR, TENSOR_IR, "folds constants, removes what has no effect",
+        "simplify", TENSOR_IR, TENSOR_IR, "folds constants, removes operations without effect",
         simplify.run,
     ),
     Stage(
-        "split_complex", TENSOR_IR, TENSOR_IR, "complex numbers as two planes of real ones",
+        "split_complex", TENSOR_IR, TENSOR_IR,
+        "represents complex arrays by their real and imaginary parts",
         split_complex.run, lambda module: split_complex.is_needed(module.region), simplifies=True,
     ),
     Stage(
         "decompose", TENSOR_IR, TENSOR_IR,
-        "sorts, cumulative and arg-reductions as loops and simpler nodes",
+        "decomposes sorts, cumulative and arg-reductions into loops and simpler nodes",
         decompose.run, lambda module: decompose.is_needed(module.region), simplifies=True,
     ),
     Stage(
-        "loops", TENSOR_IR, TENSOR_IR, "fewer carries, less work in an iteration, loop fission",
+        "loops", TENSOR_IR, TENSOR_IR, "removes carries, hoists loop-invariant code, splits loops",
         loops.run, loops.has_loops, simplifies=True,
     ),
     Stage(
@@ -174,7 +175,7 @@ def as_text(module: ir.Module, stage: str) -> str:
         if candidate.name == name and candidate.gives in TEXTS:
             return TEXTS[candidate.gives](run(module, last=name))
     known = ("jaxpr", *STAGES, "optimized", "kernels")
-    raise ValueError(f"unknown stage {stage!r}; there are {', '.join(known)}")
+    raise ValueError(f"unknown stage {stage!r}; the stages are {', '.join(known)}")
 
 
 def partition(

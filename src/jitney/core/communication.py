@@ -41,7 +41,7 @@ def of_types(
     """
     (before, terms_before), (after, terms) = _divided(avals), _divided(outs)
     lost = (before - after - terms) | (terms_before - terms)
-    return [Communication(lost, "has a result that is whole along them, and not unreduced")]
+    return [Communication(lost, "has a result that is replicated along them, and not unreduced")]
 
 
 def of_collective(

@@ -79,7 +79,7 @@ def starts(name: str, types: str) -> None:
 
 def reused(name: str, seconds: float) -> None:
     """Logs that an equal program's code was reused; finding it in memory took `seconds`."""
-    _log_end("looking up the code of jit(%s), that of an earlier program,", name, seconds)
+    _log_end("looking up the code of jit(%s), compiled for an equal program,", name, seconds)
 
 
 def looked_up(name: str, seconds: float, *, is_found: bool) -> None:

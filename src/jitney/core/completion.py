@@ -205,7 +205,10 @@ def _rewrite_separate(
     if cure:
         nodes = code.expression.args if isinstance(code.expression, ast.Call) else []
         error.args = (
-            f"`{parameters[0].name}` must be a list of arrays, but each is an argument of its own",
+            (
+                f"`{parameters[0].name}` must be a list of arrays, but they are passed as separate "
+                "arguments"
+            ),
         )
         arguments = [
             Argument(f"argument {k}", value, node)
@@ -240,9 +243,9 @@ def _rewrite_store(error: ValueError, code: UserCode) -> None:
     update = cures.of_store(code)
     if update and getattr(cause, "code", "") == "value-of-tracer":
         error.args = (
-            f"`{messages.statement(code)}` ({code.place}): NumPy asked for a value that is known only "
-            f"when the compiled function runs: {error}\nInstead: {update}"
-            f"{messages.see('numpy-of-tracer')}",
+            f"`{messages.statement(code)}` ({code.place}): NumPy requested a value that is known "
+            f"only when the compiled function runs: {error}\nInstead: "
+            f"{update}{messages.see('numpy-of-tracer')}",
         )
         error.__cause__ = None  # the cause has the same message
 
@@ -313,7 +316,7 @@ def _note_bytes(error: MemoryError, code: UserCode) -> None:
     itemsize: Any = getattr(getattr(error, "dtype", None), "itemsize", None)
     if isinstance(shape, tuple) and isinstance(itemsize, int):
         nbytes = itemsize * math.prod(cast("tuple[int, ...]", shape))
-        note = messages.at_expression(f"{nbytes:,} bytes were asked for", code)
+        note = messages.at_expression(f"{nbytes:,} bytes were requested", code)
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
             error.add_note(f"Instead: {_LESS_MEMORY}")

@@ -235,18 +235,18 @@ def of_number(code: UserCode | None, kind: str, wanted: str) -> str:
     node = None if code is None else code.expression
     array = converted(node)
     outside = (
-        "What Python needs as a number, such as a size, is computed outside of the traced function, "
-        "and passed by static_argnums."
+        "Compute a value that Python needs as a number, such as a size, outside of the traced "
+        "function, and pass it by static_argnums."
     )
     if code is None or array is None:
         same = f", or `x.astype({wanted})` or `jnp.array(x, {wanted})`" if wanted else ""
-        return f"the array as it is{same}, which serves in arithmetic. {outside}"
+        return f"the array itself{same}, which works in arithmetic. {outside}"
     text = code.text(array)
     is_short = isinstance(array, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
     owner = text if is_short else f"({text})"
     same = text if wanted == kind else f"{owner}.astype({wanted})"
     uses = "in arithmetic, and as an index" if wanted == "int" else "in arithmetic"
-    return f"`{same}`, an array, which serves {uses}. {outside}"
+    return f"`{same}`, an array, which works {uses}. {outside}"
 
 
 def arguments(written: Callable[[ast.expr], str], call: ast.Call, first: int = 0) -> list[str]:
@@ -364,8 +364,9 @@ def of_key(code: UserCode, has_value: bool) -> str:
     if has_value:
         return f"{held}[{key}.item()]" if key.isidentifier() else f"{held}[({key}).item()]"
     return (
-        f"jnp.stack([*{held}.values()])[number], or jax.lax.switch(number, functions), where number is "
-        "the place among the entries; a key that is known beforehand is passed by static_argnums"
+        f"jnp.stack([*{held}.values()])[number], or jax.lax.switch(number, functions), where "
+        "number is the position among the entries; pass a key that is known beforehand by "
+        "static_argnums"
     )
 
 

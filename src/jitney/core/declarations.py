@@ -58,7 +58,7 @@ class Table(dict[str, V]):
         if self.is_taken(name):
             raise ValueError(
                 f"{self._what} {name!r} is declared already; choose another name, or change the "
-                "declaration that there is"
+                "existing declaration"
             )
         self._executions[name] = execution()
         self[name] = value

@@ -129,13 +129,9 @@ def _as_dtype(d: DTypeLike | ExtendedDType) -> Any:
         return python_dtype
     if not isinstance(d, type | str | np.dtype) and hasattr(d, "dtype"):
         if isinstance(d, np.ndarray):
-            raise TypeError(
-                "a dtype is needed, but got an array; take that of the array, arr.dtype"
-            )
+            raise TypeError("a dtype is needed, but got an array; pass its dtype, arr.dtype")
         if isinstance(d, Array):
-            raise ValueError(
-                "a dtype is needed, but got an array; take that of the array, arr.dtype"
-            )
+            raise ValueError("a dtype is needed, but got an array; pass its dtype, arr.dtype")
         return _as_dtype(d.dtype)
     try:
         return np.dtype(d)
@@ -151,7 +147,7 @@ def _instead(d: object) -> str:
         near = difflib.get_close_matches(d, [np.dtype(t).name for t in numpy_scalar_types], 1)
         return f"\nInstead: {near[0]!r}" if near else ""
     if isinstance(d, int) and not isinstance(d, bool):
-        return "\nInstead: a dtype, such as jnp.float32; the sizes of a shape are one tuple"
+        return "\nInstead: a dtype, such as jnp.float32; pass the sizes of a shape as one tuple"
     return ""
 
 
@@ -203,8 +199,8 @@ def check_valid_dtype(dtype: Any) -> None:
         if dtype.isnative:
             return
         raise TypeError(
-            f"arrays cannot have dtype {dtype.str}: its byte order is not the native one, which "
-            "x.astype(x.dtype.newbyteorder('=')) has"
+            f"arrays cannot have dtype {dtype.str}: its byte order is not native; "
+            "x.astype(x.dtype.newbyteorder('=')) converts it"
         )
     raise TypeError(
         messages.at_expression(
@@ -397,13 +393,12 @@ def _refuse_promotion(nodes: frozenset[_Node], strict: bool) -> NoReturn:
     ):
         if any(n.type in types for n in narrow):
             raise TypePromotionError(
-                f"dtypes {listed} are not promoted to a common one, as {kind} never are without "
-                "being asked: "
-                f"cast operands first, by x.astype('{wide}') say"
+                f"dtypes {listed} are not promoted to a common one, as {kind} are never promoted "
+                f"implicitly: cast operands first, for example by x.astype('{wide}')"
             )
     raise TypePromotionError(
-        f"dtypes {listed} are not promoted to a common one: cast operands first, by "
-        "x.astype('float32') say"
+        f"dtypes {listed} are not promoted to a common one: cast operands first, for example by "
+        "x.astype('float32')"
     )
 
 
@@ -421,8 +416,8 @@ def _promote(
         names = ", ".join(long_name(d) for d, _ in keys)
         raise TypePromotionError(
             messages.at_expression(
-                f"dtypes ({names}) are not promoted to a common one: extended dtypes, such as those "
-                "of keys, are only combined with themselves"
+                f"dtypes ({names}) are not promoted to a common one: an extended dtype, such as a "
+                "key dtype, promotes with itself only"
             )
         )
     if all([weak for _, weak in keys]):
@@ -522,7 +517,7 @@ def result_type(
     """
     if not args:
         raise ValueError(
-            "a result dtype is that of operands, but none were given; pass arrays or dtypes"
+            "a result dtype is computed from operands, but there are none; pass arrays or dtypes"
         )
     dtype, weak = lattice_result_type(*args)
     node = _weak_node(dtype) if weak else dtype
@@ -605,11 +600,9 @@ def to_inexact_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
 def float0_error(name: str, where: str = "") -> TypeError:
     """Returns the error for an operation `name` on a float0 operand, which `where` describes."""
     return TypeError(
-        f"{name}: operands must hold numbers, but got a float0 array{where}. float0 is the dtype "
-        "of "
-        "tangents of integers and booleans. Leave them out, or make zeros of them by "
-        "np.zeros_like(x, dtype=float). Where none was expected, a derivative may have been taken "
-        "with "
+        f"{name}: operands must be numeric, but got a float0 array{where}. float0 is the dtype of "
+        "tangents of integers and booleans. Omit it, or replace it by zeros, np.zeros_like(x, "
+        "dtype=float). If no float0 array was expected, a derivative may have been taken with "
         "respect to an integer."
     )
 

@@ -66,7 +66,7 @@ def check() -> None:
     for name, why in refused.items():
         raise ValueError(f"the environment variable {name}: {why}")
     for name, right in misspelt().items():
-        warn(f"the environment variable {name} sets nothing; did you mean {right}?")
+        warn(f"the environment variable {name} has no effect; did you mean {right}?")
 
 
 def _known() -> set[str]:

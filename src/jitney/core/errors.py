@@ -81,7 +81,9 @@ def _or_static(tracer: _Traced) -> str:
     return ""
 
 
-_STATIC = "; or make the argument static, if it takes few values: jax.jit(f, static_argnames=...)"
+_STATIC = (
+    "; or make the argument static, if it has few distinct values: jax.jit(f, static_argnames=...)"
+)
 _INDEX_DEFAULT = (
     "for an element of a list, make an array of the list and index that; for range(n), loop by "
     "jax.lax.fori_loop"
@@ -127,9 +129,9 @@ class TracerArrayConversionError(JAXTypeError):
         update = cures.of_store(code)
         written = messages.statement(code) if update else ""
         ours = cures.of_foreign_call(code) or "the function of that name in jax.numpy"
-        instead = update or f"{ours}; for what NumPy alone can do, jax.pure_callback."
+        instead = update or f"{ours}; for functions that only NumPy has, jax.pure_callback."
         super().__init__(
-            f"{messages.located(written, 'np.asarray(x)', code)}: NumPy asked for the values of a "
+            f"{messages.located(written, 'np.asarray(x)', code)}: NumPy requested the values of a "
             f"{describe(tracer)}, by __array__(), which are known only when the compiled function "
             f"runs.{tracer._origin_msg()}\nInstead: {instead}"
         )
@@ -143,9 +145,10 @@ class TracerIntegerConversionError(JAXTypeError):
     def __init__(self, tracer: _Traced) -> None:
         code = user_code.current()
         super().__init__(
-            f"{messages.located('', 'x.__index__()', code)}: Python asked for a {describe(tracer)} "
-            "as an integer, by __index__(), whose value is known only when the compiled function "
-            f"runs.{tracer._origin_msg()}\nInstead: {_INDEX_DEFAULT}{_or_static(tracer)}."
+            f"{messages.located('', 'x.__index__()', code)}: Python requested a "
+            f"{describe(tracer)} as an integer, by __index__(), whose value is known only when "
+            f"the compiled function runs.{tracer._origin_msg()}\nInstead: "
+            f"{_INDEX_DEFAULT}{_or_static(tracer)}."
         )
 
 
@@ -239,10 +242,10 @@ def format_error(tracer: _Traced) -> TypeError:
     code = user_code.current()
     text, instead = print_cures.of_format(code)
     return TypeError(
-        f"{messages.located(text, 'format(x, spec)', code)}: the value of a {_type_of(tracer)} cannot "
-        f"be written while its function is traced, only its type, {type(tracer).__name__}."
-        f"\nInstead: {instead}, which prints when the function runs."
-        f"{messages.see('format-of-tracer')}"
+        f"{messages.located(text, 'format(x, spec)', code)}: the value of a {_type_of(tracer)} "
+        "cannot be formatted while its function is traced, only its type, "
+        f"{type(tracer).__name__}.\nInstead: {instead}, which prints when the function "
+        f"runs.{messages.see('format-of-tracer')}"
     )
 
 
@@ -268,9 +271,9 @@ def deleted_array_error(
     line = source_info.span(caller, lasti)[0]
     place = f"{os.path.basename(caller.co_filename)}:{line}"
     return RuntimeError(
-        f"{subject} deleted: its memory was given away to {function} at {place} (donate_argnums), for "
-        f"its result.\nInstead: use what {function} returned, or do not donate the argument."
-        f"{messages.see('donated-array')}"
+        f"{subject} deleted: its buffer was donated to {function} at {place} (donate_argnums), "
+        f"for its result.\nInstead: use the result of {function}, or do not donate the "
+        f"argument.{messages.see('donated-array')}"
     )
 
 
@@ -279,15 +282,15 @@ def check_truth_is_unambiguous(aval: AbstractValue) -> None:
     if aval.size == 0:
         raise ValueError(
             f"bool(x) needs an array of one element, but x is {aval.str_short()}, an empty one; "
-            "`x.size > 0` tells whether there are any"
+            "use `x.size > 0` to test for elements"
         )
     if aval.size > 1:
         code = user_code.current()
         truth = cures.of_truth(code, traced=False)
         raise ValueError(
-            f"{messages.located(truth.asked, 'bool(x)', code)}: Python needs one truth value of "
-            f"{aval.str_short()}, whose elements have one each: it is ambiguous.\n"
-            f"Instead: {truth.instead}{messages.see('ambiguous-truth')}"
+            f"{messages.located(truth.asked, 'bool(x)', code)}: the truth value of "
+            f"{aval.str_short()} is ambiguous, as each element has one.\nInstead: "
+            f"{truth.instead}{messages.see('ambiguous-truth')}"
         )
 
 
@@ -315,10 +318,10 @@ def escaped_tracer_message(tracer: _Traced, detail: str = "") -> str:
     kind = type(tracer).__name__
     message = (
         "A tracer leaked: a function that was traced kept a value of type "
-        f"{tracer.aval.str_short()}, a "
-        f"{kind}, which is used now that the function has returned, and which never had values."
-        "\nReturn from the function what is needed later. Its variables end with it, but globals, "
-        "attributes of objects, and lists and caches outside of it keep what is put into them."
+        f"{tracer.aval.str_short()}, a {kind}, which is used now that the function has returned, "
+        "and which never had values.\nReturn the values that are needed later. The function's "
+        "local variables are released when it returns, but globals, attributes of objects, and "
+        "outer lists and caches keep the tracers stored in them."
     )
     info = getattr(tracer._trace, "debug_info", None)
     if info is not None:
@@ -331,5 +334,5 @@ def escaped_tracer_message(tracer: _Traced, detail: str = "") -> str:
     return (
         message
         + "\n`with jax.checking_leaks():` (or JAX_CHECK_TRACER_LEAKS=1) reports such values at "
-        "the end of the trace, and what refers to them."
+        "the end of the trace, and the objects that refer to them."
     )

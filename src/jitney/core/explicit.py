@@ -77,8 +77,8 @@ class Operation:
         """Raises ShardingTypeError with a message that shows the types of the operands."""
         types = ", ".join([aval.str_short(short_dtypes=True) for aval in self.avals])
         raise ShardingTypeError(
-            f"{why} ({self.name} of {types}). Give the sharding of the result by out_sharding=, or "
-            "move an operand by jax.sharding.reshard"
+            f"{why} ({self.name} of {types}). Pass the sharding of the result as out_sharding=, "
+            "or move an operand by jax.sharding.reshard"
         )
 
 
@@ -129,7 +129,7 @@ def place_of(aval: AbstractValue, mesh: Mesh | None = None) -> NamedSharding | N
             if fits(one, axes):
                 return sharding.update(mesh=with_axes_of(one, axes))
     raise ValueError(
-        f"{aval.str_short()} is on {axes}, and no mesh in use has "
+        f"{aval.str_short()} is on {axes}, and no known mesh has "
         f"{messages.counted(axes.size, 'device')}"
     )
 
@@ -307,9 +307,8 @@ def divided_alike(
             for aval, d in zip(avals, dims, strict=True) if aval is not None
         ])  # fmt: skip
         raise ValueError(
-            f"{asked_by}: mapped axes must be divided alike, but the operands are {listed}; move "
-            "some of "
-            "them by jax.reshard"
+            f"{asked_by}: mapped axes must have the same sharding, but the operands are {listed}; "
+            "move some of them by jax.reshard"
         )
     ((names, sharding),) = shardings.items() or (((), None),)
     if not names or sharding is None:
@@ -319,8 +318,8 @@ def divided_alike(
         spmd_axes = tuple([name for name in spmd_axes if sharding.mesh.shape[name] != 1])
     if spmd_name is not None and spmd_axes != names:
         raise ValueError(
-            f"{asked_by}: spmd_axis_name and the arrays must divide the mapped axis alike, but "
-            f"spmd_axis_name is {spmd_name!r} and the arrays are divided along {names}; leave out "
+            f"{asked_by}: spmd_axis_name must agree with the sharding of the mapped axis, but "
+            f"spmd_axis_name is {spmd_name!r} and the arrays are sharded along {names}; leave out "
             "spmd_axis_name"
         )
     return sharding.update(spec=PartitionSpec(names))
@@ -383,8 +382,8 @@ def _check_divided_once(operation: Operation, specs: Sequence[Entries]) -> None:
         if len(set(names)) < len(names):
             lie = ", ".join([str(PartitionSpec(*spec)) for spec in operation.specs])
             operation.refuse(
-                f"{operation.name}: one axis of the mesh would divide two axes of the result, "
-                f"as the operands lie as {lie}"
+                f"{operation.name}: two axes of the result would be sharded along the same mesh "
+                f"axis, as the operands are sharded as {lie}"
             )
 
 
@@ -462,7 +461,7 @@ def by_shapes(operation: Operation) -> list[Entries]:
         if _is_elementwise(operation, shape):
             specs.append(elementwise(operation, shape))
         elif any([any(spec) for spec in operation.specs]):
-            operation.refuse(f"{operation.name} has no rule for operands that are divided")
+            operation.refuse(f"{operation.name} has no rule for sharded operands")
         else:
             specs.append(((),) * len(shape))
     return specs
@@ -489,8 +488,9 @@ def elementwise(operation: Operation, shape: tuple[int, ...]) -> Entries:
         if entries or any([used.setdefault(name, axis) != axis for name in names]):
             listed = ", ".join([repr(PartitionSpec(*spec)) for spec in operation.specs])
             operation.refuse(
-                f"{operation.name}: operands must be divided alike along axis {axis}, and no other "
-                f"axis along the same names, but they lie as {listed}"
+                f"{operation.name}: operands must be sharded along the same mesh axes at axis "
+                f"{axis}, and no other axis may be sharded along these, but the shardings are "
+                f"{listed}"
             )
         out.append(names)
     return tuple(out)

@@ -11,7 +11,7 @@ from jitney.core.options import Overriding, State
 def _axes(value: object) -> frozenset[Any]:
     if not isinstance(value, set | frozenset):
         raise TypeError(
-            f"no_collectives takes a set of names of axes, but got {value!r} of type {type(value)}"
+            f"no_collectives takes a set of axis names, but got {value!r} of type {type(value)}"
         )
     return frozenset(cast("set[Any]", value))
 

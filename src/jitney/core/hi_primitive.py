@@ -46,8 +46,8 @@ class HiPrimitive(Primitive):
 
     def _undefined(self, method: str) -> NotImplementedError:
         return NotImplementedError(
-            f"{type(self).__name__} ('{self.name}') must define the method {method} for what is asked "
-            "of it here"
+            f"{type(self).__name__} ('{self.name}') must define the method {method}, which this "
+            "operation needs"
         )
 
     def abstract_eval(self, *arg_avals: AbstractValue, **params: Param) -> tuple[Any, Any]:

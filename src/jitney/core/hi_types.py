@@ -78,7 +78,7 @@ def describe_tracers(kind: type[AbstractValue], members: Mapping[str, Any]) -> N
 
 def _must_be_defined(kind: object, method: str) -> NotImplementedError:
     return NotImplementedError(
-        f"{type(kind).__name__} must define the method {method} for what is asked of it here"
+        f"{type(kind).__name__} must define the method {method}, which this operation needs"
     )
 
 

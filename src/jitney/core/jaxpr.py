@@ -441,8 +441,8 @@ class Jaxpr:
                 raise AttributeError(f"'Jaxpr' object has no attribute {name!r}")
             if self.constvars:
                 raise AttributeError(
-                    f"This jaxpr has {len(self.constvars)} constants as variables, without values: "
-                    "jaxpr.with_consts(values) is the program that has them"
+                    f"This jaxpr has {len(self.constvars)} constants as variables, without "
+                    "values: jaxpr.with_consts(values) binds them"
                 )
             return []
 

@@ -412,7 +412,7 @@ class JaxprTrace(Trace):
             )
         lines = self._operation_lines(tracer)
         if lines:
-            return f"{where} It has the value from these operations:\n\n" + "\n".join(lines)
+            return f"{where} It is computed by these operations:\n\n" + "\n".join(lines)
         return where
 
     def ref_origin(self, tracer: DynamicJaxprTracer) -> str:

@@ -125,7 +125,7 @@ def reused(what: str, first: object, second: object) -> KeyReuseError:
       second: where it is used again.
     """
     lines = [
-        f"{what} is a random key that was used before; jax.random.split makes new keys of one."
+        f"{what} is a random key that was used before; jax.random.split derives new keys from one."
     ]
     for label, place in (("first used at", first), ("used again at", second)):
         text = source_info.summarize(place)
@@ -214,11 +214,11 @@ def check_repeated(name: str, use: KeyUse, n_consts: int, n_carry: int, renewed:
     for i, _ in use.consumed:
         if i < n_consts:
             raise KeyReuseError(
-                f"{name} uses a key in every iteration: constant {i} of the loop. "
-                "jax.random.fold_in makes a key for each"
+                f"{name} uses the same key in every iteration: constant {i} of the loop. "
+                "jax.random.fold_in derives a key for each iteration"
             )
         if i < n_consts + n_carry and i - n_consts not in renewed:
             raise KeyReuseError(
                 f"{name} uses a key in every iteration: element {i - n_consts} of the carry is "
-                "consumed, but is not a new key afterwards. jax.random.split makes one"
+                "consumed, but not replaced by a new key. jax.random.split derives one"
             )

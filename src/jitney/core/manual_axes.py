@@ -62,16 +62,16 @@ class ManualAxisType:
         named: frozenset[Any] = key[0] | key[1] | key[2]
         if sum(map(len, key)) != len(named):
             raise ValueError(
-                f"an axis is varying, unreduced or reduced, and only one of them: {axis_type}"
+                f"an axis can be only one of varying, unreduced and reduced, but got {axis_type}"
             )
         out: Any = _interned.setdefault(key, axis_type)
         return out
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"cannot assign to {name}: a ManualAxisType does not change")
+        raise AttributeError(f"cannot assign to {name}: a ManualAxisType is immutable")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"cannot delete {name}: a ManualAxisType does not change")
+        raise AttributeError(f"cannot delete {name}: a ManualAxisType is immutable")
 
     def __copy__(self) -> Self:
         return self

@@ -132,7 +132,7 @@ class State:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            f"bool() of the option {self.name}: read its value as jax.config.{self.name}"
+            f"the option {self.name} has no truth value: read its value as jax.config.{self.name}"
         )
 
     def __repr__(self) -> str:

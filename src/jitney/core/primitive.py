@@ -309,8 +309,8 @@ class Primitive:
             (`jax.experimental.hijax`).
         """
         raise NotImplementedError(
-            f"the primitive {self.name} has no rule to_lojax, which operations on values of users' "
-            "types need"
+            f"the primitive {self.name} has no rule to_lojax, which operations on values of "
+            "user-defined types need"
         )
 
     def def_bind_with_trace(self, rule: Rule) -> Rule:

@@ -93,7 +93,9 @@ class ProfileData:
         self._text = text
         recording: Any = json.loads(text)
         if not isinstance(recording, dict) or "traceEvents" not in recording:
-            raise ValueError("ProfileData: this is JSON, but not a trace: it has no 'traceEvents'")
+            raise ValueError(
+                "ProfileData: the data is JSON, but not a trace: 'traceEvents' is missing"
+            )
         events = cast("dict[str, list[Mapping[str, Any]]]", recording)["traceEvents"]
         threads = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
         spans = [e for e in events if e["ph"] == "X"]

@@ -34,7 +34,7 @@ class MeshWhileRecording(RecordingInterceptor):
             # (Axis types may differ: within `auto_axes` batches stay sharded.)
             if own is not None and own.mesh.shape_tuple != mesh.shape_tuple:
                 raise ValueError(
-                    f"{primitive}: operands must be on the current mesh, {mesh}, but one, "
+                    f"{primitive}: operands must be on the context mesh, {mesh}, but an operand, "
                     f"{aval.str_short()}, is on {own.mesh}; jax.sharding.reshard moves it"
                 )
 

@@ -38,14 +38,12 @@ def check_passed_once(
         where = f"when tracing {info.func_src_info} for {info.traced_for}"
         if first != k:
             raise ValueError(
-                f"{where}: references must be different ones, as a write to one would change the "
-                "other, but "
-                f"{arg_names[first]} and {arg_names[k]} are the same one, of type {kind}"
+                f"{where}: references must not alias, as a write to one would change the other, "
+                f"but {arg_names[first]} and {arg_names[k]} are the same reference, of type {kind}"
             )
         raise ValueError(
-            f"{where}: the reference of type {kind} came as the argument {arg_names[k]}, and the "
-            "function closes "
-            "over it, too: it must do one or the other"
+            f"{where}: the reference of type {kind} was passed as the argument {arg_names[k]}, "
+            "and the function also closes over it: use only one of the two"
         )
 
 
@@ -61,7 +59,6 @@ def check_none_returned(outs: Sequence[Any], info: DebugInfo, origin: Callable[[
         if is_ref(x):
             raise ValueError(
                 f"function {info.func_src_info} traced for {info.traced_for} must return arrays, "
-                "but returned a "
-                f"reference to a mutable array, of type {x.aval}.{origin(x)} Return what it holds, "
-                "jax.freeze(ref)"
+                f"but returned a reference to a mutable array, of type {x.aval}.{origin(x)} "
+                "Return its array, jax.freeze(ref)"
             )

@@ -55,8 +55,8 @@ class ShapeDtypeStruct:
         self.shape = sizes
         if any([n is None for n in sizes]):
             raise ValueError(
-                f"ShapeDtypeStruct: each axis needs a size, but the shape is {self.shape}; programs "
-                "are compiled for sizes, of which None is none"
+                f"ShapeDtypeStruct: each axis needs a size, but the shape is {self.shape}; "
+                "programs are compiled for known sizes, so None is not allowed"
             )
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
         self.format = sharding
@@ -139,8 +139,8 @@ class ShapeDtypeStruct:
         old, plain = self.format, (Sharding, PartitionSpec)
         if old is not None and not isinstance(old, plain) and isinstance(sharding, plain):
             raise ValueError(
-                f"updating ShapeDtypeStruct of the format {old} by the sharding {sharding}, which has "
-                "no layout: give a Format"
+                f"updating ShapeDtypeStruct of the format {old} by the sharding {sharding}, which "
+                "has no layout: pass a Format"
             )
         return ShapeDtypeStruct(
             changes.get("shape", self.shape),

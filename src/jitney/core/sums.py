@@ -85,12 +85,12 @@ def of_result(
     if reduced and not is_free and len(elements) > 1:
         if any([reduced & x.varying for x in elements]):
             refuse(
-                f"{name}: an operand is reduced along {set(reduced)}, where no other may be "
-                "divided or vary, but one does"
+                f"{name}: an operand is reduced along {set(reduced)}, along which no other "
+                "operand may be sharded or vary, but one does"
             )
         if any([x.reduced != reduced for x in elements]):
             refuse(
-                f"{name}: all operands must be reduced along {set(reduced)}, as one is, but one is "
+                f"{name}: all operands must be reduced along {set(reduced)} if one is, but one is "
                 "not"
             )
     return unreduced, reduced
@@ -114,7 +114,8 @@ def _check_terms(name: str, operands: Sequence[ManualAxisType], refuse: Refuse) 
             one, other = ("lhs", "rhs") if operands[0].unreduced else ("rhs", "lhs")
             listed += f": {one} is, but {other} is not"
         refuse(
-            f"{name}: {what} must all be unreduced along one set of axes, but are so along {listed}"
+            f"{name}: {what} must all be unreduced along the same axes, but are unreduced along "
+            f"{listed}"
         )
 
 
@@ -124,13 +125,13 @@ def _check_product(name: str, operands: Sequence[ManualAxisType], refuse: Refuse
         return  # multiplication by a scalar
     left, right = operands
     if left.unreduced and right.unreduced:
-        refuse(f"{name} takes one operand that is unreduced, not two")
+        refuse(f"{name} takes at most one unreduced operand, but got two")
     term, factor = (left, right) if left.unreduced else (right, left)
     if term.unreduced != factor.reduced:
         one, other = ("LHS", "RHS") if left.unreduced else ("RHS", "LHS")
         refuse(
-            f"{name}: {other} must be reduced along {set(term.unreduced)}, where {one} is "
-            f"unreduced, but is along {set(factor.reduced) or '{}'}"
+            f"{name}: {other} must be reduced along {set(term.unreduced)}, along which {one} is "
+            f"unreduced, but is reduced along {set(factor.reduced) or '{}'}"
         )
 
 
@@ -139,13 +140,14 @@ def _check_quotient(name: str, operands: Sequence[ManualAxisType], refuse: Refus
     numerator, denominator = operands
     if denominator.unreduced:
         refuse(
-            f"{name}: the denominator must not be unreduced, but is along "
+            f"{name}: the denominator must not be unreduced, but is unreduced along "
             f"{set(denominator.unreduced)}"
         )
     if denominator.reduced != numerator.unreduced:
         refuse(
-            f"{name}: the denominator must be reduced along {set(numerator.unreduced)}, where the "
-            f"numerator is unreduced, but is along {set(denominator.reduced) or '{}'}"
+            f"{name}: the denominator must be reduced along {set(numerator.unreduced)}, along "
+            "which the numerator is unreduced, but is reduced along "
+            f"{set(denominator.reduced) or '{}'}"
         )
 
 

@@ -168,8 +168,8 @@ class Tracer(Array):
     @property
     def sharding(self) -> Any:
         raise AttributeError(
-            f"{type(self).__name__} has no sharding: the value is not known yet; jax.typeof(x) has the "
-            f"one of its type.{self._origin_msg()}"
+            f"{type(self).__name__} has no sharding: the value is not known yet; "
+            f"jax.typeof(x).sharding is the sharding of its type.{self._origin_msg()}"
         )
 
     @property
@@ -185,8 +185,8 @@ class Tracer(Array):
     @property
     def memory_space(self) -> Any:
         raise ValueError(
-            f"{type(self).__name__} has no memory space: jax.typeof(x).memory_space is the one of its "
-            f"type.{self._origin_msg()}"
+            f"{type(self).__name__} has no memory space: jax.typeof(x).memory_space is the memory "
+            f"space of its type.{self._origin_msg()}"
         )
 
     dimension_as_value: Any = None  # of user-defined types of sizes
@@ -194,8 +194,8 @@ class Tracer(Array):
     def __without_data__(self, name: str) -> Exception:
         if name == "device":
             return AttributeError(
-                f"{type(self).__name__} has no device: the value is not known yet; jax.typeof(x) says "
-                f"where it lies.{self._origin_msg()}",
+                f"{type(self).__name__} has no device: the value is not known yet; "
+                f"jax.typeof(x).sharding is the sharding of its type.{self._origin_msg()}",
                 name=name,
                 obj=self,
             )

@@ -67,20 +67,19 @@ def _check_eqn(eqn: JaxprEqn) -> None:
     except Exception as error:
         types = ", ".join([aval.str_short() for aval in avals])
         raise JaxprTypeError(
-            f"the type rule of {eqn.primitive} does not take operands of types {types} with these "
-            f"parameters: {type(error).__name__}: {error} [eqn.C1]"
+            f"the type rule of {eqn.primitive} does not accept operands of types {types} with "
+            f"these parameters: {type(error).__name__}: {error} [eqn.C1]"
         ) from error
     expected = list(out) if eqn.primitive.multiple_results else [out]
     if len(expected) != len(eqn.outvars):
         raise JaxprTypeError(
-            f"{eqn.primitive} gives {messages.counted(len(expected), 'result')} but binds "
-            f"{len(eqn.outvars)}: "
-            f"{eqn} [eqn.C1]"
+            f"{eqn.primitive} returns {messages.counted(len(expected), 'result')} but binds "
+            f"{len(eqn.outvars)}: {eqn} [eqn.C1]"
         )
     for var, aval in zip(eqn.outvars, expected, strict=True):
         if not same_type(var.aval, aval):
             raise JaxprTypeError(
-                f"{eqn.primitive} gives {aval} but binds it to {var.aval}: {eqn} [eqn.C1]"
+                f"{eqn.primitive} returns {aval} but binds it to {var.aval}: {eqn} [eqn.C1]"
             )
     if set(effects) != set(eqn.effects):
         raise JaxprTypeError(

@@ -27,9 +27,7 @@ def check_kind(kind: object, unreduced: Collection[object]) -> None:
             f"{type(kind)}"
         )
     if not unreduced:
-        raise ValueError(
-            f"unreduced_kind must be None where no axes are unreduced, but is {kind!r}"
-        )
+        raise ValueError(f"unreduced_kind must be None if no axes are unreduced, but is {kind!r}")
 
 
 def refuse_extremes(kind: UnreducedKind | None, what: object) -> None:
@@ -37,5 +35,5 @@ def refuse_extremes(kind: UnreducedKind | None, what: object) -> None:
     if kind not in (None, UnreducedKind.sum):
         raise NotImplementedError(
             f"{what}: arrays of partial maxima and minima are not supported, only partial sums "
-            "(UnreducedKind.sum); within shard_map, take the extreme by jax.lax.pmax or pmin"
+            "(UnreducedKind.sum); within shard_map, use jax.lax.pmax or pmin"
         )

@@ -145,7 +145,7 @@ def optimizer(
                 if before != after:
                     raise TypeError(
                         "optimizer: an update must keep the structure of an array's state, but "
-                        f"makes {after} of {before}"
+                        f"changes {before} to {after}"
                     )
             return new
 
@@ -396,7 +396,7 @@ def piecewise_constant(
         )
     if boundaries.shape[0] != values.shape[0] - 1:
         raise ValueError(
-            "piecewise_constant: there must be one value more than boundaries, but there are "
+            "piecewise_constant: there must be one more value than boundaries, but there are "
             f"{values.shape[0]} and {boundaries.shape[0]}"
         )
     return lambda i: values[jnp.sum(i > boundaries)]

@@ -212,8 +212,8 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
         rng = kwargs.get("rng")
         if rng is None:
             raise ValueError(
-                "stax.Dropout: in the mode 'train' the layer draws at random, so its function needs a "
-                "key: apply_fun(params, inputs, rng=jax.random.key(0)), say"
+                "stax.Dropout: in the mode 'train' the layer draws at random, so its function "
+                "needs a key, for example apply_fun(params, inputs, rng=jax.random.key(0))"
             )
         if mode != "train":
             return inputs

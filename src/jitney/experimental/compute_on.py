@@ -51,10 +51,9 @@ def compute_on(
     """
     if compute_type is None or out_memory_spaces is _NOT_GIVEN:
         raise TypeError(
-            "compute_on: `compute_type` and `out_memory_spaces` must be given by name. JAX 0.11 has "
-            "removed compute_on(place), a context and a decorator; "
-            "compute_on(f, compute_type=place, out_memory_spaces=jax.memory.Space.Device) is a "
-            "function that does the same"
+            "compute_on: `compute_type` and `out_memory_spaces` must be passed by keyword. JAX "
+            "0.11 has removed compute_on(place), a context manager and decorator; use "
+            "compute_on(f, compute_type=place, out_memory_spaces=jax.memory.Space.Device) instead"
         )
     place = _checked(compute_type)
     if f is None:

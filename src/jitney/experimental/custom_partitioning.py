@@ -124,8 +124,8 @@ class custom_partitioning:  # name required by the API
             sharding_rule = parse(sharding_rule, **options)
         elif options:
             raise ValueError(
-                f"def_partition: {options} are of a sharding rule that is a text; give them to the "
-                "SdyShardingRule itself"
+                f"def_partition: {options} apply to a sharding rule that is a string; pass them "
+                "to the SdyShardingRule itself"
             )
         elif not (
             sharding_rule is None
@@ -133,8 +133,8 @@ class custom_partitioning:  # name required by the API
             or callable(sharding_rule)
         ):
             raise TypeError(
-                "def_partition: sharding_rule is a text such as 'i j -> i', an SdyShardingRule, or a "
-                f"function that returns one, not {sharding_rule!r}"
+                "def_partition: sharding_rule must be a string such as 'i j -> i', an "
+                f"SdyShardingRule, or a function that returns one, but is {sharding_rule!r}"
             )
         self.partition = partition
         self.infer_sharding_from_operands = infer_sharding_from_operands
@@ -147,7 +147,8 @@ class custom_partitioning:  # name required by the API
         name = getattr(self.fun, "__name__", repr(self.fun))
         if self.partition is None:
             raise AttributeError(
-                f"custom_partitioning: nothing says how devices divide {name}; call its def_partition"
+                f"custom_partitioning: no sharding rule is defined for {name}; call its "
+                "def_partition"
             )
         args = positional(self.fun, args, kwargs, "custom_partitioning")
         static = {_position(i, len(args), name) for i in self.static_argnums}

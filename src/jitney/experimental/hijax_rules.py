@@ -257,5 +257,5 @@ def _placed(x: Any, dim: int | None, dest: int | None, axis_data: AxisData, sums
     if dim is None:
         return x
     if not sums:
-        raise ValueError("vmap_rule: a result is mapped that is to have no such axis")
+        raise ValueError("vmap_rule: a result is mapped, but must not be")
     return calculus.reduce_sum(x, axes=(dim,))

@@ -42,7 +42,8 @@ def _parts(mesh: Mesh, spec: PartitionSpec, ndim: int) -> list[int]:
     """Returns the number of processes among which each axis is sharded."""
     if len(spec) > ndim:
         raise ValueError(
-            f"a PartitionSpec has at most an entry for each axis, but {spec} is of one of {ndim} axes"
+            f"a PartitionSpec has at most one entry for each axis, but {spec} is for an array of "
+            f"{ndim} axes"
         )
     local = mesh.local_mesh.shape
     entries = [*map(names_of, spec), *[()] * (ndim - len(spec))]

@@ -93,9 +93,10 @@ def jet(
     orders = {len(terms) for terms in series if not isinstance(terms, ZeroSeries)}
     if len(orders) != 1:
         raise ValueError(
-            f"jet: the series of all arguments must have as many terms, but have {sorted(orders)}"
+            "jet: the series of all arguments must have the same number of terms, but have "
+            f"{sorted(orders)}"
             if orders
-            else "jet: at least one argument must have a list of terms, which says how many there are"
+            else "jet: at least one argument must have a list of terms, which determines their number"
         )
     (order,) = orders
     values = [as_value(x) for x in primals]
@@ -106,7 +107,7 @@ def jet(
 
     def refusal(x: object, path: str) -> str:
         what = f"{x!r}, of {type(x)}"
-        return f"jet: primals and coefficients must be arrays or numbers, but there is {what}"
+        return f"jet: primals and coefficients must be arrays or scalars, but one is {what}"
 
     flat = FlatFunction(fun, pytrees.treedef_tuple([pytrees.LEAF] * len(values)), refusal)
     outs, out_terms = jet_flat(flat, values, terms, order)
@@ -129,8 +130,8 @@ def _check_arrays(primals: Sequence[Any], series: Sequence[Any]) -> None:
             raise ValueError(f"jet: each of `primals` must be one array, but primals[{i}] is {x!r}")
         if not is_valid_operand(x):
             raise TypeError(
-                f"jet: each of `primals` must be an array or a number, but primals[{i}], {x!r}, has "
-                f"type {type(x)}"
+                f"jet: each of `primals` must be an array or a scalar, but primals[{i}], {x!r}, "
+                f"has type {type(x)}"
             )
         for j, t in enumerate(() if isinstance(terms, ZeroSeries) else terms):
             if not pytrees.treedef_is_leaf(pytrees.tree_structure(t)):

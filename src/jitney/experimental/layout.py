@@ -38,8 +38,8 @@ def with_layout_constraint(x: PyTree, layouts: PyTree) -> Any:
     for layout in each:
         if not isinstance(layout, Layout):
             raise ValueError(
-                "with_layout_constraint: layouts are Layouts, such as Layout((1, 0)), or pytrees of "
-                f"these, but one is {layout!r}"
+                "with_layout_constraint: layouts must be Layouts, such as Layout((1, 0)), or "
+                f"pytrees of these, but one is {layout!r}"
             )
     return tree.unflatten(
         [

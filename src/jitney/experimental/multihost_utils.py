@@ -65,7 +65,7 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
         if isinstance(leaf, ArrayImpl) and windows.is_global(leaf):
             if not tiled:
                 raise ValueError(
-                    f"process_allgather: {leaf.aval.str_short()} is a global array, divided over "
+                    f"process_allgather: {leaf.aval.str_short()} is a global array, sharded over "
                     "devices of several processes: pass tiled=True"
                 )
             return _global_array(leaf)
@@ -122,7 +122,8 @@ def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTr
     sources = [number for number, flag in enumerate(flags) if flag == b"\1"]
     if len(sources) != 1:
         raise ValueError(
-            f"broadcast_one_to_all: one process has to be the source, is_source is true in {sources}"
+            "broadcast_one_to_all: exactly one process must be the source, but is_source is true "
+            f"in {sources}"
         )
 
     def received(leaf: PyTree) -> np.ndarray:
@@ -148,8 +149,8 @@ def sync_global_devices(name: str) -> None:
     """
     if not isinstance(name, str):
         raise TypeError(
-            f"sync_global_devices takes the name of a place in the program, a string, not {name!r} of "
-            f"type {type(name).__name__}"
+            "sync_global_devices takes the name of a point in the program, a string, but got "
+            f"{name!r} of type {type(name).__name__}"
         )
     try:
         processes.meet(f"sync_global_devices({name!r})")
@@ -177,8 +178,8 @@ def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:
     pairs = zip(pytrees.tree_leaves(in_tree), pytrees.tree_leaves(gathered), strict=True)
     if not all([bool(np.all(np.equal(_local_array(local), every))) for local, every in pairs]):
         raise AssertionError(
-            f"{fail_message or 'assert_equal'}: processes have different values. This one has "
-            f"{in_tree}, all of them {gathered}"
+            f"{fail_message or 'assert_equal'}: processes have different values. This process has "
+            f"{in_tree}, and all processes have {gathered}"
         )
 
 
@@ -309,14 +310,14 @@ def _map_with_places(
 ) -> PyTree:
     """Applies `move` to each leaf with its PartitionSpec; leaves that are None stay None."""
     if not isinstance(mesh, Mesh):
-        raise TypeError(f"{asked_by}: global_mesh is a Mesh of devices, not {mesh!r}")
+        raise TypeError(f"{asked_by}: global_mesh must be a Mesh of devices, but is {mesh!r}")
     leaves, structure = pytrees.tree_flatten(tree, is_leaf=_is_none)
     specs = pytrees.broadcast_prefix(pspecs, tree, is_leaf=_is_none)
     out: list[Any] = []
     for leaf, spec in zip(leaves, specs, strict=True):
         if leaf is not None and not isinstance(spec, PartitionSpec):
             raise ValueError(
-                f"{asked_by}: pspecs has {spec!r} for an array, where a PartitionSpec is wanted: "
+                f"{asked_by}: pspecs has {spec!r} for an array, but a PartitionSpec is needed: "
                 "PartitionSpec() replicates it"
             )
         if leaf is None:

@@ -238,8 +238,8 @@ def odeint(
     for leaf in pytrees.tree_leaves(args):
         if not is_valid_operand(leaf):
             raise TypeError(
-                f"odeint: `*args` must hold arrays and numbers only, but there is {leaf!r}, of type "
-                f"{type(leaf)}"
+                f"odeint: `*args` must hold arrays and scalars only, but contains {leaf!r}, of "
+                f"type {type(leaf)}"
             )
     if not jnp.issubdtype(dtypes.dtype(t), jnp.floating):
         raise TypeError(f"odeint: the times `t` must be floats, but are {t}")

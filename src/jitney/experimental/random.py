@@ -42,7 +42,7 @@ class StatefulPRNG:
         if self._base_key.shape:
             raise ValueError(
                 f"StatefulPRNG: this generator is split into {self._base_key.shape}; draw within "
-                "jax.vmap over it, or spawn a list of generators from the one that was split"
+                "jax.vmap over it, or spawn a list of generators from the original generator"
             )
         key = random.fold_in(self._base_key, get(self._counter, ...))
         addupdate(self._counter, ..., 1)
@@ -127,7 +127,10 @@ class StatefulPRNG:
           ValueError: if `n_children` is negative.
         """
         if n_children < 0:
-            raise ValueError(f"StatefulPRNG.spawn: there cannot be {n_children} generators")
+            raise ValueError(
+                "StatefulPRNG.spawn: the number of generators must not be negative, but is "
+                f"{n_children}"
+            )
         return [StatefulPRNG(key, new_ref(0)) for key in self.key((n_children,))]
 
 

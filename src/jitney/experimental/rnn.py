@@ -147,7 +147,8 @@ def _check_lengths(seq_lengths: Array, dropout: float) -> None:
         raise NotImplementedError(f"lstm: seq_lengths must be int32, but are {seq_lengths.dtype}")
     if dropout != 0:
         raise NotImplementedError(
-            f"lstm: dropout must be 0, but is {dropout}: which units cuDNN drops is not known"
+            f"lstm: dropout must be 0, but is {dropout}: cuDNN's choice of dropped units cannot "
+            "be reproduced"
         )
 
 

@@ -320,7 +320,7 @@ def _of_equation(eqn: JaxprEqn, call: _Call) -> RooflineResult:
         if program is not None:
             return _count(getattr(program, "jaxpr", program), call)
         if not eqn.primitive.rules.get("eager"):
-            _log.warning("roofline: %s has no rule, and counts as nothing", eqn.primitive.name)
+            _log.warning("roofline: %s has no rule, and is not counted", eqn.primitive.name)
         return RooflineResult()
     operands = [RooflineShape.from_aval(a) for a in avals_in if isinstance(a, ShapedArray)]
     return rule(context, *operands, **eqn.params)
@@ -451,7 +451,7 @@ def _over(
 ) -> RooflineResult:
     """Returns the counts of a collective; `count(devices)` returns (total bytes, hops)."""
     axes = [names] if isinstance(names, str) else [n for n in names if not isinstance(n, int)]
-    assert context.mesh is not None, "collectives are counted where a mesh is given"
+    assert context.mesh is not None, "collectives are counted only if a mesh is passed"
     size = math.prod([context.mesh.shape[name] for name in axes])
     moved, hops = count(size)
     return RooflineResult(

@@ -38,6 +38,8 @@ def shard_alike(x: PyTree, y: PyTree) -> tuple[PyTree, PyTree]:
     xs, tree = pytrees.tree_flatten(x)
     ys, other = pytrees.tree_flatten(y)
     if tree != other:
-        raise ValueError(f"shard_alike: x and y have the same structure, not {tree} and {other}")
+        raise ValueError(
+            f"shard_alike: x and y must have the same tree structure, but have {tree} and {other}"
+        )
     pairs = [shard_alike_p.bind(as_value(a), as_value(b)) for a, b in zip(xs, ys, strict=True)]
     return tree.unflatten([a for a, _ in pairs]), tree.unflatten([b for _, b in pairs])

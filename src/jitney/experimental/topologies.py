@@ -44,9 +44,9 @@ def get_topology_desc(
       NotImplementedError: always.
     """
     raise NotImplementedError(
-        f"get_topology_desc: there is no description of a machine {topology_name!r} of the platform "
-        f"{platform or 'cpu'!r}; get_attached_topology() has the devices that are here, and `jitney "
-        "simulate --mesh` estimates programs for larger meshes"
+        f"get_topology_desc: no topology {topology_name!r} is known for the platform "
+        f"{platform or 'cpu'!r}; get_attached_topology() returns the attached devices, and "
+        "`jitney simulate --mesh` estimates programs for larger meshes"
     )
 
 

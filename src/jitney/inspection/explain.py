@@ -81,7 +81,7 @@ def _lines(program: Program) -> Iterator[str]:
         f"{bytes_text(program.temporary_bytes)} of temporary memory."
     )
     if any([w.is_of_unknown_length for w in program.everything()]):
-        yield "  A loop whose number of iterations is not known counts once."
+        yield "  A loop whose trip count is not known counts as one iteration."
     for named, users in program.recomputed:
         where = " and ".join([numbers[id(w)] for w in users if id(w) in numbers])
         if where:
@@ -127,7 +127,7 @@ def _operations(work: Work) -> str:
 def places_text(sources: Sequence[Source], home: str | None = None) -> str:
     """Returns the lines of expressions: "lines 12 to 15", with the file unless it is `home`."""
     if not sources:
-        return "no line of yours"
+        return "no line of your program"
     texts: list[str] = []
     for file in dict.fromkeys([s.file for s in sources]):
         lines = sorted(

@@ -456,9 +456,7 @@ def _what(step: plans.Step) -> str:
                 shape = node.shape
             return f"one pass over {_extents(shape)}" if shape else "computes a number"
         case plans.RowStrips():
-            return (
-                f"{len(step.launches)} passes, each over {step.count} strips that stay in a cache"
-            )
+            return f"{len(step.launches)} passes, each over {step.count} strips that fit in a cache"
         case plans.Gemm():
             batch = f"{step.batch} x " if step.batch > 1 else ""
             return f"{batch}{step.m}x{step.k} @ {step.k}x{step.n} by BLAS"

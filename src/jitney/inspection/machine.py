@@ -45,7 +45,7 @@ class Rates:
     def __str__(self) -> str:
         of = "of products in float32"
         if self.is_raised:
-            of = "(measured, or reached by a step where that is more)"
+            of = "(measured, or attained by a step if that is higher)"
         return (
             f"{quantities.bytes_rate(self.memory)} of memory, "
             f"{quantities.flops_rate(self.operations)} {of}"

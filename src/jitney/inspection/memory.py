@@ -125,7 +125,7 @@ def _writers(steps: Sequence[plans.Step]) -> dict[plans.Buffer, hlo.Node]:
 
 def _held(node: hlo.Node | None, nbytes: int, values: Values) -> Held:
     if node is None:
-        return Held("a value on the way", None, nbytes)
+        return Held("an intermediate value", None, nbytes)
     named = values.named(node)
     what = hlo.word(node) if named is None else named.text
     return Held(what, source_of(node), nbytes)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 _USAGE = """\
 usage: %%jitney time | explain | explore | profile
 
-time      runs the cell, and says what of its time went into tracing, lowering and compilation
-explain   runs the cell, and says in words what the functions that it compiled do
+time      runs the cell, and prints how much of its time tracing, lowering and compilation took
+explain   runs the cell, and describes in words what the functions that it compiled do
 explore   runs the cell, and shows a page of them: source, jaxpr, tensor IR, kernels, assembly
-profile   runs the cell, and says where its time went, by step and by line
+profile   runs the cell, and prints where its time went, by step and by line
 """
 _OPEN_LINES = 40  # longer texts are shown folded
 
@@ -117,7 +117,8 @@ def _any(compiled: Sequence[object]) -> bool:
     """Returns whether a cell compiled a function; prints a line if not."""
     if not compiled:
         print(
-            "The cell compiled no function: what ran had been compiled before, or was not jitted."
+            "The cell compiled no function: its functions had been compiled before, or were not "
+            "jitted."
         )
     return bool(compiled)
 

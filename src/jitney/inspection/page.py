@@ -127,7 +127,9 @@ def _explored(run: Run) -> _Explored:
         taken = timing.of_own_calls(clocked)
         how = f"Means of the program's own {clocked.calls} calls."
     else:
-        return _Explored(run.module, program, [], "Not measured: there are no arguments to run it.")
+        return _Explored(
+            run.module, program, [], "Not measured: the arguments for a run are unknown."
+        )
     return _Explored(run.module, program, timing.timed(program, clocked, taken), how)
 
 

@@ -70,8 +70,8 @@ class Profile(Figures, Document):
         """
         if self._recording is None:
             raise ValueError(
-                "Profile.save_timeline: the profile contains only sums. "
-                "Instead: jitney.profile(timeline=True)"
+                "Profile.save_timeline: the profile contains only totals. Instead: "
+                "jitney.profile(timeline=True)"
             )
         file = Path(path)
         file.write_text(self._recording.text(), encoding="utf-8")
@@ -117,7 +117,8 @@ def profile(*, timeline: bool = False) -> Iterator[Profile]:
 
     if isinstance(compiling.backend_compile_and_load, _Recorder):
         raise RuntimeError(
-            "jitney.profile: a profile is being taken already, and there is one at a time"
+            "jitney.profile: a profile is being recorded already, and there can only be one at a "
+            "time"
         )
     result = Profile()
     recording = profiler.Recording() if timeline else None
@@ -221,9 +222,9 @@ def _summary(profile: Profile) -> Iterator[str]:
     if not profile.functions:
         yield ""
         yield (
-            "  No compiled function ran: all operations were called one by one. jax.jit compiles a "
-            "function that is called\n  often; `python -m cProfile` says which lines of Python take "
-            "the time."
+            "  No compiled function ran: all operations ran in eager mode. jax.jit compiles a "
+            "function that is called\n  often; `python -m cProfile` shows which lines of Python "
+            "take the time."
         )
 
 
@@ -264,8 +265,8 @@ def _memory_table(profile: Profile) -> Iterator[str]:
     if functions:
         yield ""
         yield (
-            "     peak  memory of compiled functions (what is donated counts beside results); "
-            "temporary values by line"
+            "     peak  memory of compiled functions (donated buffers count in addition to "
+            "results); temporary values by line"
         )
     titles = [function.program.title for function in functions]
     for function in functions[:_SHOWN_FUNCTIONS]:
@@ -291,7 +292,7 @@ def _memory_table(profile: Profile) -> Iterator[str]:
         yield f"  and {len(functions) - _SHOWN_FUNCTIONS} functions with less"
     if profile.peak_bytes:
         yield ""
-        yield f"  The process had {bytes_text(profile.peak_bytes)} of memory at the most."
+        yield f"  The process used {bytes_text(profile.peak_bytes)} of memory at its peak."
 
 
 def _line(place: tuple[str, int]) -> str:

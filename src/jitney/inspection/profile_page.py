@@ -42,7 +42,7 @@ def _summary(profile: Figures) -> Iterator[str]:
     ]
     caption = f"{quantities.seconds(profile.seconds)} in all"
     if profile.peak_bytes:
-        caption += f", and {bytes_text(profile.peak_bytes)} of memory at the most"
+        caption += f", and {bytes_text(profile.peak_bytes)} of memory at its peak"
     yield tables.table(caption, ("what", "time", "share"), rows)
 
 
@@ -101,7 +101,7 @@ def _memory(profile: Figures, places: Places) -> Iterator[str]:
             for function in profile.functions
             if function.memory.held
         ]
-        caption = "temporary values that are in memory when a function needs most of it: "
+        caption = "temporary values in memory at the peak of a function: "
         caption += ", ".join(peaks[:_NAMED_PEAKS]) + (", ..." if len(peaks) > _NAMED_PEAKS else "")
         heads = ("function", "size", "of its peak", "lines", "value")
         yield tables.table(caption, heads, rows, linked)
@@ -140,7 +140,7 @@ def _source(profile: Figures, places: Places) -> Iterator[str]:
             )
         yield "</tbody></table>"
     if not lines:
-        yield '<p class="hint">No line is known.</p>'
+        yield '<p class="hint">No source line is known.</p>'
 
 
 def _share(seconds: float, profile: Figures) -> Cell:

@@ -82,7 +82,7 @@ def _grid(x: _Axis, y: _Axis) -> Iterator[str]:
         at = y.place(value)
         yield _line(_LEFT, at, _END, at)
         yield _text(f"{value / 1e9:g}", _LEFT - 6, at + 4, "end")
-    yield _text("operations for each byte", (_LEFT + _END) / 2, _HEIGHT - 8)
+    yield _text("operations per byte", (_LEFT + _END) / 2, _HEIGHT - 8)
     middle = (_TOP + _FOOT) / 2
     yield _text("Gflop/s", 14, middle, attributes=f' transform="rotate(-90 14 {middle:g})"')
 

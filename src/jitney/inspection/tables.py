@@ -57,8 +57,8 @@ def table(
 
 
 HINT = (
-    "Bytes and operations are those that a step needs at the least; values in caches are moved faster "
-    "than memory allows. A click on a heading sorts."
+    "Bytes and operations are the minimum that a step needs; values in caches are moved faster "
+    "than memory allows. Click a heading to sort."
 )
 STEP_HEADS = (
     "step", "lines", "what", "time", "share", "times", "each", "moved", "GB/s", "Gflop/s", "of roof",

@@ -75,7 +75,7 @@ def batch_jaxpr_axes(
         place = (None if dim is None else 0) if isinstance(dest, ZeroIfMapped) else dest
         mapped.append(place is not None)
         if place is None and dim is not None:
-            raise ValueError("batch_jaxpr_axes: a result is mapped that is to have no such axis")
+            raise ValueError("batch_jaxpr_axes: a result is mapped, but must not be")
         return x if place is None else move_to(x, dim, place, axis_data.size, axis_data.along)
 
     def fun(*args: Value) -> list[Any]:

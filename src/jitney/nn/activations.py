@@ -325,7 +325,9 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     """
     x = jnp.asarray(x)
     size = x.shape[canonical_axis(axis, x.ndim)]
-    assert size % 2 == 0, f"glu: `x` must have two halves along axis {axis}, but is {x.shape}"
+    assert size % 2 == 0, (
+        f"glu: the size of `x` along axis {axis} must be even, but its shape is {x.shape}"
+    )
     first, second = jnp.split(x, 2, axis)
     return first * sigmoid(second)
 

@@ -264,20 +264,21 @@ def _check_operands(query: Array, key: Array, value: Array) -> None:
         )
     if not query.dtype == key.dtype == value.dtype:
         raise ValueError(
-            "dot_product_attention: query, key and value must have one dtype, but have "
+            "dot_product_attention: query, key and value must be of one dtype, but are of "
             f"{query.dtype}, {key.dtype} and {value.dtype}"
         )
     if key.shape != value.shape:
         raise ValueError(
-            "dot_product_attention: key and value must have one shape, but have "
+            "dot_product_attention: key and value must agree in shape, but have the shapes "
             f"{key.shape} and {value.shape}"
         )
     same = query.ndim == 3 or query.shape[0] == key.shape[0]
     heads, kv_heads = query.shape[-2], key.shape[-2]
     if not same or query.shape[-1] != key.shape[-1] or not kv_heads or heads % kv_heads:
         raise ValueError(
-            "dot_product_attention: query and key must agree in batches and features, and the heads "
-            f"of query be a multiple of those of key, but the shapes are {query.shape} and {key.shape}"
+            "dot_product_attention: query and key must agree in batches and features, and the "
+            "number of heads of query must be a multiple of that of key, but the shapes are "
+            f"{query.shape} and {key.shape}"
         )
 
 
@@ -353,7 +354,7 @@ def dot_product_attention(
     shape = (batches, heads, length, keys)
     seen = _by_head("mask", mask, shape, kv_heads)
     if seen is not None and seen.dtype != np.bool_:
-        raise ValueError(f"dot_product_attention: mask must be of booleans, but is {seen.dtype}")
+        raise ValueError(f"dot_product_attention: mask must be boolean, but is {seen.dtype}")
     key_lengths = _lengths("key_value_seq_lengths", key_value_seq_lengths, batches)
     if key_lengths is not None:
         key_lengths = key_lengths.reshape(batches, 1, 1, 1, 1)

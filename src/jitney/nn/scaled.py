@@ -129,9 +129,9 @@ def scaled_matmul(
     ]  # fmt: skip
     if shapes != expected or not blocks or length % blocks:
         raise ValueError(
-            "scaled_matmul: scales must divide the last axis of their matrices into equal blocks, "
-            "as many for both, and other axes be those of the matrices, but the shapes of `lhs`, "
-            f"`rhs`, `lhs_scales` and `rhs_scales` are {shapes}"
+            "scaled_matmul: scales must divide the last axis of their matrices into equal "
+            "blocks, the same number for both, and must match the other axes of the matrices, "
+            f"but the shapes of `lhs`, `rhs`, `lhs_scales` and `rhs_scales` are {shapes}"
         )
     left, right = (
         jnp.asarray(z, _FLOAT32) * jnp.repeat(jnp.asarray(s, _FLOAT32), length // blocks, axis=-1)
@@ -148,8 +148,8 @@ def _quantized(
     size = config.block_size
     if x.shape[-1] == 0 or x.shape[-1] % size:
         raise ValueError(
-            f"scaled_dot_general: contracted sizes must be multiples of {size}, the numbers "
-            f"that share a scale, but one is {x.shape[-1]}"
+            f"scaled_dot_general: contracted sizes must be multiples of {size}, the number of "
+            f"elements that share a scale, but one is {x.shape[-1]}"
         )
     x = x.astype(_FLOAT32)
     if global_scale is not None:

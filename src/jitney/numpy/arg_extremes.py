@@ -41,8 +41,8 @@ def _arg(
         axes, flat = (dim,), x
     if flat.shape[dim] == 0:
         raise ValueError(
-            f"jnp.{name}: there must be an element or more to search, but `a` has shape {x.shape} "
-            f"and `axis` is {axis}"
+            f"jnp.{name}: `a` must have elements along `axis`, but it has shape {x.shape} and "
+            f"`axis` is {axis}"
         )
     index = op(flat, dim, dtypes.canonicalize_dtype(np.int64))
     return reduction_table.keep(index, axes, bool(keepdims))

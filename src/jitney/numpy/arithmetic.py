@@ -448,8 +448,8 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x1, x2 = promote_args_inexact("hypot", x1, x2)
     if promotion.is_complex(promotion.dtype_of(x1)):
         raise ValueError(
-            f"jnp.hypot: operands must be real, but they promote to {promotion.dtype_of(x1)}; take "
-            "jnp.abs of complex ones first"
+            f"jnp.hypot: operands must be real, but they promote to {promotion.dtype_of(x1)}; "
+            "apply jnp.abs to complex operands first"
         )
     return _hypot(*promotion.broadcast_arrays(x1, x2))[0]
 

@@ -53,10 +53,9 @@ class ArrayMethods(_Base):
         code = user_code.current()
         assignment = messages.located(messages.statement(code), "x[index] = y", code)
         raise TypeError(
-            f"{assignment}: the elements of a JAX array cannot be "
-            "assigned to, as arrays are immutable; compiled programs update in place what is not "
-            f"needed any more.\nInstead: {cures.of_assignment(code)}"
-            f"{messages.see('in-place')}"
+            f"{assignment}: the elements of a JAX array cannot be assigned to, as arrays are "
+            "immutable; compiled programs update arrays that are not needed later in "
+            f"place.\nInstead: {cures.of_assignment(code)}{messages.see('in-place')}"
         )
 
     def __iter__(self) -> Iterator[Any]:
@@ -79,7 +78,7 @@ class ArrayMethods(_Base):
         if self.ndim != 1:
             raise ValueError(
                 f"`value in x`: x must be one-dimensional, but it has shape {self.shape}; "
-                "jnp.isin(value, x) takes any"
+                "jnp.isin(value, x) accepts any shape"
             )
         return any_true(equal(self, other))
 
@@ -185,7 +184,7 @@ class ArrayMethods(_Base):
     def flat(self) -> NoReturn:
         raise NotImplementedError(
             "Array.flat: views of elements in order do not exist, as arrays are immutable; "
-            "x.ravel() has them, and x.ravel().at[k].set(y) updates one"
+            "x.ravel() returns the elements, and x.ravel().at[k].set(y) updates one of them"
         )
 
     def reshape(

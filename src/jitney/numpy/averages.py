@@ -158,7 +158,7 @@ def _average(a: ArrayLike, axis: Axis, weights: ArrayLike, returned: bool, keepd
     if x.shape != w.shape:
         if axis is None:
             raise ValueError(
-                "jnp.average: `axis` must be given where the shapes of operands differ, but `a` "
+                "jnp.average: `axis` must be passed if the shapes of operands differ, but `a` "
                 f"has shape {x.shape} and `weights` {w.shape}"
             )
         axes = canonical_axes(axis, x.ndim)
@@ -193,8 +193,8 @@ def _degrees(name: str, ddof: ArrayLike, correction: ArrayLike | None) -> ArrayL
         return ddof
     if ddof != 0:
         raise ValueError(
-            f"jnp.{name}: `ddof` and `correction` are two names of one number, but both are given, "
-            f"{ddof} and {correction}; leave one out"
+            f"jnp.{name}: `ddof` and `correction` are two names of one argument, but both were "
+            f"passed, {ddof} and {correction}; omit one"
         )
     return correction
 
@@ -256,7 +256,7 @@ def var_dtypes(old: np.dtype[Any], dtype: DTypeLike | None) -> tuple[np.dtype[An
     if promotion.is_complex(old) and not promotion.is_complex(dtype):
         raise ValueError(
             f"jnp.var: `dtype` must be complex for complex elements, but it is {dtype} and the "
-            f"elements are {old}; leave it out, and cast the variance, which is real"
+            f"elements are {old}; omit it, and cast the variance, which is real"
         )
     inexact = promotion.to_inexact(dtype)
     computed = dtypes.wider(promotion.to_inexact(old), inexact)
@@ -343,7 +343,7 @@ def std(
     dtype = _checked(dtype, "std")
     if dtype is not None and not promotion.is_inexact(dtype):
         raise ValueError(
-            f"jnp.std: `dtype` must be of floats or complex numbers, not {dtypes.long_name(dtype)}"
+            f"jnp.std: `dtype` must be complex or a float dtype, not {dtypes.long_name(dtype)}"
         )
     return _std(a, ddof, mean, where, axis=static_axis(axis), dtype=dtype, keepdims=keepdims)
 

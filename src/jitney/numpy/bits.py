@@ -26,8 +26,8 @@ def _weights(name: str, bitorder: str) -> np.ndarray:
     """Returns the shift of each of the eight bits."""
     if bitorder not in ("little", "big"):
         raise ValueError(
-            f"jnp.{name}: `bitorder` must be 'little' or 'big', the bit of a byte that comes first, "
-            f"but it is {bitorder!r}"
+            f"jnp.{name}: `bitorder` must be 'little' or 'big', which selects the first bit of a "
+            f"byte, but it is {bitorder!r}"
         )
     shifts = np.arange(8, dtype=np.uint8)
     return shifts if bitorder == "little" else shifts[::-1].copy()

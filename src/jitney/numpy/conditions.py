@@ -83,12 +83,12 @@ def where(
         return nonzero_of("jnp.where", condition, size, fill_value)
     if size is not None or fill_value is not None:
         raise ValueError(
-            "jnp.where: `size` and `fill_value` apply only to calls with `condition` alone, which "
-            "return indices, but `x` or `y` is given; leave them out"
+            "jnp.where: `size` and `fill_value` apply only to calls with `condition` alone, "
+            "which return indices, but `x` or `y` was passed; omit them"
         )
     if x is None or y is None:
         raise ValueError(
-            "jnp.where: `x` and `y` must both be given, or neither to get indices, but "
+            "jnp.where: `x` and `y` must both be passed, or neither to get indices, but "
             f"`{'x' if x is None else 'y'}` is missing"
         )
     return selection.where(condition, x, y)
@@ -118,7 +118,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
             f"{len(condlist)} and `choicelist` {len(choicelist)}"
         )
     if len(condlist) == 0:
-        raise ValueError("jnp.select: `condlist` must have one condition or more, but it is empty")
+        raise ValueError("jnp.select: `condlist` must have at least one condition, but it is empty")
     promotion.check_arraylike("select", *condlist, *choicelist, default)
     conditions = [convert.convert(convert.as_value(c), np.dtype(bool)) for c in condlist]
     *choices, default = promotion.promote_dtypes(*choicelist, default)
@@ -169,8 +169,8 @@ def piecewise(
     conditions = array(condlist, dtype=np.dtype(bool))
     if not conditions.ndim:
         raise TypeError(
-            "jnp.piecewise: `condlist` must be a sequence of conditions, or one with an axis for them, "
-            f"but it is {condlist!r}"
+            "jnp.piecewise: `condlist` must be a sequence of conditions, or an array with an "
+            f"axis for them, but it is {condlist!r}"
         )
     functions = _with_default(funclist, conditions.shape[0])
     value = convert.as_value(x)
@@ -204,11 +204,11 @@ def _with_default(funclist: Sequence[Any], count: int) -> list[Any]:
     n_functions = len(funclist)
     if n_functions not in (count, count + 1):
         raise ValueError(
-            f"jnp.piecewise: `funclist` must have a function for each of {count} conditions, and may "
-            f"have one more for elements where none holds, but it has {n_functions}"
+            f"jnp.piecewise: `funclist` must have a function for each of {count} conditions, and "
+            f"may have one more for elements that satisfy none, but it has {n_functions}"
         )
     if count == 0:
-        raise ValueError("jnp.piecewise: `condlist` must have one condition or more, but is empty")
+        raise ValueError("jnp.piecewise: `condlist` must have at least one condition, but is empty")
     return [funclist[-1], *funclist[:-1]] if n_functions > count else [0, *funclist]
 
 

@@ -28,7 +28,7 @@ from jitney.primitives.rules import aval_of, typed
 from jitney.runtime.array import array_from_numpy, copied
 from jitney.runtime.array_interceptors import features as array_interceptors
 
-_NONE = "jnp.array: None has no value; leave it out, or put jnp.nan where a number is missing"
+_NONE = "jnp.array: None has no value; omit it, or use jnp.nan for a missing element"
 
 
 def array_of(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int) -> Array:
@@ -86,8 +86,8 @@ def _integer(x: complex, dtype: Any) -> np.ndarray:
     info = dtypes.iinfo(dtype)
     if not info.min - 1 < x < info.max + 1:
         raise OverflowError(
-            f"jnp.array: an element of dtype {dtype} is between {info.min} and {info.max}, but the "
-            f"value is {x}; `jnp.asarray({x}).astype({dtype})` "
+            f"jnp.array: an element of dtype {dtype} must be between {info.min} and {info.max}, "
+            f"but the value is {x}; `jnp.asarray({x}).astype({dtype})` "
             + ("saturates" if isinstance(x, float) else "wraps around")
         )
     return np.array(int(x), dtype)
@@ -105,8 +105,8 @@ def _as_ndarray(x: object, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np
     if value.dtype.type not in dtypes.numpy_scalar_types and value.dtype != dtypes.float0:
         first = value.ravel()[0] if value.size else x
         raise TypeError(
-            "jnp.array: elements must be numbers or booleans, but NumPy makes an array of dtype "
-            f"{value.dtype} of them, whose first is '{first}'"
+            "jnp.array: elements must be numeric or boolean, but NumPy converts them to dtype "
+            f"{value.dtype}, and the first is '{first}'"
         )
     dtypes.check_valid_dtype(value.dtype)
     return value
@@ -189,7 +189,7 @@ def _of_plain_sequence(xs: Sequence[Any], leaves: list[Any], dtype: Any) -> Arra
             dtype = _common_dtype([x if type(x) in promotion.SCALARS else a
                                    for x, a in zip(leaves, arrays, strict=True)])  # fmt: skip
     if dtypes.is_extended(dtype):
-        raise TypeError(f"jnp.array: cannot make keys of dtype {dtype} of numbers")
+        raise TypeError(f"jnp.array: cannot convert numeric elements to keys of dtype {dtype}")
     rows = _rebuilt(xs, iter(leaves))
     try:
         value = np.array(rows, dtype)
@@ -209,11 +209,11 @@ def _uneven(rows: list[Any]) -> str:
         if len(lengths) > 1:
             shown = ", ".join(map(str, lengths))
             return (
-                f"lists beside each other must have one length, but within shape {shape} they have the "
-                f"lengths {shown}; numbers that are missing may be jnp.nan"
+                f"nested lists must have the same length, but within shape {shape} they have the "
+                f"lengths {shown}; use jnp.nan for missing elements"
             )
         shape, level = (*shape, lengths[0]), [y for x in level for y in x]
-    return f"within shape {shape} there must be numbers alone, or lists of one length alone"
+    return f"within shape {shape} there must be only scalars, or only lists of the same length"
 
 
 _KIND_DTYPES = ((complex, np.complex128), (float, np.float64), (int, np.int64), (bool, np.bool_))

@@ -46,7 +46,7 @@ __all__ = [
     "fromstring", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like",
 ]  # fmt: skip
 
-_ORDER = "jnp.{}: `order` must be 'K', as arrays do not tell how elements lie in memory, not {!r}"
+_ORDER = "jnp.{}: `order` must be 'K', as arrays do not expose their memory layout, not {!r}"
 
 
 class Shaped(Protocol):
@@ -117,8 +117,8 @@ def _check_is_there(x: object, device: Device | Sharding | None) -> None:
         return  # specifies a partitioning, not devices
     if asked.device_set != x.placement.device_set:
         raise ValueError(
-            f"an array stays on its devices, but {x.aval.str_short()} is on {x.placement} and is "
-            f"asked for on {asked}; jax.device_put moves arrays"
+            f"the result must be on the devices of the array, but {x.aval.str_short()} is on "
+            f"{x.placement} and was requested on {asked}; jax.device_put moves arrays"
         )
 
 
@@ -176,8 +176,8 @@ def _shape_and_dtype(
     """Validates and returns the shape and the dtype of a new array."""
     if type(shape) is int and type(dtype) is int:
         raise TypeError(
-            f"jnp.{name}: `dtype` must be a data type, but it is '{dtype}'; the sizes of a shape "
-            f"are one tuple: jax.numpy.{name}(({shape}, {dtype})), not "
+            f"jnp.{name}: `dtype` must be a data type, but it is '{dtype}'; pass the sizes of a "
+            f"shape as one tuple: jax.numpy.{name}(({shape}, {dtype})), not "
             f"jax.numpy.{name}({shape}, {dtype})"
         )
     extents = canonical_shape(shape)

@@ -184,7 +184,7 @@ def _array_api_axis(name: str, x: Array, axis: int | None) -> int:
         )
     if axis is None and x.ndim > 1:
         raise ValueError(
-            f"jnp.{name}: `axis` must be given for an array of several axes, but `x` has shape "
+            f"jnp.{name}: `axis` must be passed for an array of several axes, but `x` has shape "
             f"{x.shape}, of rank {x.ndim}"
         )
     return canonical_axis(axis or 0, x.ndim)

@@ -125,7 +125,8 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
     a = inexact("eigh", a)
     if UPLO not in (None, "L", "U"):
         raise ValueError(
-            f"jnp.linalg.eigh: `UPLO` names the triangle that is read, 'L' or 'U', not {UPLO!r}"
+            "jnp.linalg.eigh: `UPLO`, the triangle that is read, must be 'L' or 'U', but is "
+            f"{UPLO!r}"
         )
     vectors, values = lax.eigh(a, lower=UPLO != "U", symmetrize_input=symmetrize_input)
     return EighResult(values, vectors)
@@ -265,8 +266,8 @@ def svd(
     a = inexact("svd", a)
     if subset_by_index is not None and full_matrices and compute_uv:
         raise ValueError(
-            "jnp.linalg.svd: `full_matrices` must be False where `subset_by_index` is given, as the "
-            f"vectors of the values {subset_by_index} do not form square matrices"
+            "jnp.linalg.svd: `full_matrices` must be False if `subset_by_index` is passed, as "
+            f"the vectors of the values {subset_by_index} do not form square matrices"
         )
     if not hermitian:
         out = lax.svd(

@@ -80,7 +80,7 @@ def diff(
         return x
     if n < 0:
         raise ValueError(
-            f"jnp.diff: `n` is how often to take differences, 0 or more, but it is {n}"
+            f"jnp.diff: `n`, the number of differences, must be 0 or more, but it is {n}"
         )
     if x.ndim == 0:
         raise ValueError(f"jnp.diff: `a` must have an axis, but it is a scalar, {a}")
@@ -155,16 +155,16 @@ def gradient(
     """
     if edge_order is not None:
         raise NotImplementedError(
-            "jnp.gradient: `edge_order` must be left out, as slopes at the ends are those between "
-            f"two elements, but it is {edge_order!r}"
+            "jnp.gradient: `edge_order` must be omitted, as slopes at the ends are one-sided "
+            f"differences of two elements, but it is {edge_order!r}"
         )
     promotion.check_arraylike("gradient", f, *varargs)
     x, *spacings = map(as_value, promotion.promote_dtypes_inexact(f, *varargs))
     axes = tuple(range(x.ndim)) if axis is None else canonical_axes(axis, x.ndim)
     if any(x.shape[k] < 2 for k in axes):
         raise ValueError(
-            "jnp.gradient: `f` must have two elements or more along each axis of differences, but "
-            f"it has shape {x.shape} and axes are {axes}"
+            "jnp.gradient: `f` must have at least two elements along each axis of differences, "
+            f"but it has shape {x.shape} and the axes are {axes}"
         )
     if not axes:
         return []
@@ -174,7 +174,7 @@ def gradient(
         spacings = spacings * len(axes)
     elif len(spacings) != len(axes):
         raise TypeError(
-            "jnp.gradient: spacings must be one for all axes, or one for each, but "
+            "jnp.gradient: there must be one spacing for all axes, or one for each, but "
             f"{messages.there_are(len(spacings))} for axes {axes}"
         )
     out = [_slopes(x, h, k) for h, k in zip(spacings, axes, strict=True)]
@@ -204,8 +204,9 @@ def _uneven_slopes(x: Array, h: Array, axis: int, first: Array, last: Array) -> 
     """Returns slopes on coordinates `h`: inside, those of parabolas through three points."""
     if shape_of(h) != (x.shape[axis],):
         raise ValueError(
-            "jnp.gradient: coordinates must be as many as `f` has elements along their axis, but "
-            f"`f` has {x.shape[axis]} along axis {axis} and the coordinates have shape {shape_of(h)}"
+            "jnp.gradient: the number of coordinates must be the size of `f` along their axis, "
+            f"but `f` has {x.shape[axis]} along axis {axis} and the coordinates have shape "
+            f"{shape_of(h)}"
         )
     n = x.shape[axis]
     column = (1,) * axis + (-1,) + (1,) * (x.ndim - axis - 1)

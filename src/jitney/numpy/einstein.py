@@ -135,7 +135,10 @@ def _what_is_wrong(subscripts: object, shapes: Sequence[tuple[int, ...]]) -> str
                 seen[label] = k, size
             elif size not in (1, known):
                 places = f"operand {first} ({known}) and in operand {k} ({size})"
-                return f"label '{label}' must have one size, but has two, in {places}"
+                return (
+                    f"label '{label}' must have the same size everywhere, but has two sizes, in "
+                    f"{places}"
+                )
     missing = [label for label in output if label not in seen]
     return f"label '{missing[0]}' of the result is in no operand" if missing else ""
 
@@ -230,8 +233,8 @@ def _einsum(
         terms = inputs.split(",")
         if len(positions) > 2:
             raise NotImplementedError(
-                "jnp.einsum: each step of the path must take one operand or two, but there is one "
-                f"of {len(positions)}, {equation!r}; give another `optimize`, or leave it out"
+                "jnp.einsum: each step of the path must have one or two operands, but one has "
+                f"{len(positions)}, {equation!r}; pass another `optimize`, or omit it"
             )
         taken = [values.pop(k) for k in positions]
         summed = [not set(term) <= set(result).union(*terms[:k], *terms[k + 1 :])
@@ -281,7 +284,7 @@ def _masked_diagonal(x: Array, first: int, second: int) -> Array:
     """Returns `x` with zeros where the indices along the two axes differ."""
     n, m = x.shape[first], x.shape[second]
     if n != m:
-        raise ValueError(f"einsum: axes of one name have sizes {n} and {m}")
+        raise ValueError(f"einsum: axes with the same label have sizes {n} and {m}")
     rows, columns = (broadcasted_iota(_UINT32, (n, n), k) for k in (0, 1))
     same = broadcast_in_dim(eq(rows, columns), x.shape, (first, second))
     zero = convert.scalar_operand(0, x.dtype, x.weak_type)

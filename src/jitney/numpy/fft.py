@@ -102,8 +102,9 @@ def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, n
             lengths[-1] = max(2 * (lengths[-1] - 1), 0)
     if any(n < 0 or (n == 0 and s is not None) for n in lengths):
         raise ValueError(
-            f"jax.numpy.fft.{name}: there must be one element or more to transform along each axis, "
-            f"but there are {tuple(lengths)} along the axes {tuple(where)} of shape {x.shape}"
+            f"jax.numpy.fft.{name}: there must be at least one element along each transformed "
+            f"axis, but there are {tuple(lengths)} along the axes {tuple(where)} of shape "
+            f"{x.shape}"
         )
     extents = list(lengths)
     if kind is FftType.IRFFT:
@@ -138,8 +139,8 @@ def _canonical_axes(name: str, shape: tuple[int, ...], s: Lengths, axes: Axes) -
     where = [axis % rank for axis in where]
     if len(set(where)) < len(where):
         raise ValueError(
-            f"jax.numpy.fft.{name}: `axes` must be different ones, but they are {tuple(axes)} of an "
-            f"array of shape {shape}"
+            f"jax.numpy.fft.{name}: `axes` must be different axes, but they are {tuple(axes)} of "
+            f"an array of shape {shape}"
         )
     if s is not None and len(s) != len(where):
         raise ValueError(
@@ -409,7 +410,8 @@ def irfft2(
 def _count(name: str, n: int) -> int:
     if isinstance(n, (list, tuple)):
         raise ValueError(
-            f"jax.numpy.fft.{name}: `n` is a number of samples, an integer, but it is {list(n)}"
+            f"jax.numpy.fft.{name}: `n`, the number of samples, must be an integer, but it is "
+            f"{list(n)}"
         )
     return operator.index(n)
 
@@ -417,7 +419,7 @@ def _count(name: str, n: int) -> int:
 def _spacing(name: str, d: ArrayLike) -> ArrayLike:
     if isinstance(d, (list, tuple)):
         raise ValueError(
-            f"jax.numpy.fft.{name}: `d` is the distance of samples, a scalar, but it is {list(d)}"
+            f"jax.numpy.fft.{name}: `d`, the sample spacing, must be a scalar, but it is {list(d)}"
         )
     return d
 

@@ -54,8 +54,8 @@ def load(file: IO[bytes] | str | os.PathLike[Any], *args: PyTree, **kwargs: PyTr
 def _refuse(name: str) -> Callable[..., NoReturn]:
     def function(*args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedError(
-            f"jnp.{name}: reading is a side effect, which functions that are traced cannot have; "
-            f"jnp.asarray(np.{name}(...)) reads outside of them"
+            f"jnp.{name}: reading a file is a side effect, which traced functions cannot have; "
+            f"call jnp.asarray(np.{name}(...)) outside of them"
         )
 
     function.__name__ = function.__qualname__ = name

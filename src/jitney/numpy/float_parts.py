@@ -88,8 +88,8 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     (value,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("frexp", x))
     if promotion.is_complex(value.dtype):
         raise TypeError(
-            f"jnp.frexp: `x` must be real, but it is {value.dtype}; take its real and imaginary "
-            "parts apart"
+            f"jnp.frexp: `x` must be real, but it is {value.dtype}; use its real and imaginary "
+            "parts separately"
         )
     return _frexp(value)
 

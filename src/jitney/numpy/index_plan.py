@@ -369,12 +369,12 @@ def _without_ellipsis(items: list[Any], rank: int) -> list[Any]:
     """
     used = sum(map(_width, items))
     if used > rank:
-        raise IndexError(f"x[...]: there are indices of {used} axes, but the array has rank {rank}")
+        raise IndexError(f"x[...]: the index has {used} axes, but the array has rank {rank}")
     places = [k for k, x in enumerate(items) if x is Ellipsis]
     if len(places) > 1:
         raise IndexError(
-            f"x[...]: an index has one ellipsis at most, but there are {len(places)}, and the axes "
-            "that each stands for are unclear"
+            f"x[...]: an index has one ellipsis at most, but there are {len(places)}, so the axes "
+            "that each stands for are ambiguous"
         )
     full_slices = [slice(None)] * (rank - used)
     if not places:
@@ -391,10 +391,9 @@ def _span(item: slice, extent: int, position: int) -> Span:
         code = user_code.current()
         raise IndexError(
             f"{messages.subject('x[start:stop]', code)}: the bounds of a slice must be static, as "
-            f"they decide the length of the result, but at position {position} they are traced, "
-            f"{item}.{traced[0]._origin_msg()}\nInstead: {cures.of_slice(code)}, a window of "
-            "static length."
-            f"{messages.see('slice-of-tracer')}"
+            f"they decide the length of the result, but at position {position} the bounds are "
+            f"traced, {item}.{traced[0]._origin_msg()}\nInstead: {cures.of_slice(code)}, a window "
+            f"of static length.{messages.see('slice-of-tracer')}"
         )
     if any(type(x) is DimExpr for x in (*parts, extent)):
         return _symbolic_span(parts, extent)
@@ -445,9 +444,7 @@ def _window(item: Slice) -> Window:
         raise TypeError(f"Slice: `start` must be a scalar of an integer type, but it is {start!r}")
     size = concrete_value(item.size) if isinstance(item.size, Array) else item.size
     if size is None or not hasattr(size, "__index__") or operator.index(size) < 0:
-        raise TypeError(
-            f"Slice: `size` must be an integer that is known and not negative, got {item.size!r}"
-        )
+        raise TypeError(f"Slice: `size` must be a known, non-negative integer, got {item.size!r}")
     return Window(start, operator.index(size), item.stride)
 
 

@@ -103,7 +103,7 @@ def insert(
         index = as_value(obj)
         if not promotion.is_integer(index.dtype):
             raise ValueError(
-                f"jnp.insert: `obj` must be positions, integers, but it is {index.aval.str_short()}"
+                f"jnp.insert: `obj` must be integer positions, but it is {index.aval.str_short()}"
             )
         if index.ndim == 0:
             # A scalar position may receive several slices, which NumPy reads along the first axis.
@@ -169,7 +169,7 @@ def delete(
     dtype = promotion.dtype_of(obj)
     if not promotion.is_integer(dtype) and dtype != np.bool_:
         raise ValueError(
-            "jnp.delete: `obj` must be positions, integers, or a mask of booleans, but its dtype is "
+            "jnp.delete: `obj` must be integer positions or a boolean mask, but its dtype is "
             f"{dtype}"
         )
     unique = promotion.is_integer(dtype) and assume_unique_indices
@@ -215,7 +215,7 @@ def _kept(selection: np.ndarray, n: int, axis: int) -> np.ndarray:
     if selection.dtype == np.bool_:
         if selection.shape != (n,):
             raise ValueError(
-                "jnp.delete: a mask must have one axis, and as many elements as `arr` has along "
+                "jnp.delete: a mask must have one axis, and as many elements as `arr` along "
                 f"`axis`, {n}, but it has shape {selection.shape}"
             )
         return ~selection

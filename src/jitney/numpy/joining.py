@@ -82,7 +82,7 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = 
     if isinstance(parts, Array):
         return _concatenate_slices(parts, axis, dtype)
     if not parts:
-        raise ValueError("jnp.concatenate: there must be one array or more, but there is none")
+        raise ValueError("jnp.concatenate: at least one array is needed, but there is none")
     if axis is None:
         parts = [_flat(x) for x in parts]
         axis = 0
@@ -171,12 +171,14 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | No
         spread = expand_dims(x, (axis + 1,))
         return reshape(spread, x.shape)
     if not parts:
-        raise ValueError("jnp.stack: there must be one array or more, but there is none")
+        raise ValueError("jnp.stack: at least one array is needed, but there is none")
     promotion.check_no_out("stack", out)
     shape = shape_of(parts[0])
     if any(shape_of(x) != shape for x in parts):
         listed = ", ".join(str(shape_of(x)) for x in parts)
-        raise ValueError(f"jnp.stack: arrays must be of one shape, but they have shapes {listed}")
+        raise ValueError(
+            f"jnp.stack: arrays must have the same shape, but they have shapes {listed}"
+        )
     axis = canonical_axis(axis, len(shape) + 1)
     return concatenation.stack(_promoted(parts, dtype, "stack"), axis)
 
@@ -247,7 +249,7 @@ def _each(name: str, x: Array, rank: int) -> Array:
     if missing <= 0:
         return x
     if x.ndim == 0:
-        raise TypeError(f"jnp.{name}: `tup` must be arrays to join, but it is one scalar")
+        raise TypeError(f"jnp.{name}: `tup` must be a sequence of arrays, but is a scalar")
     dims = {1: {1: (1,)}, 2: {2: (1, 2), 1: (1,)}, 3: {3: (1, 2, 3), 2: (1, 3), 1: (3,)}}
     return expand_dims(x, dims[rank][missing])
 
@@ -302,7 +304,7 @@ def _block(xs: ArrayLike | Sequence[Any]) -> tuple[Array, int]:
         value: Any = xs  # not a sequence, as checked above
         return as_value(value), 0
     if not xs:
-        raise ValueError("jnp.block: each list must have a block or more, but one is empty")
+        raise ValueError("jnp.block: each list must have at least one block, but one is empty")
     parts, depths = zip(*[_block(x) for x in xs], strict=True)
     if any(d != depths[0] for d in depths):
         raise ValueError(
@@ -442,7 +444,8 @@ def _split(
         if extra and name != "array_split":
             raise ValueError(
                 f"jnp.{name}: parts must be equal, but axis {axis} of shape {ary.shape} leaves a "
-                f"rest of {extra} after {count} of {part}; jnp.array_split makes unequal ones"
+                f"remainder of {extra} after {count} of {part}; jnp.array_split makes unequal "
+                "parts"
             )
         sizes = [part + 1] * extra + [part] * (count - extra)
     return list(concatenation.split(ary, tuple(map(_extent, sizes)), axis=axis))

@@ -94,7 +94,9 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
     promotion.check_arraylike("cond", x)
     x = _inexact("cond", x)
     if x.ndim < 2:
-        raise ValueError(f"jnp.linalg.cond: `x` must be matrices, but it has shape {x.shape}")
+        raise ValueError(
+            f"jnp.linalg.cond: `x` must be a matrix or a batch of matrices, but it has shape {x.shape}"
+        )
     if 0 in x.shape[-2:]:
         raise ValueError(
             f"jnp.linalg.cond: matrices must have elements, but `x` has shape {x.shape}"
@@ -106,7 +108,7 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
     if x.shape[-1] != x.shape[-2]:
         raise ValueError(
             f"jnp.linalg.cond: for {p=}, matrices must be square, but `x` has shape {x.shape}; "
-            "p=None and p=2 take others"
+            "p=None and p=2 accept other shapes"
         )
     out = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
     return _infinite_unless_nan(out, x)
@@ -145,8 +147,8 @@ def matrix_rank(
     """
     if rtol is not None and tol is not None:
         raise ValueError(
-            "jnp.linalg.matrix_rank: `rtol` and `tol` are two names of one tolerance, but both are "
-            "given; leave out `tol`"
+            "jnp.linalg.matrix_rank: `rtol` and `tol` are two names of one tolerance, but both "
+            "were passed; omit `tol`"
         )
     m = _inexact("matrix_rank", M)
     count = dtypes.canonicalize_dtype(np.dtype(np.int64))
@@ -182,7 +184,10 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     promotion.check_arraylike("jnp.linalg.matrix_power", a)
     x = as_value(a)
     if x.ndim < 2:
-        raise TypeError(f"jnp.linalg.matrix_power: `a` must be matrices, but has shape {x.shape}")
+        raise TypeError(
+            "jnp.linalg.matrix_power: `a` must be a matrix or a batch of matrices, but has shape "
+            f"{x.shape}"
+        )
     if x.shape[-2] != x.shape[-1]:
         raise TypeError(
             f"jnp.linalg.matrix_power: matrices must be square, but `a` has shape {x.shape}"

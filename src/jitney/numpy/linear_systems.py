@@ -55,8 +55,8 @@ def solve_arrays(a: Array, b: Array) -> Array:
     if b.ndim == 0 or (1 < b.ndim == a.ndim - 1 and b.shape[-2] != n):
         raise ValueError(
             f"solve: `a` must be square matrices and `b` one vector or matrices of {n} rows, but "
-            f"they have shapes {a.shape} and {b.shape}; for one vector for each matrix, write "
-            "solve(a, b[..., None])[..., 0]"
+            f"they have shapes {a.shape} and {b.shape}; for a vector per matrix, write solve(a, "
+            "b[..., None])[..., 0]"
         )
     vector = b.ndim == 1
     right = expand_dims(b, (1,)) if vector else b
@@ -168,8 +168,8 @@ def pinv(
     real = dtypes.finfo(a.dtype).dtype
     if rtol is not None and rcond is not None:
         raise ValueError(
-            "jnp.linalg.pinv: `rtol` and `rcond` are two names of one tolerance, but both are "
-            "given; leave out `rcond`"
+            "jnp.linalg.pinv: `rtol` and `rcond` are two names of one tolerance, but both were "
+            "passed; omit `rcond`"
         )
     rtol = rcond if rtol is None else rtol
     if rtol is None:
@@ -264,7 +264,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     ind = operator.index(ind)
     if ind <= 0:
         raise ValueError(
-            f"jnp.linalg.tensorinv: `ind` is a number of axes, 1 or more, but it is {ind}"
+            f"jnp.linalg.tensorinv: `ind`, a number of axes, must be 1 or more, but it is {ind}"
         )
     front, back = a.shape[:ind], a.shape[ind:]
     if math.prod(front) != math.prod(back):

@@ -98,20 +98,20 @@ def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
         return new
     if new.count(-1) > 1:
         raise TypeError(
-            f"jnp.reshape: one size at most can be -1, but `shape` is {new}, and the array has "
+            f"jnp.reshape: at most one size can be -1, but `shape` is {new}, and the array has "
             f"shape {old}"
         )
     size = math.prod(old)
     known = math.prod(n for n in new if n != -1)
     if known == 0:
         raise ZeroDivisionError(
-            f"jnp.reshape: -1 is ambiguous where another size is 0; give the size: `shape` is {new}"
+            f"jnp.reshape: -1 is ambiguous if another size is 0; pass the size: `shape` is {new}"
         )
     if size % known:
         raise TypeError(
             f"jnp.reshape: an array of shape {old} has {messages.counted(size, 'element')}, which "
-            f"shape {new} cannot "
-            f"hold: {size} is not a multiple of {known}, the product of the sizes that are given"
+            f"shape {new} cannot hold: {size} is not a multiple of {known}, the product of the "
+            "other sizes"
         )
     return tuple([size // known if n == -1 else n for n in new])
 
@@ -222,8 +222,8 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
     sources, targets = canonical_axes(source, a.ndim), canonical_axes(destination, a.ndim)
     if len(sources) != len(targets):
         raise ValueError(
-            "jnp.moveaxis: each axis needs its destination, but `source` names "
-            f"{len(sources)} and `destination` {len(targets)}"
+            f"jnp.moveaxis: each axis needs a destination, but `source` names {len(sources)} and "
+            f"`destination` {len(targets)}"
         )
     order = [k for k in range(a.ndim) if k not in sources]
     for target, k in sorted(zip(targets, sources, strict=True)):
@@ -323,7 +323,9 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     rank = a.ndim + len(axes)
     dims = canonical_axes(tuple(axes), rank)
     if len(set(dims)) != len(dims):
-        raise ValueError(f"jnp.expand_dims: `axis` must be different axes, not {tuple(axes)}")
+        raise ValueError(
+            f"jnp.expand_dims: the axes of `axis` must differ, but they are {tuple(axes)}"
+        )
     return broadcasting.expand_dims(a, dims)
 
 
@@ -461,7 +463,7 @@ def repeat(
             None,
             repeats,
             "The sum of `repeats` is the size of the result of jnp.repeat, so it must be static: "
-            "give it by `total_repeat_length`, or pass `repeats` as Python or NumPy numbers.",
+            "pass `total_repeat_length`, or pass `repeats` as Python scalars or a NumPy array.",
         )
         if np.size(known) == 1:
             count: Any = known.item() if hasattr(known, "item") else known
@@ -471,8 +473,8 @@ def repeat(
         counts = np.ravel(np.asarray(known))
         if len(counts) != x.shape[axis]:
             raise ValueError(
-                f"jnp.repeat: `repeats` must be one number, or one for each element along axis {axis}, "
-                f"of which {messages.there_are(x.shape[axis])}, but has {len(counts)}"
+                "jnp.repeat: `repeats` must be one integer, or one for each element along axis "
+                f"{axis}, of which {messages.there_are(x.shape[axis])}, but has {len(counts)}"
             )
         total_repeat_length = int(np.sum(counts))
         counts = counts.astype(_INT32)
@@ -490,8 +492,8 @@ def _check_repeated(a: ArrayLike, repeats: ArrayLike) -> None:
     promotion.check_arraylike("repeat", a)
     if not hasattr(repeats, "__index__"):
         raise TypeError(
-            "repeat: operands must be arrays or scalars, but that at position 1 is of "
-            f"{type(repeats)}; jnp.asarray makes arrays of lists and tuples"
+            "repeat: operands must be arrays or scalars, but the one at position 1 is of "
+            f"{type(repeats)}; jnp.asarray converts lists and tuples"
         )
 
 

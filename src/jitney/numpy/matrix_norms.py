@@ -136,8 +136,8 @@ def norm(
             raise ValueError(f"jnp.linalg.norm: rows and columns must be two axes, not {axis}")
         return _restore_axes(_matrix(x, ord, *axes), axes, keepdims)
     raise ValueError(
-        "jnp.linalg.norm: vectors have one axis and matrices two, but `axis` names "
-        f"{len(axes)}, {axes}; jnp.linalg.vector_norm takes any number"
+        f"jnp.linalg.norm: vectors have one axis and matrices two, but `axis` names {len(axes)}, "
+        f"{axes}; jnp.linalg.vector_norm accepts any number of axes"
     )
 
 

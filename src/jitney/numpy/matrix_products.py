@@ -36,16 +36,15 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
     arrays = list(arrays)
     promotion.check_arraylike("jnp.linalg.multi_dot", *arrays)
     if not arrays:
-        raise ValueError(
-            "jnp.linalg.multi_dot: there must be two arrays or more, but there is none"
-        )
+        raise ValueError("jnp.linalg.multi_dot: at least two arrays are needed, but there is none")
     operands = [as_value(x) for x in arrays]
     ranks = [x.ndim for x in operands]
     ends = {0, len(ranks) - 1}
     if len(ranks) == 1 or any(r != 2 and not (r == 1 and k in ends) for k, r in enumerate(ranks)):
         raise ValueError(
-            "jnp.linalg.multi_dot: two operands or more are needed, matrices all but the first and "
-            f"the last, which may be vectors, but shapes are {[x.shape for x in operands]}"
+            "jnp.linalg.multi_dot: at least two operands are needed, all matrices except the "
+            "first and the last, which may be vectors, but the shapes are "
+            f"{[x.shape for x in operands]}"
         )
     sizes = [1 if ranks[0] == 1 else operands[0].shape[0]]
     sizes += [x.shape[0] for x in operands[1:]]

@@ -51,7 +51,7 @@ def _static_size(name: str) -> str:
     of = "jnp.where of one argument, which is jnp.nonzero" if name == "jnp.where" else name
     return (
         f"The number of nonzero elements decides the shape of the result of {of}, so it must be "
-        "known, or be given by `size`, statically."
+        "known, or passed statically as `size`."
     )
 
 
@@ -103,8 +103,8 @@ def nonzero_of(
     a = as_value(a)
     if a.ndim == 0:
         raise ValueError(
-            f"{name}: `a` must have an axis, but it is a scalar, 0d; "
-            f"{name}(jnp.atleast_1d(a)) looks at it as one element"
+            f"{name}: `a` must have an axis, but it is a scalar, 0d; {name}(jnp.atleast_1d(a)) "
+            "treats it as an array of one element"
         )
     if size is None:
         known = concrete_value(a)
@@ -267,7 +267,8 @@ def compress(
     condition = condition[:n]
     if extra.shape[0] and bool(extra.any()):
         raise ValueError(
-            f"jnp.compress: `condition` holds at {n} or later, but axis {axis} of `a` has size {n}"
+            f"jnp.compress: `condition` is true at {n} or later, but axis {axis} of `a` has size "
+            f"{n}"
         )
     rows = rows[: condition.shape[0]]
     if size is None:
@@ -311,7 +312,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
         )
     if not values.size:
         raise ValueError(
-            "jnp.place: `vals` must have an element or more to repeat, but it is empty"
+            "jnp.place: `vals` must have at least one element to repeat, but it is empty"
         )
     if not data.size:
         return data
@@ -470,7 +471,8 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
         )
     if any(n != shape[0] for n in shape):
         raise ValueError(
-            f"jnp.diag_indices_from: the axes of `arr` must be of one size, but it has shape {shape}"
+            "jnp.diag_indices_from: the axes of `arr` must have the same size, but it has shape "
+            f"{shape}"
         )
     return diag_indices(shape[0], ndim=len(shape))
 
@@ -561,14 +563,14 @@ def _check_within(k: Array, n: int) -> None:
     known = concrete_or_error(
         np.asarray,
         k,
-        "jnp.ravel_multi_index compares values with `dims` in mode 'raise', so they must "
-        "be known; the modes 'wrap', 'clip' and 'ignore' take traced ones.",
+        "jnp.ravel_multi_index compares values with `dims` in mode 'raise', so they must be "
+        "known; the modes 'wrap', 'clip' and 'ignore' accept traced values.",
     )
     outside = known[(known < 0) | (known >= n)]
     if outside.size:
         raise ValueError(
-            f"jnp.ravel_multi_index: indices along an axis of size {n} must be from 0 to "
-            f"{n - 1}, but there is {outside.flat[0]}; mode 'wrap' or 'clip' takes others"
+            f"jnp.ravel_multi_index: indices along an axis of size {n} must be from 0 to {n - 1}, "
+            f"but there is {outside.flat[0]}; mode 'wrap' or 'clip' accepts others"
         )
 
 

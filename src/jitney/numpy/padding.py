@@ -84,8 +84,8 @@ def pad(
     widths = _pairs(_integers(pad_width), x.ndim, "pad_width")
     if any(n < 0 for pair in widths for n in pair):
         raise ValueError(
-            f"jnp.pad: `pad_width` must be 0 or more everywhere, but it is {pad_width}; a slice cuts "
-            "elements off"
+            f"jnp.pad: `pad_width` must be 0 or more everywhere, but it is {pad_width}; use a "
+            "slice to remove elements"
         )
     if callable(mode):
         return _by_function(x, widths, mode, kwargs)
@@ -96,8 +96,8 @@ def pad(
     unknown = set(kwargs) - set(_OPTIONS[mode])
     if unknown:
         raise ValueError(
-            f"jnp.pad: mode {mode!r} takes {list(_OPTIONS[mode]) or 'no options'}, but there are "
-            f"{sorted(unknown)}, too"
+            f"jnp.pad: mode {mode!r} takes {list(_OPTIONS[mode]) or 'no options'}, but got also "
+            f"{sorted(unknown)}"
         )
     stat_length = kwargs.get("stat_length")
     if stat_length is not None:
@@ -176,7 +176,8 @@ def _each(x: Array, widths: Widths, function: Callable[..., Any], name: str) -> 
             continue
         if name and x.shape[axis] == 0:
             raise ValueError(
-                f"jnp.pad: mode {name!r} repeats elements, but axis {axis} of shape {x.shape} has none"
+                f"jnp.pad: mode {name!r} needs elements, but axis {axis} of shape {x.shape} has "
+                "none"
             )
         x = function(x, axis, low, high)
     return x

@@ -55,7 +55,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
     unroll = 16 if unroll is None else unroll
     p, x = (as_value(v) for v in promotion.promote_dtypes(p, x))
     if not p.ndim:
-        raise ValueError("jnp.polyval: `p` must have an axis of coefficients, but it is one number")
+        raise ValueError("jnp.polyval: `p` must have an axis of coefficients, but it is a scalar")
     shape = np.broadcast_shapes(p.shape[1:], x.shape)
     out = zeros(shape, x.dtype)
 
@@ -499,8 +499,8 @@ def _variance(residuals: Array, n: int, deg: int) -> Array:
     """
     if n <= deg + 1:
         raise ValueError(
-            f"jnp.polyfit: {deg + 2} points or more are needed to scale the covariance of "
-            f"degree {deg}, but {messages.there_are(n)}; cov='unscaled' takes fewer"
+            f"jnp.polyfit: {deg + 2} points or more are needed to scale the covariance of degree "
+            f"{deg}, but {messages.there_are(n)}; cov='unscaled' needs fewer"
         )
     return residuals / (n - deg - 1)
 

@@ -150,7 +150,7 @@ def matmul(
         if not shape_of(x):
             raise ValueError(
                 f"jnp.matmul: operands must have an axis, but `{'ab'[i]}` is a scalar of type "
-                f"{promotion.dtype_of(x)}; * multiplies by scalars"
+                f"{promotion.dtype_of(x)}; use * to multiply by a scalar"
             )
     return _batched(
         "matmul", a, b, len(shape_of(a)) > 1, len(shape_of(b)) > 1, precision,
@@ -444,8 +444,8 @@ def _tensordot_axes(
         pairs = [(x,) if not isinstance(x, list | tuple | np.ndarray) else tuple(x) for x in axes]
         if len(pairs[0]) != len(pairs[1]):
             raise TypeError(
-                "jnp.tensordot: as many axes of `a` as of `b` must be contracted, but `axes` are "
-                f"{axes[0]} and {axes[1]}"
+                "jnp.tensordot: the same number of axes of `a` and `b` must be contracted, but "
+                f"`axes` are {axes[0]} and {axes[1]}"
             )
         left = tuple(canonical_axis(k, rank_a) for k in pairs[0])
         right = tuple(canonical_axis(k, rank_b) for k in pairs[1])

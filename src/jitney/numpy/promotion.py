@@ -32,8 +32,8 @@ def check_arraylike(name: str, *operands: object) -> None:
     for i, x in enumerate(operands):
         if not isinstance(x, Array | np.ndarray) and not is_valid_operand(x):
             raise TypeError(
-                f"{messages.subject(name)}: operands must be arrays or scalars, but that at position "
-                f"{i} is of {type(x)}; jnp.asarray makes arrays of lists and tuples"
+                f"{messages.subject(name)}: operands must be arrays or scalars, but the one at "
+                f"position {i} is of {type(x)}; jnp.asarray converts lists and tuples"
             )
 
 
@@ -160,8 +160,8 @@ def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
     about = "The rules are at https://docs.jax.dev/en/latest/rank_promotion_warning.html."
     if config.numpy_rank_promotion_mode() == "raise":
         raise ValueError(
-            f"{name}: operands must be of one rank, as jax_numpy_rank_promotion is 'raise', but "
-            f"their shapes are {listed}; x[None] adds an axis. {about}"
+            f"{name}: operands must have the same rank, as jax_numpy_rank_promotion is 'raise', "
+            f"but their shapes are {listed}; x[None] adds an axis. {about}"
         )
 
     warn(
@@ -183,7 +183,7 @@ def _promoted(promote: Callable[..., list[Any]], name: str, operands: Sequence[A
             raise dtypes.float0_error(name) from None
         if any(dtypes.is_extended(dtype_of(x)) for x in operands):
             names = ", ".join(dtypes.long_name(dtype_of(x)) for x in operands)
-            raise TypeError(f"{name}: operands of dtypes {names} do not go together") from None
+            raise TypeError(f"{name}: operands of dtypes {names} cannot be combined") from None
         raise
     return promote_shapes(name, *promoted)
 

@@ -290,7 +290,7 @@ def _one_axis(x: Array, axis: Axis, keepdims: bool) -> tuple[Array, int, tuple[i
         return x, canonical_axis(axis, rank), None
     axes = canonical_axes(axis, rank)
     if len(set(axes)) != len(axes):
-        raise ValueError(f"axis names an axis of an array of rank {rank} twice: {axis}")
+        raise ValueError(f"axis names an axis twice, for an array of rank {rank}: {axis}")
     batch_axes = [k for k in range(rank) if k not in axes]
     order = (*batch_axes, *sorted(axes, reverse=True))
     wide = (*[x.shape[k] for k in batch_axes], math.prod([x.shape[k] for k in axes]))
@@ -366,7 +366,7 @@ def _weights_like(name: str, x: Array, axis: Axis, weights: ArrayLike | None) ->
         return w
     if axis is None:
         raise ValueError(
-            f"jnp.{name}: `weights` must have the shape of `a` where `axis` is None, but they have "
+            f"jnp.{name}: `weights` must have the shape of `a` if `axis` is None, but they have "
             f"shapes {w.shape} and {x.shape}"
         )
     axes = canonical_axes(axis, x.ndim)

@@ -129,7 +129,8 @@ def _scalar_of(name: str, x: ArrayLike) -> Any:
         raise ValueError(f"jnp.arange: `{name}` must be a scalar, but it has shape {np.shape(x)}")
     if np.iscomplexobj(x):
         raise ValueError(
-            f"jnp.arange: `{name}` must be real, but it is {x}; jnp.linspace takes complex ends"
+            f"jnp.arange: `{name}` must be real, but it is {x}; jnp.linspace accepts complex "
+            "endpoints"
         )
     return x if type(x) in promotion.SCALARS else np.asarray(x)[()]
 

@@ -99,7 +99,7 @@ def reduced_axes(axis: Axis, rank: int) -> tuple[int, ...]:
         return tuple(range(rank))
     axes = canonical_axes(axis, rank)
     if len(set(axes)) != len(axes):
-        raise ValueError(f"an axis can be reduced once, but for rank {rank} `axis` is {axis}")
+        raise ValueError(f"an axis can be reduced only once, but for rank {rank} `axis` is {axis}")
     return tuple(sorted(axes))
 
 
@@ -135,7 +135,7 @@ def check_mask(name: str, where: ArrayLike | None) -> None:
     promotion.check_arraylike(name, where)
     dtype = promotion.dtype_of(where)
     if dtype != _BOOL:
-        raise ValueError(f"jnp.{name}: `where` must be boolean, but it is {dtype}; x != 0 is")
+        raise ValueError(f"jnp.{name}: `where` must be boolean, but it is {dtype}; use x != 0")
 
 
 def reduced(
@@ -176,13 +176,13 @@ def reduced(
     elif initial is None:
         if where is not None:
             raise ValueError(
-                f"jnp.{name}: `initial` must be given with `where`, as there is no {name} of no "
-                "elements"
+                f"jnp.{name}: `initial` must be passed with `where`, as the {name} of no elements "
+                "is undefined"
             )
         if 0 in [shape[k] for k in axes]:
             raise ValueError(
-                f"jnp.{name}: there is no {name} of no elements, but `a` has shape {shape} and axes "
-                f"{tuple(axes)} are reduced; give `initial`"
+                f"jnp.{name}: the {name} of no elements is undefined, but `a` has shape {shape} "
+                f"and axes {tuple(axes)} are reduced; pass `initial`"
             )
     x = convert.convert(x, carried)
     if where is not None:

@@ -50,7 +50,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
             )
         return x
     if not promotion.is_inexact(x.dtype):
-        raise ValueError(f"jnp.round: `a` must be of numbers, but it is {x.dtype}")
+        raise ValueError(f"jnp.round: `a` must be numeric, but it is {x.dtype}")
     if promotion.is_complex(x.dtype):
         return binary.complex(_round(unary.real(x), decimals), _round(unary.imag(x), decimals))
     return _round(x, decimals)

@@ -55,14 +55,14 @@ def clip(
       Array([1, 1, 2, 3, 3], dtype=int32)
     """
     if arr is None:
-        raise ValueError("jnp.clip: there must be an array, but `arr` is None or left out")
+        raise ValueError("jnp.clip: `arr` must be an array, but is None or missing")
     promotion.check_arraylike("clip", arr, *[b for b in (min, max) if b is not None])
     x = convert.as_value(arr)
     if any(promotion.is_complex(promotion.dtype_of(v)) for v in (x, min, max) if v is not None):
         kinds = [promotion.dtype_of(v) for v in (x, min, max) if v is not None]
         raise ValueError(
-            "jnp.clip: the array and its bounds must be real, as complex values have no order, but "
-            f"they are {', '.join(map(str, kinds))}; clip jnp.real and jnp.imag apart"
+            "jnp.clip: the array and its bounds must be real, as complex values have no order, "
+            f"but they are {', '.join(map(str, kinds))}; clip jnp.real and jnp.imag separately"
         )
     if min is not None:
         x = binary.max(*promotion.promote_args("clip", min, x))

@@ -71,20 +71,20 @@ def _check_preferred(name: str, common: np.dtype[Any], preferred: np.dtype[Any])
     what = f"{dtypes.long_name(common)} as {dtypes.long_name(preferred)}"
     if rank(common) != rank(preferred) and not integral_to_float:
         raise TypeError(
-            f"jnp.{name}: `preferred_element_type` must be of the kind of the operands, or a float "
-            f"type for integers; got {what}."
+            f"jnp.{name}: `preferred_element_type` must be of the same kind as the operands, or a "
+            f"float type for integers; got {what}."
         )
     if not integral_to_float and dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(common):
         raise TypeError(
-            f"jnp.{name}: `preferred_element_type` must be as wide as the dtype of the operands or "
-            f"wider; got {what}."
+            f"jnp.{name}: `preferred_element_type` must be at least as wide as the dtype of the "
+            f"operands; got {what}."
         )
     loses_sign = dtypes.issubdtype(common, np.signedinteger) and dtypes.issubdtype(
         preferred, np.unsignedinteger
     )
     if loses_sign:
         raise TypeError(
-            f"jnp.{name}: `preferred_element_type` must be signed where the operands are; got {what}."
+            f"jnp.{name}: `preferred_element_type` must be signed if the operands are; got {what}."
         )
 
 

@@ -45,7 +45,7 @@ def _check_options(name: str, kind: object, order: object) -> None:
         )
     if kind is not None:
         raise TypeError(
-            f"jnp.{name}: `kind` must be None, but it is {kind!r}; `stable` says whether equal "
+            f"jnp.{name}: `kind` must be None, but it is {kind!r}; `stable` selects whether equal "
             "elements keep their order"
         )
 
@@ -164,10 +164,12 @@ def lexsort(
       Array([1, 2, 0], dtype=int32)
     """
     if isinstance(keys, Array | np.ndarray) and keys.ndim == 0:
-        raise TypeError("jnp.lexsort: `keys` must be several, but it is a scalar; pass a list")
+        raise TypeError(
+            "jnp.lexsort: `keys` must be a sequence of keys, but is a scalar; pass a list"
+        )
     parts = [as_value(k) for k in (_rows(keys) if isinstance(keys, Array | np.ndarray) else keys)]
     if not parts:
-        raise TypeError("jnp.lexsort: `keys` must have one key or more, but it is empty")
+        raise TypeError("jnp.lexsort: `keys` must have at least one key, but it is empty")
     if any(k.shape != parts[0].shape for k in parts):
         raise ValueError(
             f"jnp.lexsort: keys must have the same shape, but have shapes {[k.shape for k in parts]}"

@@ -122,11 +122,11 @@ def _observations(m: ArrayLike, y: ArrayLike | None, dtype: DTypeLike | None) ->
         parts = [as_value(p) for p in promotion.promote_dtypes_inexact(m, y)]
     if dtype is not None:
         if not dtypes.issubdtype(dtype, np.inexact):
-            raise ValueError(f"jnp.cov: `dtype` must be of floats or complex numbers, not {dtype}")
+            raise ValueError(f"jnp.cov: `dtype` must be complex or a float dtype, not {dtype}")
         parts = [convert(p, user_dtype(dtype, "cov")) for p in parts]
     if any(p.ndim > 2 for p in parts):
         raise ValueError(
-            "jnp.cov: observations are vectors or matrices, but shapes are "
+            "jnp.cov: observations must be vectors or matrices, but the shapes are "
             f"{[p.shape for p in parts]}"
         )
     return parts
@@ -165,7 +165,8 @@ def _observation_weights(
             )
         if name == "fweights" and not promotion.is_integer(factor.dtype):
             raise TypeError(
-                f"jnp.cov: `fweights` are counts, of an integer type, but they are {factor.dtype}"
+                "jnp.cov: `fweights`, which are counts, must be of an integer type, but they are "
+                f"{factor.dtype}"
             )
         signed = not (
             factor.dtype == np.bool_ or dtypes.issubdtype(factor.dtype, np.unsignedinteger)
@@ -201,7 +202,7 @@ def corrcoef(
     """
     promotion.check_arraylike("corrcoef", x)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
-        raise ValueError(f"jnp.corrcoef: `dtype` must be of floats or complex numbers, not {dtype}")
+        raise ValueError(f"jnp.corrcoef: `dtype` must be complex or a float dtype, not {dtype}")
     c = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(c):
         return binary.div(c, c)
@@ -267,7 +268,7 @@ def bincount(
         spec = as_named(out_sharding, "bincount").spec
         if any([names_of(entry) for entry in spec]):
             raise ShardingTypeError(
-                f"bincount: counts are whole on all devices, or unreduced, but out_sharding is {spec}: "
+                f"bincount: counts must be replicated or unreduced, but out_sharding is {spec}: "
                 "move them by jax.reshard"
             )
 
@@ -290,8 +291,8 @@ def _number_of_counts(x: Array, minlength: int, length: int | None) -> int:
     known = concrete_or_error(
         np.asarray,
         x,
-        "The greatest element of `x` decides the size of the result of jnp.bincount, so it "
-        "must be known; or give a static `length`.",
+        "The greatest element of `x` decides the size of the result of jnp.bincount, so it must "
+        "be known, unless a static `length` is passed.",
     )
     return max(minlength, int(known.max()) + 1 if known.size else 0)
 
@@ -320,7 +321,7 @@ def histogram_bin_edges(
     if isinstance(bins, str):
         raise NotImplementedError(
             f"jnp.histogram: `bins` must be a number of bins or their edges, but it is {bins!r}; "
-            "np.histogram_bin_edges has rules"
+            "np.histogram_bin_edges computes edges by named rules"
         )
     promotion.check_arraylike("histogram_bin_edges", a, bins)
     x = as_value(a)
@@ -475,8 +476,8 @@ def histogramdd(
     n, rank = points.shape
     if weights is not None and weights.shape != (n,):
         raise ValueError(
-            f"jnp.histogramdd: `weights` must be one for each of {n} samples, but it has shape "
-            f"{weights.shape}"
+            f"jnp.histogramdd: `weights` must have one element for each of {n} samples, but it "
+            f"has shape {weights.shape}"
         )
     if range is not None and len(range) != rank:
         raise ValueError(

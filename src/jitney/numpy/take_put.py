@@ -51,8 +51,8 @@ def check_not_inplace(name: str, inplace: bool) -> None:
     """Raises ValueError if an in-place update is requested."""
     if inplace:
         raise ValueError(
-            f"jax.numpy.{name}: `inplace` must be False, which gives an updated array, as arrays "
-            "are immutable"
+            f"jax.numpy.{name}: `inplace` must be False, which returns an updated array, as "
+            "arrays are immutable"
         )
 
 
@@ -153,7 +153,8 @@ def _take_body(
     size = math.prod(index.shape)
     if extent == 0 and size:
         raise IndexError(
-            f"jnp.take: axis {axis} of `a` has no elements, shape {x.shape}, but {size} are taken"
+            f"jnp.take: axis {axis} of `a` has no elements, shape {x.shape}, but {size} are "
+            "requested"
         )
     if promotion.dtype_of(index) == np.bool_:
         if mode == "clip":
@@ -288,7 +289,7 @@ def _take_along_axis_body(
     if axis is None:
         if index.ndim != 1:
             raise ValueError(
-                "jnp.take_along_axis: `indices` must be a vector where `axis` is None, but they "
+                "jnp.take_along_axis: `indices` must be a vector if `axis` is None, but they "
                 f"have shape {index.shape}"
             )
         x, axis = _flat(x), 0
@@ -391,7 +392,7 @@ def put(
     if mode == "raise":
         raise NotImplementedError(
             "jnp.put: `mode` cannot be 'raise', as compiled code raises no errors; None drops "
-            "values whose position is out of range"
+            "values with positions out of range"
         )
     if mode == "clip":
         places = clip(places, 0, x.size - 1)
@@ -512,14 +513,14 @@ def choose(
             raise errors.ConcretizationTypeError(
                 x,
                 "jnp.choose compares values with the number of choices in mode 'raise', so they "
-                "must be known; the modes 'wrap' and 'clip' take traced ones.",
+                "must be known; the modes 'wrap' and 'clip' accept traced values.",
             )
         known = np.asarray(value)
         outside = known[(known < 0) | (known >= n)]
         if outside.size:
             raise ValueError(
                 f"jnp.choose: `a` must be from 0 to {n - 1}, as there are {n} choices, but has "
-                f"{outside.flat[0]}; mode 'wrap' or 'clip' takes others"
+                f"{outside.flat[0]}; mode 'wrap' or 'clip' accepts others"
             )
     elif mode == "wrap":
         x = remainder(x, n)
@@ -564,13 +565,12 @@ def fill_diagonal(
     """
     if inplace:
         raise NotImplementedError(
-            "jnp.fill_diagonal: `inplace` must be False, which gives an updated array, as arrays "
-            "are immutable"
+            "jnp.fill_diagonal: `inplace` must be False, which returns an updated array, as "
+            "arrays are immutable"
         )
     if wrap:
         raise NotImplementedError(
-            "jnp.fill_diagonal: `wrap` must be False; the blocks of a tall matrix can be filled one "
-            "by one"
+            "jnp.fill_diagonal: `wrap` must be False; fill the blocks of a tall matrix separately"
         )
     promotion.check_arraylike("fill_diagonal", a, val)
     a = as_value(a)
@@ -580,8 +580,8 @@ def fill_diagonal(
         )
     if a.ndim > 2 and any(n != a.shape[0] for n in a.shape):
         raise ValueError(
-            "jnp.fill_diagonal: an array of more than two axes must have axes of one size, but "
-            f"`a` has shape {a.shape}"
+            "jnp.fill_diagonal: an array with more than two axes must have axes of equal size, "
+            f"but `a` has shape {a.shape}"
         )
     n = min(a.shape)
     if np.ndim(val) and n:
@@ -613,12 +613,12 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
         x = as_value(x)
         if x.ndim != 1:
             raise ValueError(
-                f"jax.numpy.ix_: operands must be vectors, but number {k} has shape {x.shape}"
+                f"jax.numpy.ix_: operands must be vectors, but operand {k} has shape {x.shape}"
             )
         if x.dtype == np.bool_:
             raise NotImplementedError(
-                f"jax.numpy.ix_: operands must be positions, integers, but number {k} is boolean; "
-                "jnp.nonzero(mask)[0] has the positions of a mask"
+                f"jax.numpy.ix_: operands must be integer positions, but operand {k} is boolean; "
+                "jnp.nonzero(mask)[0] returns the positions of a mask"
             )
         if x.shape[0] == 0:
             x = convert(x, dtypes.canonicalize_dtype(np.dtype(np.int64)))

@@ -328,8 +328,8 @@ def trace(
     rows_axis, columns_axis = canonical_axis(axis1, x.ndim), canonical_axis(axis2, x.ndim)
     if rows_axis == columns_axis:
         raise ValueError(
-            "jnp.trace: `axis1` and `axis2` must be two axes, but for an array of shape "
-            f"{x.shape} they are {axis1} and {axis2}"
+            "jnp.trace: `axis1` and `axis2` must be two different axes, but for an array of "
+            f"shape {x.shape} they are {axis1} and {axis2}"
         )
     others = [k for k in range(x.ndim) if k not in (rows_axis, columns_axis)]
     x = transpose(x, (*others, rows_axis, columns_axis))

@@ -153,7 +153,7 @@ class ufunc:
             )
         if where is not None:
             raise NotImplementedError(
-                f"{self.__name__}: `where` must be None; jnp.where(condition, result, x) chooses"
+                f"{self.__name__}: `where` must be None; use jnp.where(condition, result, x)"
             )
         return self._call(*args)
 
@@ -164,7 +164,7 @@ class ufunc:
             )
         if self.nout != 1:
             raise ValueError(
-                f"{self.__name__}.{method}: the function must give one result, but gives {self.nout}"
+                f"{self.__name__}.{method}: the function must have one result, but has {self.nout}"
             )
 
     def _result_dtype(self, x: Array, dtype: DTypeLike | None) -> np.dtype[Any]:
@@ -215,8 +215,8 @@ class ufunc:
             promotion.check_arraylike(f"{self.__name__}.reduce", where)
             if self.identity is None and initial is None:
                 raise ValueError(
-                    f"{self.__name__}.reduce: `initial` must be given with `where`, as the "
-                    "function has no identity, the result of no elements"
+                    f"{self.__name__}.reduce: `initial` must be passed with `where`, as the "
+                    "function has no identity for the case of no elements"
                 )
             if promotion.dtype_of(where) != np.bool_:
                 raise ValueError(
@@ -247,8 +247,8 @@ class ufunc:
         rank = x.ndim
         if isinstance(axis, tuple):
             raise NotImplementedError(
-                f"{self.__name__}.reduce: `axis` must be one axis or None, but it is {axis}; reduce "
-                "along one after the other"
+                f"{self.__name__}.reduce: `axis` must be one axis or None, but it is {axis}; "
+                "reduce along the axes one by one"
             )
         if axis is None:
             axes: tuple[int, ...] = tuple(range(rank))
@@ -270,8 +270,8 @@ class ufunc:
         initial = self.identity if initial is None else initial
         if initial is None and x.shape[0] == 0:
             raise ValueError(
-                f"{self.__name__}.reduce: `initial` must be given for no elements, as the function "
-                f"has no identity, but `a` has shape {x.shape}"
+                f"{self.__name__}.reduce: `initial` must be passed for no elements, as the "
+                f"function has no identity, but `a` has shape {x.shape}"
             )
         first = 0
         if initial is None:
@@ -423,7 +423,7 @@ class ufunc:
         """
         if inplace:
             raise NotImplementedError(
-                f"{self.__name__}.at: `inplace` must be False, which gives an updated array, as "
+                f"{self.__name__}.at: `inplace` must be False, which returns an updated array, as "
                 f"arrays are immutable: x = {self.__name__}.at(x, ..., inplace=False)"
             )
         return self._updated(a, indices, b)

@@ -91,8 +91,8 @@ def _unique(
     if size and n == 0:
         if fill_value is None:
             raise ValueError(
-                f"jnp.unique: `fill_value` must be given, as there are no elements, shape {x.shape}, "
-                f"and the result is of `size` {size}"
+                "jnp.unique: `fill_value` must be passed, as `ar` has no elements, shape "
+                f"{x.shape}, but the result has `size` {size}"
             )
         shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
         out: tuple[Any, ...] = (full(shape, fill_value, x.dtype),)
@@ -143,8 +143,8 @@ def concrete_operand(x: ArrayLike, name: str, size: int | None) -> Array:
     if size is not None:
         return as_value(x)
     about = (
-        f"The size of the result of {name}() depends on values of its argument; give it by `size` to "
-        f"use {name}() in traced functions."
+        f"The size of the result of {name}() depends on values of its argument; pass it as `size` "
+        f"to use {name}() in traced functions."
     )
     return as_value(concrete_or_error(None, x, about))
 

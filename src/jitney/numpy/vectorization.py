@@ -58,8 +58,8 @@ def match_sizes(shape: Sequence[int], dims: CoreDims, sizes: dict[str, int], err
         known = int(name) if name.isdigit() else sizes.get(name)
         if known is not None and known != n:
             raise ValueError(
-                f"jnp.vectorize: core dimension {name!r} must have one size, but it has {n} here "
-                f"and {known} elsewhere {error}"
+                f"jnp.vectorize: core dimension {name!r} must have the same size everywhere, but "
+                f"it has {n} here and {known} elsewhere {error}"
             )
         sizes[name] = n
 

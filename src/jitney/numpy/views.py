@@ -71,7 +71,7 @@ def astype(
             return compare.ne(x, scalar_operand(0, old, False))
         warn(
             f"Array.astype: the imaginary parts of {old} are lost in {new}. This will become a "
-            "ValueError: say what is meant by jnp.real, jnp.imag or jnp.abs first.",
+            "ValueError: apply jnp.real, jnp.imag or jnp.abs first.",
             DeprecationWarning,
         )
         x = unary.real(x)

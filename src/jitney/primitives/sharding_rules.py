@@ -47,8 +47,8 @@ def check_broadcast(aval: AbstractValue, like: AbstractValue, place: NamedShardi
     wanted = entries_of(place, like.ndim)[max(new, 0) :]
     if any([names and names != other for names, other in zip(own, wanted, strict=False)]):
         raise ValueError(
-            f"Incompatible types for broadcasting: {aval.str_short()} is divided along other axes of "
-            f"the mesh than {like.str_short()}"
+            f"Incompatible types for broadcasting: {aval.str_short()} is sharded along other mesh "
+            f"axes than {like.str_short()}"
         )
 
 
@@ -56,7 +56,7 @@ def check_rows_whole(aval: AbstractValue) -> None:
     """Raises ValueError if an operand of `scan` is sharded along its leading axis."""
     if names_along(aval, 0):
         raise ValueError(
-            "scan goes along the 0th dimension of all xs, which should be replicated: got "
+            "scan iterates over the 0th dimension of all xs, which should be replicated: got "
             f"{aval.str_short()}. Move it by jax.sharding.reshard"
         )
 
@@ -102,12 +102,12 @@ def reshape(operation: Operation) -> list[Entries]:
     """
     (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
     if operation.params.get("dimensions") is not None and any(spec):
-        operation.refuse("reshape with `dimensions` has no rule for operands that are divided")
+        operation.refuse("reshape with `dimensions` has no rule for sharded operands")
     groups = reshape_groups(old, new)
     if any(spec) and any([len(taken) > 1 < len(made) for taken, made in groups]):
         operation.refuse(
-            "This reshape is not supported of an operand that is divided: it does more than split axes "
-            f"or join some, from {old} to {new}"
+            "This reshape is not supported for a sharded operand: it does more than split or "
+            f"merge axes, from {old} to {new}"
         )
     out: list[tuple[Any, ...]] = [()] * len(new)
     for taken, made in groups:
@@ -140,8 +140,8 @@ def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]
     for _, own in axes:
         if own and not is_open:
             operation.refuse(
-                "This reshape is not supported: it would join an axis that is whole with one after it "
-                f"that is divided: {axes} (size, divided along)"
+                "This reshape is not supported: it would merge an unsharded axis with a sharded "
+                f"one after it: {axes} (size, sharded along)"
             )
         names += own
         is_open = bool(own)
@@ -160,8 +160,8 @@ def _distributed(
             own.append(left.pop(0))
         if left and operation.parts(tuple(own)) != n:
             operation.refuse(
-                "This reshape is not supported: it cannot divide axes of sizes "
-                f"{tuple(extents)} along {tuple(names)}"
+                f"This reshape is not supported: axes of sizes {tuple(extents)} cannot be sharded "
+                f"along {tuple(names)}"
             )
         out.append(tuple(own))
     return out
@@ -181,9 +181,9 @@ def cut(operation: Operation) -> list[Entries]:
             if n != m and spec[axis] and m % operation.parts(spec[axis]):
                 what = "padding" if operation.name == "pad" else "slicing"
                 operation.refuse(
-                    f"{what} on sharded dims: {operation.name} changes axis {axis} from {n} to {m} "
-                    f"elements, which is divided along {spec[axis]} of the mesh into "
-                    f"{operation.parts(spec[axis])} parts"
+                    f"{what} on sharded dims: {operation.name} changes axis {axis} from {n} to "
+                    f"{m} elements, but it is sharded along {spec[axis]} of the mesh into "
+                    f"{operation.parts(spec[axis])} shards"
                 )
     return [_whole_if_one(spec, shape) for shape in operation.shapes]
 
@@ -202,7 +202,7 @@ def dynamic_update_slice(operation: Operation) -> list[Entries]:
     operand, update = operation.specs[:2]
     if operand != update and (any(update) or not _is_one_element(shape_of(operation, 1))):
         operation.refuse(
-            "dynamic_update_slice takes an operand and an update that are divided alike"
+            "dynamic_update_slice: the operand and the update must have the same sharding"
         )
     return [operand]
 
@@ -213,8 +213,8 @@ def concatenate(operation: Operation) -> list[Entries]:
     if len({spec[axis] for spec in operation.specs}) > 1:
         listed = ", ".join([repr(PartitionSpec(*spec)) for spec in operation.specs])
         operation.refuse(
-            f"concatenate: along axis {axis} all operands must be divided alike, but they lie as "
-            f"{listed}; jax.reshard moves them"
+            f"concatenate: along axis {axis} all operands must have the same sharding, but their "
+            f"shardings are {listed}; jax.reshard moves them"
         )
     shape = list(operation.shapes[0])
     shape[axis] = 1  # sizes differ along this axis
@@ -235,7 +235,7 @@ def _check_parts(operation: Operation, spec: Entries, axis: int, does: str) -> N
     for shape in operation.shapes:
         if shape[axis] % operation.parts(spec[axis]) and not _is_one_element(shape):
             operation.refuse(
-                f"{operation.name} on sharded dims: it {does} axis {axis}, which is divided along "
+                f"{operation.name} on sharded dims: it {does} axis {axis}, which is sharded along "
                 f"{spec[axis]}, and a result has {messages.counted(shape[axis], 'element')} there"
             )
 
@@ -245,8 +245,8 @@ def unstack(operation: Operation) -> list[Entries]:
     (spec,), axis = operation.specs, operation.params["axis"]
     if spec[axis]:
         operation.refuse(
-            f"unstack: axis {axis}, which is taken apart, must not be divided among devices, but is "
-            f"along {spec[axis]}; jax.reshard gathers it"
+            f"unstack: axis {axis}, which is split, must not be sharded, but is sharded along "
+            f"{spec[axis]}; jax.reshard gathers it"
         )
     return [(*spec[:axis], *spec[axis + 1 :])] * len(operation.shapes)
 
@@ -258,8 +258,8 @@ def tile(operation: Operation) -> list[Entries]:
     for axis, (n, m) in enumerate(zip(old, new[added:], strict=True)):
         if n != m and spec[axis]:
             operation.refuse(
-                f"tile: axis {axis} cannot be sharded, as tiling is non-trivial there: it is divided "
-                f"along {spec[axis]} and repeated"
+                f"tile: axis {axis} cannot be sharded, as tiling is non-trivial there: it is "
+                f"sharded along {spec[axis]} and repeated"
             )
     return [(*[()] * added, *spec)]
 
@@ -269,7 +269,7 @@ def bitcast_convert_type(operation: Operation) -> list[Entries]:
     (spec,), new = operation.specs, operation.shapes[0]
     if len(new) < len(spec) and spec[-1]:
         operation.refuse(
-            "bitcast_convert_type joins the elements along the last axis, which is divided"
+            "bitcast_convert_type combines elements along the last axis, which is sharded"
         )
     return [(*spec, ())[: len(new)]]
 
@@ -288,7 +288,7 @@ def whole_along(param: str, what: str) -> Callable[[Operation], list[Entries]]:
         axis = operation.params[param]
         if spec[axis]:
             operation.refuse(
-                f"{operation.name}: {what}, axis {axis}, but it is divided along {spec[axis]}"
+                f"{operation.name}: {what}, axis {axis}, but it is sharded along {spec[axis]}"
             )
         return [spec] * len(operation.shapes)
 
@@ -311,7 +311,8 @@ def batch_of(core: int | str | Callable[[dict[str, Any]], int]) -> Callable[...,
         for spec in operation.specs:
             if any(spec[batch:]):
                 operation.refuse(
-                    f"{operation.name} is of whole blocks: axes from {batch} on cannot be divided"
+                    f"{operation.name} needs complete blocks: axes from {batch} on cannot be "
+                    "sharded"
                 )
         out = _batch_axes(operation, batch)
         return [(*out, *[()] * (len(shape) - batch)) for shape in operation.shapes]
@@ -326,7 +327,7 @@ def _batch_axes(operation: Operation, n: int) -> Entries:
         for axis, names in enumerate(spec[:n]):
             if out[axis] and names and out[axis] != names:
                 operation.refuse(
-                    f"{operation.name}: axis {axis} is divided along {out[axis]} and {names}"
+                    f"{operation.name}: axis {axis} is sharded along {out[axis]} and {names}"
                 )
             out[axis] = out[axis] or names
     return tuple(out)
@@ -340,8 +341,8 @@ def triangular_solve(operation: Operation) -> list[Entries]:
     solved, free = (-2, -1) if is_left else (-1, -2)  # axes of `b`
     if a[unknowns] or b[solved]:
         operation.refuse(
-            f"triangular_solve: axis {len(a) + unknowns} of the matrix and axis {len(b) + solved} of "
-            "the right-hand sides must be whole, but they are divided along "
+            f"triangular_solve: axis {len(a) + unknowns} of the matrix and axis {len(b) + solved} "
+            "of the right-hand sides must not be sharded, but they are sharded along "
             f"{a[unknowns] or '()'} and {b[solved] or '()'}"
         )
     equations = a[-3 - unknowns]
@@ -368,7 +369,7 @@ def convolution(operation: Operation) -> list[Entries]:
     lhs, rhs = operation.specs
     if lhs[numbers.lhs_spec[1]] or any([rhs[axis] for axis in numbers.rhs_spec[1:]]):
         operation.refuse(
-            f"{operation.name} sums over features and over the window, which cannot be divided"
+            f"{operation.name} sums over features and over the window, which cannot be sharded"
         )
     out: list[tuple[Any, ...]] = [()] * len(lhs)
     out[numbers.out_spec[0]] = lhs[numbers.lhs_spec[0]]
@@ -378,12 +379,14 @@ def convolution(operation: Operation) -> list[Entries]:
     for axis, (names, n) in enumerate(zip(out, operation.shapes[0], strict=True)):
         if n % operation.parts(names):
             operation.refuse(
-                f"{operation.name}: {n} elements along axis {axis} of the result cannot be divided "
-                f"along {names}"
+                f"{operation.name}: {n} elements along axis {axis} of the result cannot be "
+                f"sharded along {names}"
             )
     used = [name for names in out for name in names]
     if len({*used}) != len(used):
-        operation.refuse(f"{operation.name} would divide two axes of its result alike: {out}")
+        operation.refuse(
+            f"{operation.name} would shard two axes of its result along the same mesh axis: {out}"
+        )
     return [tuple(out)]
 
 
@@ -406,20 +409,20 @@ def dot_general(operation: Operation) -> list[Entries]:
     for i, j in zip(bx, by, strict=True):
         if x[i] and y[j] and x[i] != y[j]:
             operation.refuse(
-                f"dot_general: batch axis {i} of lhs is divided along {x[i]}, and axis {j} of rhs, its "
-                f"partner, along {y[j]}: jax.reshard one of them"
+                f"dot_general: batch axis {i} of lhs is sharded along {x[i]}, but the "
+                f"corresponding axis {j} of rhs along {y[j]}: jax.reshard one of them"
             )
     for i, j in zip(cx, cy, strict=True):
         if x[i] and y[j]:
             if x[i] != y[j]:
                 operation.refuse(
-                    f"dot_general: contracted axis {i} of lhs is divided along {x[i]}, and axis {j} of "
-                    f"rhs, its partner, along {y[j]}: jax.reshard one of them"
+                    f"dot_general: contracted axis {i} of lhs is sharded along {x[i]}, but the "
+                    f"corresponding axis {j} of rhs along {y[j]}: jax.reshard one of them"
                 )
             operation.refuse(
-                f"dot_general: contracted axis {i} of lhs and {j} of rhs are divided along {x[i]}, so "
-                "each device has a part of the sum. `out_sharding` says how the result is to lie: "
-                "added up, or with P(..., unreduced={...}) not yet"
+                f"dot_general: contracted axis {i} of lhs and {j} of rhs are sharded along "
+                f"{x[i]}, so each device has a part of the sum. `out_sharding` says how the "
+                "result is to lie: added up, or with P(..., unreduced={...}) not yet"
             )
     batch = [x[i] or y[j] for i, j in zip(bx, by, strict=True)]
     left = [x[k] for k in range(len(x)) if k not in cx and k not in bx]
@@ -428,7 +431,8 @@ def dot_general(operation: Operation) -> list[Entries]:
     used = [name for names in out for name in names]
     if len(set(used)) != len(used):
         operation.refuse(
-            f"dot_general operation with inputs so divided produces an illegally sharded result: {out}"
+            "dot_general operation with these input shardings produces an illegally sharded "
+            f"result: {out}"
         )
     return [out]
 
@@ -441,9 +445,9 @@ def unreduced_sum(operation: Operation, out_sharding: NamedSharding) -> None:
     summed |= frozenset() if own is None else own.spec.unreduced
     if not out_sharding.spec.unreduced <= summed:
         operation.refuse(
-            f"{operation.name} sums over axes {operation.params['axes']}, which are divided along "
-            f"{summed or 'no axes'} of the mesh, so its results can be unreduced along these alone, "
-            f"not along {set(out_sharding.spec.unreduced)}"
+            f"{operation.name} sums over axes {operation.params['axes']}, which are sharded along "
+            f"{summed or 'no axes'} of the mesh, so its results can be unreduced along these "
+            f"only, not along {set(out_sharding.spec.unreduced)}"
         )
 
 
@@ -451,7 +455,7 @@ def no_terms(operation: Operation, out_sharding: NamedSharding) -> None:
     """Rejects unreduced results of operations that are not sums."""
     if out_sharding.spec.unreduced:
         operation.refuse(
-            f"{operation.name} has no terms of a sum for results, so out_sharding can have no "
+            f"{operation.name} has no partial sums as results, so out_sharding cannot have "
             f"unreduced axes, but is {out_sharding.spec}"
         )
 
@@ -460,8 +464,8 @@ def unreduced_product(operation: Operation, out_sharding: NamedSharding) -> None
     """Rejects results that are unreduced along mesh axes that do not shard the contracted axes."""
     if any([s.spec.unreduced for s in map(sharding_of, operation.avals) if s is not None]):
         operation.refuse(
-            "dot_general: where `out_sharding` is given, no operand may be unreduced; jax.reshard adds "
-            "up the parts of one that is"
+            "dot_general: with `out_sharding`, no operand may be unreduced; jax.reshard sums the "
+            "shards of an unreduced operand"
         )
     unreduced = out_sharding.spec.unreduced
     if not unreduced:
@@ -471,13 +475,14 @@ def unreduced_product(operation: Operation, out_sharding: NamedSharding) -> None
     left, right = [x[k] for k in cx], [y[k] for k in cy]
     if unreduced != {name for names in left for name in names}:
         operation.refuse(
-            "dot_general: the unreduced axes of out_sharding are those that divide what is contracted, "
-            f"but they are {set(unreduced)}, and lhs is divided along {left} there"
+            "dot_general: the unreduced axes of out_sharding must be those along which the "
+            f"contracted axes are sharded, but they are {set(unreduced)}, and lhs is sharded "
+            f"along {left}"
         )
     if left != right:
         operation.refuse(
-            "dot_general: for results that are unreduced lhs and rhs are divided alike where they are "
-            f"contracted, but they are along {left} and {right}"
+            "dot_general: for unreduced results, the contracted axes of both operands must have "
+            f"the same sharding, but they are sharded along {left} and {right}"
         )
 
 
@@ -490,7 +495,7 @@ def reshaped_sum(operation: Operation, out_sharding: NamedSharding) -> None:
         if operand_axes != wanted:
             raise ValueError(
                 f"reshape: {operation.avals[0].str_short()} is {what} along "
-                f"{set(operand_axes) or 'no axis'}, and stays so, but out_sharding "
+                f"{set(operand_axes) or 'no axis'}, and remains so, but out_sharding "
                 f"{out_sharding.spec} has it {what} along {set(wanted) or 'no axis'}"
             )
 
@@ -511,8 +516,8 @@ def gather(operation: Operation) -> list[Entries]:
     ]
     if cut_axes or any([names for k, names in enumerate(indices) if k not in batching]):
         operation.refuse(
-            "gather takes parts along axes that are divided, or at indices that are: use "
-            "`.at[...].get(out_sharding=)` to say how its result is to lie"
+            "gather along sharded axes, or at sharded indices: use `.at[...].get(out_sharding=)` "
+            "to specify the sharding of the result"
         )
     windows = [operand[k] for k in range(len(shape)) if k not in gone]
     batch = [
@@ -523,7 +528,7 @@ def gather(operation: Operation) -> list[Entries]:
         out.append(windows.pop(0) if k in numbers.offset_dims else batch.pop(0))
     used = [name for names in out for name in names]
     if len(set(used)) != len(used):
-        operation.refuse("gather would divide two axes of its result along one axis of the mesh")
+        operation.refuse("gather would shard two axes of its result along one mesh axis")
     return [tuple(out)]
 
 
@@ -541,7 +546,7 @@ def scatter(operation: Operation) -> list[Entries]:
     touched = {*numbers.inserted_window_dims, *numbers.scatter_dims_to_operand_dims} - whole
     if any([operand[k] for k in touched]):
         operation.refuse(
-            "scatter writes parts along axes that are divided: use `.at[...].set(..., "
-            "out_sharding=)` to say how its result is to lie"
+            "scatter writes along sharded axes: use `.at[...].set(..., out_sharding=)` to "
+            "specify the sharding of the result"
         )
     return [operand]

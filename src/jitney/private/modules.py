@@ -106,8 +106,8 @@ def find(module: str, name: str) -> Any:
             return getattr(importlib.import_module(where), name)
     where = ".".join(filter(None, ("jax._src", module)))
     raise AttributeError(
-        f"module {where!r} has no attribute {name!r} in jitney, which has those private names of JAX "
-        "that are public somewhere, or that packages are known to read",
+        f"module {where!r} has no attribute {name!r} in jitney, which provides only private names "
+        "of JAX that are public elsewhere, or that packages are known to use",
         name=name,
     )
 
@@ -174,7 +174,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.__spec__ = module.__spec__.loader_state
             return
         name = module.__name__
-        module.__doc__ = f"The names of {name.replace('jitney', 'jax', 1)} that jitney hands out."
+        module.__doc__ = f"The names of {name.replace('jitney', 'jax', 1)} that jitney provides."
         vars(module)["__getattr__"], vars(module)["__dir__"] = namespace(name)
 
 

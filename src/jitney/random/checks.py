@@ -89,7 +89,7 @@ def promoted(name: str, dtype: np.dtype, *parameters: ArrayLike) -> list[Array]:
         if dtypes.result_type(x, dtype) != dtype:
             raise dtypes.TypePromotionError(
                 f"{name}: parameters must promote to {dtype}, which is drawn, but one is of dtype "
-                f"{parameter_dtype}: cast it, or ask for dtype={parameter_dtype}"
+                f"{parameter_dtype}: cast it, or pass dtype={parameter_dtype}"
             )
     return [lax.convert_element_type(x, dtype) for x in parameters]
 

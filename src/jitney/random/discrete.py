@@ -76,7 +76,7 @@ def permutation(
 
 def _count_of(n: Any) -> int:
     if isinstance(n, Tracer):
-        raise ConcretizationTypeError(n, "A number of elements is a shape: make it static.")
+        raise ConcretizationTypeError(n, "A number of elements determines a shape: make it static.")
     return operator.index(n)
 
 
@@ -152,7 +152,9 @@ def choice(
         dtype = dtypes.canonicalize_dtype(int) if array is None else array.dtype
         return jnp.zeros(result_shape, dtype=dtype)
     if n_inputs <= 0:
-        raise ValueError("jax.random.choice: `a` is empty, so `shape` must be empty, too")
+        raise ValueError(
+            "jax.random.choice: `a` is empty, so `shape` must have no elements, either"
+        )
     if not replace and n_draws > n_inputs:
         raise ValueError(
             f"jax.random.choice: with replace=False, each of the {n_inputs} elements of `a` is drawn "
@@ -245,9 +247,9 @@ def categorical(
         n_inputs = logits.shape[axis]
         if n_draws > n_inputs:
             raise ValueError(
-                f"jax.random.categorical: with replace=False, each of the {n_inputs} categories is "
-                f"drawn once at most, but {n_draws} are asked for; pass a smaller shape, or "
-                "replace=True"
+                f"jax.random.categorical: with replace=False, each of the {n_inputs} categories "
+                f"is drawn once at most, but {n_draws} draws were requested; pass a smaller "
+                "shape, or replace=True"
             )
         scores = logits + gumbel(key, logits.shape, logits.dtype, mode=mode)
         _, drawn = lax.top_k(scores, n_draws, axis=axis)

@@ -36,18 +36,18 @@ def is_key_array(x: object) -> bool:
 
 def _resolve(impl: PRNGLike | None, dtype: dtypes.KeyDType | None = None) -> prng.PRNGImpl:
     if impl is not None and dtype is not None:
-        raise ValueError("key: Cannot specify both `impl` and `dtype`: give one of them")
+        raise ValueError("key: Cannot specify both `impl` and `dtype`: pass only one of them")
     chosen = impl if impl is not None else dtype
     return prng.resolve(config.default_prng_impl() if chosen is None else chosen)
 
 
 def _check_seed(name: str, seed: ArrayLike) -> None:
     if is_key_array(seed):
-        raise TypeError(f"jax.random.{name}: a seed is an integer, and this is a key already")
+        raise TypeError(f"jax.random.{name}: the seed must be an integer, but is a key already")
     if np.ndim(seed):
         raise TypeError(
-            f"jax.random.{name}: a seed has rank 0, but this has shape {np.shape(seed)}; jax.vmap "
-            "makes a key of each"
+            f"jax.random.{name}: the seed must have rank 0, but has shape {np.shape(seed)}; use "
+            "jax.vmap to map over seeds"
         )
 
 
@@ -121,15 +121,15 @@ def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array
         _discourage_raw_key(name)
     if single and typed.shape != ():
         raise ValueError(
-            f"jax.random.{name}: one key draws all, but there is an array of keys, of shape "
-            f"{typed.shape}; jax.vmap takes them one by one"
+            f"jax.random.{name}: a single key is needed, but got an array of keys, of shape "
+            f"{typed.shape}; use jax.vmap to map over keys"
         )
     return typed, wrapped
 
 
 def _discourage_raw_key(name: str) -> None:
     message = (
-        f"jax.random.{name}: the key is a legacy one, a uint32 array. Make typed keys by "
+        f"jax.random.{name}: the key is a legacy key, a uint32 array. Create typed keys by "
         "jax.random.key, or set jax_legacy_prng_key='allow'"
     )
     if config.legacy_prng_key.value == "error":
@@ -162,7 +162,7 @@ def wrap_key_data(
     chosen = _resolve(impl, dtype)
     data: Any = key_bits_array
     if not all(hasattr(data, a) for a in ("ndim", "shape", "dtype")):
-        instead = f".\nInstead: of a seed, jax.random.key({data})" if isinstance(data, int) else ""
+        instead = f".\nInstead: for a seed, jax.random.key({data})" if isinstance(data, int) else ""
         raise TypeError(
             f"{messages.subject('jax.random.wrap_key_data')}: a key, or its words in a uint32 array, "
             f"is needed, but got {data!r}{instead}"
@@ -281,8 +281,8 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
     typed, wrapped = check_key("fold_in", key)
     if np.ndim(data):
         raise TypeError(
-            f"jax.random.fold_in: `data` has rank 0, but this has shape {np.shape(data)}; jax.vmap "
-            "folds in each"
+            f"jax.random.fold_in: `data` must have rank 0, but has shape {np.shape(data)}; use "
+            "jax.vmap to map over data"
         )
     word = lax.convert_element_type(data, np.uint32)
     return _same_style(ops.random_fold_in_p.bind(typed, word), wrapped)

@@ -106,8 +106,8 @@ class ArrayImpl(NativeArray, Array):
             if sharding.num_devices > 1:
                 raise NotImplementedError(
                     f"ArrayImpl: {aval.str_short()} on "
-                    f"{messages.counted(sharding.num_devices, 'device')} has to be "
-                    "committed: operations have to know where its parts are"
+                    f"{messages.counted(sharding.num_devices, 'device')} must be committed, as "
+                    "operations depend on the placement of its shards"
                 )
             whole = array_from_numpy(whole._value, whole.aval)
         whole.aval = whole.aval.update(weak_type=aval.weak_type)
@@ -310,26 +310,26 @@ class ArrayImpl(NativeArray, Array):
     def _numpy(self) -> np.ndarray:
         if joined.world is not None and self._is_partly_elsewhere():
             raise RuntimeError(
-                f"the value of {self.aval.str_short()} is needed, but it is divided over "
-                f"devices of several processes, as {self.sharding} says, and process {joined.rank} "
-                "does not have all of it. multihost_utils.process_allgather(x, tiled=True) of "
-                "jax.experimental, called in all processes, gives it; x.addressable_shards are this "
-                "process's parts"
+                f"the value of {self.aval.str_short()} is needed, but it is sharded over devices "
+                f"of several processes, by {self.sharding}, and process {joined.rank} does not "
+                "have all shards. multihost_utils.process_allgather(x, tiled=True) of "
+                "jax.experimental, called in all processes, returns it; x.addressable_shards are "
+                "the shards of this process"
             )
         if len(self.aval.shape) > MAX_AXES:
             raise ValueError(
-                f"an array of {self.ndim} axes cannot become a NumPy array, which has {MAX_AXES} at "
-                "most: reshape it first"
+                f"an array of {self.ndim} axes cannot become a NumPy array, which has at most "
+                f"{MAX_AXES}: reshape it first"
             )
         if isinstance(self.aval.dtype, PrimalTangentDType):
             raise TypeError(
-                f"NumPy has no dtype for {self.aval.str_short()}: "
-                f"lax.convert_element_type(x, {self.aval.dtype.physical}) gives its numbers"
+                f"NumPy has no dtype for {self.aval.str_short()}: lax.convert_element_type(x, "
+                f"{self.aval.dtype.physical}) returns its physical elements"
             )
         if dtypes.is_extended(self.aval.dtype):
             raise TypeError(
                 f"NumPy has no dtype for keys, here {self.aval.str_short()}: "
-                "jax.random.key_data(x) gives their words, as uint32"
+                "jax.random.key_data(x) returns their data, as uint32"
             )
         return self._data()
 

@@ -51,27 +51,30 @@ def of_devices(
     if len(arrays) != len(own):
         raise ValueError(
             f"jax.{asked_by}: {place} has {messages.counted(len(own), 'device')} of this process, "
-            f"and there must be an array for each, but {messages.there_are(len(arrays))}"
+            f"which need an array each, but {messages.there_are(len(arrays))}"
         )
     types = {x.dtype for x in arrays}
     if len(types) > 1:
-        raise ValueError(f"{asked_by}: parts have one dtype, got {sorted(map(str, types))}")
+        raise ValueError(
+            f"{asked_by}: shards must have the same dtype, but have {sorted(map(str, types))}"
+        )
     if types and dtype is not None and _kind(dtype) not in types:
         raise ValueError(
-            f"jax.{asked_by}: `dtype` is {dtype}, and the parts must have it, but are of {types.pop()}"
+            f"jax.{asked_by}: the shards must have the dtype `dtype`, {dtype}, but have "
+            f"{types.pop()}"
         )
     by_device: dict[Any, Any] = {}
     for x in arrays:
         (device, *others) = x.devices()
         if others:
             raise ValueError(
-                f"jax.{asked_by}: each part must be on one device, but one is on "
+                f"jax.{asked_by}: each shard must be on one device, but one is on "
                 f"{len(x.sharding.device_set)}: {x.sharding}"
             )
         by_device[device] = x
     if set(by_device) != set(own):
         raise ValueError(
-            f"{asked_by}: the parts are on {sorted(map(str, by_device))}, the sharding is on "
+            f"{asked_by}: the shards are on {sorted(map(str, by_device))}, but the sharding is on "
             f"{sorted(map(str, own))}"
         )
     parts = [by_device[device] for device in own]
@@ -92,8 +95,8 @@ def assembled(
     for part in parts:
         if np.shape(part) != part_shape:
             raise ValueError(
-                f"jax.{asked_by}: a part of an array of shape {shape} with sharding {place} has shape "
-                f"{part_shape}, but one of shape {np.shape(part)} was given"
+                f"jax.{asked_by}: a shard of an array of shape {shape} with sharding {place} must "
+                f"have shape {part_shape}, but has shape {np.shape(part)}"
             )
     if not parts:
         return _without_parts(asked_by, shape, place, dtype)
@@ -103,8 +106,9 @@ def assembled(
     sum_place = place if isinstance(place, NamedSharding) and place.spec.unreduced else None
     if sum_place is not None and not place.is_fully_addressable:
         raise ValueError(
-            f"{asked_by}: {place} is unreduced over devices of several processes, which is reduced "
-            "only in jit: make an array with the terms along a new axis, and sum over it in jit"
+            f"{asked_by}: {place} is unreduced over devices of several processes, which only jit "
+            "can reduce: create an array with the partial sums along a new axis, and sum over it "
+            "in jit"
         )
     indices = tiling.indices(shape)
     tiles = [
@@ -182,8 +186,8 @@ def _fill_with_sum(
 
 def _no_dtype(asked_by: str) -> ValueError:
     return ValueError(
-        f"jax.{asked_by}: no part of the array lies on this process's devices, so nothing tells its "
-        "dtype: pass `dtype`"
+        f"jax.{asked_by}: no shard of the array is on the devices of this process, so its dtype "
+        "cannot be inferred: pass `dtype`"
     )
 
 

@@ -57,8 +57,8 @@ class Wishes:
                 or own.is_equivalent_to(wanted, leaves[i].ndim)
             ):
                 raise ValueError(
-                    f"jit: {describe(i)}, {leaves[i].aval.str_short()}, was put on {own}, but "
-                    f"in_shardings has {wanted} for it; jax.device_put moves it there"
+                    f"jit: {describe(i)}, {leaves[i].aval.str_short()}, was committed to {own}, "
+                    f"but in_shardings has {wanted} for it; jax.device_put moves it there"
                 )
             operand_places[i] = wanted
         return operand_places
@@ -82,9 +82,10 @@ class Wishes:
                 continue
             if wanted.num_devices != mesh.size:
                 raise ValueError(
-                    f"jit: in_shardings has {wanted}, on the axes of a mesh of {wanted.num_devices} "
-                    f"devices, but the mesh in force, {mesh}, has {mesh.size}. Set another one by "
-                    "jax.set_mesh, or give a NamedSharding on a Mesh"
+                    f"jit: in_shardings has {wanted}, on the axes of a mesh of "
+                    f"{wanted.num_devices} devices, but the context mesh, {mesh}, has "
+                    f"{mesh.size}. Set another mesh by jax.set_mesh, or pass a NamedSharding on a "
+                    "Mesh"
                 )
             operands.append(on_devices(wanted, tuple(mesh.devices.flat)))
         return replace(self, operands=tuple(operands))
@@ -106,10 +107,11 @@ class Wishes:
             if not has_devices(place) and place is not None and place.num_devices != len(devices):
                 where = f"the program runs on {messages.counted(len(devices), 'device')}"
                 raise ValueError(
-                    f"jit: out_shardings has {place}, on the axes of a mesh of {place.num_devices} "
-                    "devices, which are those of the arguments or of the mesh in force, but "
-                    f"{where if devices else 'there are none'}. Set a mesh by jax.set_mesh, place an "
-                    "argument by jax.device_put, or give a NamedSharding on a Mesh"
+                    f"jit: out_shardings has {place}, on the axes of a mesh of "
+                    f"{place.num_devices} devices, which are taken from the arguments or the "
+                    f"context mesh, but {where if devices else 'there are none'}. Set a mesh by "
+                    "jax.set_mesh, place an argument by jax.device_put, or pass a NamedSharding "
+                    "on a Mesh"
                 )
         results = [None if p is None else on_devices(p, devices) for p in self.results]
         return Wishes(self.operands, tuple(results), self.within)
@@ -292,7 +294,7 @@ def devices_of(
                 descriptions.append(f"{what} on device ids {ids}")
             raise ValueError(
                 "all operands of one computation must be on the same devices, but they are "
-                f"incompatible: {descriptions[0]}, and {descriptions[1]}. Bring them together by "
-                "jax.device_put"
+                f"incompatible: {descriptions[0]}, and {descriptions[1]}. Move them to the same "
+                "devices by jax.device_put"
             )
     return (client.default_device(),) if order is None else cast("tuple[Device, ...]", order)

@@ -116,7 +116,7 @@ class Client:
         for device in self._devices:
             if device.id == id:
                 return device
-        raise ValueError(f"{self} has no device with the number {id}")
+        raise ValueError(f"{self} has no device with id {id}")
 
     def compile_ifrt_program(self, program: ForeignProgram, options: CompileOptions) -> NoReturn:
         """Rejects a program that is not a jaxpr, as no other form is supported.
@@ -125,8 +125,8 @@ class Client:
           JaxRuntimeError: always.
         """
         raise JaxRuntimeError(
-            f"{self} compiles what jax.jit traces, and no {program.form} programs: they are for other "
-            "runtimes"
+            f"{self} compiles only programs traced by jax.jit, not {program.form} programs, which "
+            "are for other runtimes"
         )
 
     def __reduce__(self) -> tuple[Callable[[str], Client], tuple[str]]:
@@ -149,8 +149,8 @@ def host_client() -> Client:
     counts = processes.joined.device_counts or (own_device_count(),)
     host = backends["cpu"] = Client("cpu", processes.joined.rank, counts, thread_count())
     config.num_cpu_devices.frozen = (
-        "jax_num_cpu_devices can be set only while there are no devices yet, that is before the first "
-        "array is made and before jax.devices() is called: set it right after the import"
+        "jax_num_cpu_devices can be set only before devices are created, by the first array or "
+        "jax.devices(): set it right after the import"
     )
     return host
 

@@ -173,12 +173,13 @@ def message(number: int, pid: int, size: int, watched: int) -> str:
       size: the number of processes.
       watched: how many of them are on this machine. If not all, a launcher may have ended this one.
     """
-    causes = ["by os._exit", "by a signal such as SIGKILL or SIGSEGV", "for want of memory"]
+    causes = ["by os._exit", "by a signal such as SIGKILL or SIGSEGV", "by lack of memory"]
     if watched < size:
         causes.append("because one on another machine has ended")
     return (
         f"jitney: process {number} of {size} (PID {pid}) has ended in the middle of the program "
-        f"without a word: {', '.join(causes[:-1])}, or {causes[-1]}. The others are ended, too"
+        f"without an error message: {', '.join(causes[:-1])}, or {causes[-1]}. The other "
+        "processes are terminated, too"
     )
 
 

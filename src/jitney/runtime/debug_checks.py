@@ -57,8 +57,8 @@ def raise_where_it_arises(
       evaluate: evaluates the program operation by operation.
     """
     _logger.warning(
-        "There is a value that is not allowed in the results of jit(%s). Its operations are evaluated "
-        "one after the other, to find where it comes from.",
+        "A result of jit(%s) has an invalid value. Its operations are evaluated one by one, to "
+        "find the one that produces it.",
         name,
     )
     try:

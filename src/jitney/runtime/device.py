@@ -125,7 +125,8 @@ class Device:
             if memory.kind == kind:
                 return memory
         raise JaxRuntimeError(
-            f"device {self} has no memory of kind {kind!r}, but these: {', '.join(MEMORY_KINDS)}"
+            f"device {self} has no memory of kind {kind!r}; its memory kinds are "
+            f"{', '.join(MEMORY_KINDS)}"
         )
 
     def memory_stats(self) -> None:
@@ -136,7 +137,7 @@ class Device:
         # `pool` and `queue` are missing on other processes' devices.
         if name in ("pool", "queue"):
             raise AttributeError(
-                f"device {self} is one of process {self.process_index}, and this is process "
+                f"device {self} belongs to process {self.process_index}, but this is process "
                 f"{self.client.process_index()}, which cannot run programs there: use "
                 "jax.local_devices(), or a sharding over devices of all processes",
                 name=name,

@@ -218,7 +218,7 @@ def _checked(data: bytes, heading: bytes) -> memoryview:
     if blake2b(body, digest_size=_DIGEST).digest() != data[:_DIGEST]:
         raise _StaleError("a program is damaged")
     if body[: len(heading)].tobytes() != heading:
-        raise _StaleError("a program is not the one that its file is named after")
+        raise _StaleError("a program does not match the name of its file")
     return body[len(heading) :]
 
 
@@ -577,4 +577,4 @@ def obstacle() -> str | None:
         with tempfile.TemporaryFile(dir=above):
             return None
     except OSError as error:
-        return f"{above}: may not be written to ({error.strerror})"
+        return f"{above}: not writable ({error.strerror})"

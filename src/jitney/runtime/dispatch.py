@@ -94,7 +94,7 @@ def run(
       name: the name of the program.
     """
     if config.no_execution.value:
-        raise RuntimeError(f"jit({name}) was to be executed, but no_execution is set")
+        raise RuntimeError(f"jit({name}) cannot be executed, as no_execution is set")
     if not keep_unused and any(map(_is_deleted, leaves)):
         leaves = [
             x if is_live or not _is_deleted(x) else _zeros(aval)

@@ -202,7 +202,7 @@ def refuse_windows(closed: ClosedJaxpr, name: str) -> None:
     for x in constants_of(closed):
         if type(x) is ArrayImpl and windows.is_global(x):
             raise RuntimeError(
-                f"jit({name}) closes over {x.aval.str_short()}, which is divided over devices of "
+                f"jit({name}) closes over {x.aval.str_short()}, which is sharded over devices of "
                 f"several processes by {x.placement}: pass such arrays as arguments"
             )
 
@@ -281,8 +281,8 @@ def _check_donated_once(leaves: Sequence[Any], donated: Sequence[bool]) -> None:
     for i, (x, is_donated) in enumerate(zip(leaves, donated, strict=True)):
         if is_donated and isinstance(x, ArrayImpl) and uses[id(x)] > 1:
             raise JaxRuntimeError(
-                f"Attempt to donate a buffer that is used twice: flat argument {i} is given again "
-                "as another one"
+                f"Attempt to donate a buffer that is used twice: flat argument {i} is also passed "
+                "as another argument"
             )
 
 

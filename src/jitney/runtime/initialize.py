@@ -119,14 +119,15 @@ def initialize(
         )
     if cluster_detection_method not in _METHODS:
         raise ValueError(
-            f"jax.distributed.initialize: cluster_detection_method={cluster_detection_method!r}, but "
-            "processes are found by 'mpi4py' (or None) only"
+            "jax.distributed.initialize: cluster_detection_method must be 'mpi4py' or None, but "
+            f"is {cluster_detection_method!r}"
         )
     secured = (mtls_cert_file, mtls_key_file, mtls_ca_file, mtls_peer_uri_prefix)
     if any([x is not None for x in secured]) or verify_secure_credentials:
         raise ValueError(
-            "jax.distributed.initialize: connections of the processes are MPI's, and TLS is not for "
-            "them; leave mtls_... and verify_secure_credentials out, and secure the network instead"
+            "jax.distributed.initialize: the processes communicate by MPI, which does not "
+            "support TLS; omit mtls_... and verify_secure_credentials, and secure the network "
+            "instead"
         )
     if is_launched():
         _join_by_mpi(_Wishes(coordinator_address, num_processes, process_id, local_device_ids))
@@ -175,19 +176,20 @@ def _be_alone(
     if num_processes is None or num_processes > 1:
         expected = "" if num_processes is None else f" of num_processes={num_processes}"
         raise ValueError(
-            "jax.distributed.initialize: no MPI environment was found, so there is no process"
-            f"{expected} to join: {cure}; to run it in one process, coordinator_address should be "
-            "defined, and num_processes=1 given"
+            "jax.distributed.initialize: no MPI environment was found, so there is no "
+            f"process{expected} to join: {cure}; to run it in one process, coordinator_address "
+            "should be defined, and num_processes=1 passed"
         )
     if coordinator_address is None:
         raise ValueError(
-            "jax.distributed.initialize: coordinator_address should be defined, any will do, or "
-            + cure
+            "jax.distributed.initialize: coordinator_address should be defined, with any value, "
+            "or " + cure
         )
     if num_processes != 1 or process_id not in (None, 0):
         raise ValueError(
-            f"jax.distributed.initialize: process_id={process_id} of num_processes={num_processes}: "
-            "numbers begin with 0, and are less than num_processes"
+            f"jax.distributed.initialize: process_id={process_id} of "
+            f"num_processes={num_processes}: process_id must be at least 0, and less than "
+            "num_processes"
         )
 
 
@@ -225,8 +227,8 @@ def _own_devices(device_ids: int | Sequence[int] | None) -> tuple[int, ...]:
     numbers = (device_ids,) if isinstance(device_ids, int) else tuple(device_ids)
     if not numbers or len(set(numbers)) < len(numbers) or not set(numbers) <= set(range(count)):
         raise ValueError(
-            f"local_device_ids={device_ids!r}, but this process has the devices {list(range(count))}: "
-            "give some of them, each once, or set jax_num_cpu_devices"
+            f"local_device_ids={device_ids!r}, but this process has the devices "
+            f"{list(range(count))}: pass some of these, each once, or set jax_num_cpu_devices"
         )
     return numbers
 
@@ -246,8 +248,9 @@ def _join_by_mpi(wishes: _Wishes) -> None:
     problems = _told("jax.distributed.initialize", wishes.problem(comm.rank, comm.size))
     if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
         problems[joined.rank] = (
-            "this MPI does not let threads call it at the same time (MPI_THREAD_MULTIPLE): leave "
-            "mpi4py.rc.thread_level alone, or take another MPI, such as that of `pip install mpich`"
+            "this MPI does not let threads call it at the same time (MPI_THREAD_MULTIPLE): do "
+            "not change mpi4py.rc.thread_level, or use another MPI, such as that of `pip install "
+            "mpich`"
         )
     if any(problems.values()):
         reasons = "; ".join([f"process {k}: {text}" for k, text in problems.items() if text])
@@ -296,8 +299,8 @@ def _check_settings(wishes: _Wishes) -> None:
             )
             _leave()
             raise ValueError(
-                f"jax.distributed.initialize: processes differ in {name}, so they would run different "
-                f"programs. {differences}. Set it alike in all of them"
+                f"jax.distributed.initialize: processes differ in {name}, so they would run "
+                f"different programs. {differences}. Use the same value in all of them"
             )
 
 
@@ -373,7 +376,8 @@ def end_all(why: str, code: int = 1) -> None:
     _end_watch()
     sys.stdout.flush()
     print(
-        f"jitney: process {joined.rank} of {joined.size} has ended by {why}. It ends the others, too",
+        f"jitney: process {joined.rank} of {joined.size} has ended by {why}. The other processes "
+        "are terminated, too",
         file=sys.stderr,
         flush=True,
     )
@@ -406,8 +410,8 @@ _PATIENCE = 10.0  # seconds that a process waits at its end before it reports th
 
 def _tell_of_waiting() -> None:
     print(
-        f"jitney: process {joined.rank} of {joined.size} has come to the end of its program, and waits "
-        "for the others to come to it, too",
+        f"jitney: process {joined.rank} of {joined.size} has reached the end of its program, and "
+        "waits for the other processes",
         file=sys.stderr,
         flush=True,
     )

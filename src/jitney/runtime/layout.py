@@ -84,17 +84,17 @@ class Format:
         place: Any = self.sharding
         if not (layout is None or isinstance(layout, Layout | AutoLayout)):
             raise TypeError(
-                f"Format: layout is a Layout, Layout.AUTO or None, not {layout!r} of type "
-                f"{type(layout)}"
+                f"Format: layout must be a Layout, Layout.AUTO or None, but is {layout!r}, of "
+                f"type {type(layout)}"
             )
         if not (place is None or isinstance(place, Sharding)):
             raise TypeError(
-                f"Format: sharding is a Sharding or None, not {place!r} of type {type(place)}"
+                f"Format: sharding must be a Sharding or None, but is {place!r}, of type "
+                f"{type(place)}"
             )
         if isinstance(layout, Layout) and place is None:
             raise ValueError(
-                f"Format: {layout} is of arrays at some place; give their sharding, too, as "
-                "Format(layout, x.sharding)"
+                f"Format: {layout} needs a sharding; pass it, too, as Format(layout, x.sharding)"
             )
 
     def check_fits(self, shape: tuple[int, ...]) -> None:

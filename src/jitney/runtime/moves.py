@@ -62,9 +62,8 @@ def brought(
         return moved(data, aval, divided, target)
     except RuntimeError as error:
         raise RuntimeError(
-            f"{error}. To have all of an array in each process there is "
-            "jax.experimental.multihost_utils.process_allgather(x, tiled=True); x.addressable_shards "
-            "are this process's parts"
+            f"{error}. jax.experimental.multihost_utils.process_allgather(x, tiled=True) gathers "
+            "an array in each process; x.addressable_shards are the shards of this process"
         ) from None
 
 

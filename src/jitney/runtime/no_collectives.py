@@ -47,9 +47,9 @@ def _check(
 def _error(name: str, axes: frozenset[Any], what: str) -> ForbiddenCollectiveError:
     listed = ", ".join(sorted(map(repr, axes)))
     return ForbiddenCollectiveError(
-        f"{name}: within jax.sharding.no_collectives devices do not communicate along "
-        f"{listed}, but the operation {what}. Keep the result divided or unreduced "
-        "(`out_sharding`), or leave the context"
+        f"{name}: within jax.sharding.no_collectives devices do not communicate along {listed}, "
+        f"but the operation {what}. Keep the result sharded or unreduced (`out_sharding`), or "
+        "leave the context"
     )
 
 

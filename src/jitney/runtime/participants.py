@@ -279,7 +279,7 @@ def _procedure(routine: library.Routine) -> library.Effect:
     params: dict[str, Any] = dict(routine.params)
     members = _made.get((params["ranks"], params["extents"]))
     if members is None:
-        raise ValueError(f"the processes {params['ranks']} have not met here")
+        raise ValueError(f"the processes {params['ranks']} have no communicator")
     kind, number = routine.name.partition(".")[2], params["number"]
     if kind == _FINISH:
         return functools.partial(members.finish, number)

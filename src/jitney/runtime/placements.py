@@ -85,7 +85,7 @@ def on_its_mesh(closed: ClosedJaxpr, assignment: Assignment) -> Assignment:
         raise ValueError(
             "Received incompatible devices for jitted computation: arguments on device ids "
             f"{[d.id for d in assignment.devices]}, and shard_map over {mesh} on device ids "
-            f"{[d.id for d in devices]}. Bring them together by jax.device_put"
+            f"{[d.id for d in devices]}. Move them to the same devices by jax.device_put"
         )
     return assignments.over(devices, assignment, len(closed.in_avals))
 
@@ -116,10 +116,10 @@ def check_axes(closed: ClosedJaxpr, assignment: Assignment) -> None:
         place = explicit.sharding_of(aval)
         if place is not None and place.num_devices != count:
             raise ValueError(
-                f"jit: result {i}, {aval.str_short()}, has Explicit axes of {place.mesh}, "
-                f"of {messages.counted(place.num_devices, 'device')}, but the program runs on "
-                f"{count}. Instead: set a mesh "
-                "by jax.set_mesh, place an argument by jax.device_put, or name devices by a Mesh"
+                f"jit: result {i}, {aval.str_short()}, has Explicit axes of {place.mesh}, of "
+                f"{messages.counted(place.num_devices, 'device')}, but the program runs on "
+                f"{count}. Instead: set a mesh by jax.set_mesh, place an argument by "
+                "jax.device_put, or pass a Mesh of devices"
             )
 
 
@@ -510,7 +510,7 @@ def _types_of(*_: TensorType, types: Any, specs: object) -> list[TensorType]:
 
 
 def _never_run(*_: np.ndarray, **__: object) -> Any:
-    raise RuntimeError("`placed` stands in programs for sharding propagation only")
+    raise RuntimeError("`placed` occurs only in programs for sharding propagation")
 
 
 library.declare(library.LibraryFunction("placed", _types_of, _never_run))

@@ -32,7 +32,7 @@ def make_private(path: str) -> None:
 
 
 def _refuse(path: str, why: str) -> PermissionError:
-    return PermissionError(errno.EPERM, f"{why}: nothing is read from it or written to it", path)
+    return PermissionError(errno.EPERM, f"{why}: it is neither read nor written", path)
 
 
 def _check(status: os.stat_result, path: str) -> None:

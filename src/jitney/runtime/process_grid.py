@@ -57,10 +57,11 @@ class ProcessGrid:
             if self.extents[name] > 1:
                 if inner is not None:
                     raise ValueError(
-                        f"{place}: an axis is divided along {inner!r} and then {name!r}, so that a "
-                        f"process, which has {self.devices[inner]} devices along {inner!r}, would "
-                        "have parts that are not side by side. Name the axis first that divides "
-                        "processes, or order the mesh's devices by process (jax.make_mesh does)"
+                        f"{place}: an axis is sharded along {inner!r} and then {name!r}, so that "
+                        f"a process, which has {self.devices[inner]} devices along {inner!r}, "
+                        "would have shards that are not adjacent. Name the axis first that "
+                        "separates processes, or order the mesh's devices by process "
+                        "(jax.make_mesh does)"
                     )
                 axes.append(name)
             if self.devices[name] > 1:
@@ -89,8 +90,9 @@ def grid_of(mesh: Mesh) -> ProcessGrid:
     ranks = tuple([int(rank) for rank in coarse.flat])
     if not np.array_equal(spread, owners) or len({*ranks}) != len(ranks):
         raise ValueError(
-            f"the devices of each process must be a block of {mesh}, and all blocks of one size, but "
-            f"processes own them so: {owners.tolist()}. jax.make_mesh orders devices by process"
+            f"the devices of each process must form a block of {mesh}, all of the same size, but "
+            f"the processes that own them are {owners.tolist()}. jax.make_mesh orders devices by "
+            "process"
         )
     names = [str(name) for name in mesh.axis_names]
     return ProcessGrid(

@@ -156,15 +156,15 @@ def _difference(numbers: tuple[int, ...], texts: list[str], digests: list[bytes]
     if len(doing) > 1:
         listed = "; ".join([f"{named(ranks)} to {what!r}" for what, ranks in doing.items()])
         return (
-            f"the processes have come to different places in the program: {listed}. All of them run "
-            "the same program, and call what involves them all in the same order; look for a branch on "
-            "jax.process_index() around such a call"
+            f"the processes have reached different points of the program: {listed}. All processes "
+            "must run the same program, and call collective operations in the same order; look "
+            "for a branch on jax.process_index() around such a call"
         )
     listed = "; ".join([named(ranks) for ranks in having.values()])
     return (
-        f"{texts[0]} differs from process to process. Equal among themselves are: {listed}. All "
-        "processes have to have the same; look for what depends on jax.process_index(), random "
-        "seeds, the order of sets, or settings"
+        f"{texts[0]} differs between processes. Equal values: {listed}. All processes must have "
+        "the same value; look for code that depends on jax.process_index(), random seeds, the "
+        "order of sets, or settings"
     )
 
 

@@ -41,8 +41,8 @@ class SingleDeviceSharding(Sharding):
         self._memory_kind = memory_kind
         if memory_kind is not None and memory_kind not in MEMORY_KINDS:
             raise ValueError(
-                f"Could not find memory of kind {memory_kind!r}: device {device} has these: "
-                f"{', '.join(MEMORY_KINDS)}"
+                f"Could not find memory of kind {memory_kind!r}: the memory kinds of device "
+                f"{device} are {', '.join(MEMORY_KINDS)}"
             )
 
     @property
@@ -110,7 +110,7 @@ def as_sharding(place: object) -> Sharding:
         return single_device(place)
     if not isinstance(place, Sharding):
         raise TypeError(
-            "arrays are placed by a Device, a Sharding or a Format, such as `jax.devices()[0]`, not by "
+            "a Device, a Sharding or a Format is needed, such as `jax.devices()[0]`, but got "
             f"{place!r} of type {type(place).__name__}"
         )
     return place

@@ -52,9 +52,9 @@ def warn_of(closed: ClosedJaxpr, name: str) -> None:
         called = getattr(survey.host_call.params.get("callback"), "callback_func", None)
         what = f" of {source_info.fun_sourceinfo(called)}" if called is not None else ""
         performance.warn(
-            f"jit({name}): the pure_callback{what} is called in each iteration of a loop, which runs "
-            "Python each time. Instead: the same function from jax.numpy, or one call outside of the "
-            "loop for all iterations.",
+            f"jit({name}): the pure_callback{what} is called in each iteration of a loop, which "
+            "runs Python each time. Instead: use the same function from jax.numpy, or make one "
+            "call outside of the loop for all iterations.",
             survey.host_call.source_info,
         )
 
@@ -98,9 +98,9 @@ def _warn_of_constants(sizes: dict[int, int], name: str) -> None:
     if limit < 0:
         return
     message = (
-        f"jit({name}): the function closes over {messages.counted(len(sizes), 'array')} of "
-        f"{total / 1e6:.3g} MB in all, "
-        "which its program holds as constants. Pass large arrays as arguments; "
+        f"jit({name}): the function closes over {messages.counted(len(sizes), 'array')} with "
+        f"{total / 1e6:.3g} MB in total, which become constants of its program. Pass large arrays "
+        "as arguments; "
     )
     if total >= limit > 0:
         warn(f"{message}jax_captured_constants_warn_bytes=-1 turns this warning off.")
@@ -133,8 +133,8 @@ def _warn_of_unrolled_loop(survey: _Survey, name: str) -> None:
     loop = user_code.loop_around(places[first])
     what = "iterations of this Python loop" if loop else "repetitions of this line"
     performance.warn(
-        f"jit({name}) has {survey.operations:,} operations, most of them from {most:,} {what}: tracing "
-        "unrolls Python loops, and each iteration is compiled. Use jax.lax.scan or "
+        f"jit({name}) has {survey.operations:,} operations, most of them from {most:,} {what}: "
+        "tracing unrolls Python loops, and every iteration is compiled. Use jax.lax.scan or "
         "jax.lax.fori_loop instead, whose body is traced and compiled once.",
         loop or places[first],
     )

@@ -95,14 +95,14 @@ def _guard(
     mode = option.value
     if mode in (None, "allow") or (is_explicit and not mode.endswith("explicit")):
         return
-    description = f"{direction} transfer: {what} brings {get_aval(x)!r} to {target}"
+    description = f"{direction} transfer: {what} copies {get_aval(x)!r} to {target}"
     if mode.startswith("log"):
         _log.warning(description)
         return
     cure = (
-        "it was asked for, and the option ends in _explicit"
+        "the transfer is explicit, and the option ends in _explicit"
         if is_explicit
-        else "bring it there before, by jax.device_put, or make it where it is used"
+        else "move it there first, by jax.device_put, or create it where it is used"
     )
     raise JaxRuntimeError(
         f"INVALID_ARGUMENT: Disallowed {description}. {option.name} is {mode!r}: {cure}"

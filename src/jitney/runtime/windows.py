@@ -87,9 +87,10 @@ def _no_box(
     own: set[tuple[int, ...]],
 ) -> str:  # fmt: skip
     return (
-        f"{placement} cuts an array of shape {shape} into {tiling.counts} parts, of which process "
-        f"{number} has numbers {sorted(own)}: they fill no box, as they have to. Order the mesh's "
-        "devices so that those of a process stand together: `jax.make_mesh(...)` without `devices`, or "
+        f"{placement} splits an array of shape {shape} into {tiling.counts} shards, of which "
+        f"process {number} has the indices {sorted(own)}, which must form a box but do not. Order "
+        "the devices of the mesh so that the devices of a process are adjacent: "
+        "`jax.make_mesh(...)` without `devices`, or "
         "`jax.experimental.mesh_utils.create_hybrid_device_mesh`"
     )
 

@@ -65,8 +65,8 @@ def _operand(
         extents = [operator.index(n) for n in lengths]
         if len(extents) != len(where) or any(n < 1 for n in extents):
             raise ValueError(
-                f"jax.scipy.fft.{name}: lengths {tuple(extents)} along axes {tuple(where)} of an array "
-                f"of shape {array.shape}: one positive length for each axis is needed"
+                f"jax.scipy.fft.{name}: lengths {tuple(extents)} along axes {tuple(where)} of an "
+                f"array of shape {array.shape}: each axis needs a positive length"
             )
         array = with_extents(array, extents, where)
     return array, where

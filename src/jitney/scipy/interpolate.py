@@ -20,7 +20,7 @@ _METHODS = ("linear", "nearest")
 
 
 def _unknown(method: object) -> str:
-    return f"RegularGridInterpolator: there are the methods {_METHODS}, but `method` is {method!r}"
+    return f"RegularGridInterpolator: `method` must be one of {_METHODS}, but is {method!r}"
 
 
 class RegularGridInterpolator:

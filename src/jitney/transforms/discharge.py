@@ -146,8 +146,8 @@ def _apply(
     if primitive.makes_ref or any(marks) or makes:
         if rule is None:
             raise NotImplementedError(
-                f"primitive '{primitive}' has no rule for mutable array references, of which there "
-                "are some among its operands"
+                f"primitive '{primitive}' has no rule for mutable array references, but some "
+                "operands are references"
             )
         outs, contents = rule(marks, *values, **params)
         for atom, content in zip(eqn.invars, contents, strict=True):

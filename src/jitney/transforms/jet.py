@@ -131,8 +131,7 @@ def _rule_of(primitive: Primitive) -> Callable[..., Any]:
     if "jvp" not in primitive.rules:
         raise NotImplementedError(
             f"'{primitive}' has neither a Taylor-mode rule, which jet needs, nor a derivative to "
-            "make one of: "
-            "not implemented. For a primitive of your own, set one by "
+            "derive one from: not implemented. For a primitive of your own, set one by "
             "jax.experimental.jet.jet_rules"
         )
     return by_derivative(primitive)

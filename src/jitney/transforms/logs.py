@@ -61,9 +61,9 @@ def add_entries(log: Log, entries: Log, primitive: Primitive) -> None:
     for name in entries:
         if name in log:
             raise ValueError(
-                f"log of a backward pass: each name must occur once, but {name!r}, from the transpose "
-                f"of {primitive}, is there already. Where the function is called several times, give "
-                "its backward rule a name for each call, or call it in lax.scan, which stacks the "
-                "entries"
+                f"log of a backward pass: each name must occur once, but {name!r}, from the "
+                f"transpose of {primitive}, exists already. If the function is called several "
+                "times, use a different name for each call, or call it in lax.scan, which stacks "
+                "the entries"
             )
     log.update(entries)

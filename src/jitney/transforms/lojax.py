@@ -68,8 +68,8 @@ class LoweringTrace(Trace):
         if primitive.called is None:
             types = ", ".join([get_aval(x).str_short() for x in args])
             raise TypeError(
-                f"{primitive} takes arrays, but is given operands of types {types}; operations on "
-                "values of other types are users' own (jax.experimental.hijax.HiPrimitive)"
+                f"{primitive} takes arrays, but its operands have the types {types}; define "
+                "operations on values of other types by jax.experimental.hijax.HiPrimitive"
             )
         program = params[primitive.called]
         return eval_jaxpr(program.jaxpr, program.consts, *args)

@@ -63,16 +63,16 @@ Reason: TypeAlias = tuple[str, object]
 
 RESULT = "it is a result"
 EFFECT = "an operation with an effect needs it"
-CALL = "a library reads it"
+CALL = "a library call reads it"
 OPERAND = "{} reads its operands from memory"
 REPEATED = (
     "each of its uses would repeat its computation, which costs as much as {} additions per element"
 )
-PARTS = "it is joined from parts that kernels compute on their own"
-ALONE = "{} is computed on its own"
+PARTS = "it concatenates operands that separate kernels compute"
+ALONE = "{} is computed by a separate kernel"
 TOO_LARGE = "its kernel would have more than {} statements"
-THROUGH = "no kernel can read through it"
-REUSED = "{} would compute it again for each element that repeats it"
+THROUGH = "no kernel can fuse it with its operand"
+REUSED = "{} would recompute it for each element that repeats it"
 
 
 def reason_text(reason: Reason) -> str:

@@ -52,7 +52,9 @@ def result_type(
     assert all(0 <= dim < x.rank for dim in dims), f"collective.C3: {kind} of {x}, {params}"
     divided = options.get("split_dim", options["dim"] if kind == "reduce_scatter" else None)
     if divided is not None:
-        assert shape[divided] % size == 0, f"collective.C4: axis {divided} of {x} in {size} parts"
+        assert shape[divided] % size == 0, (
+            f"collective.C4: axis {divided} of {x} cannot be split into {size} parts"
+        )
         shape[divided] //= size
     joined = options.get("concat_dim", options["dim"] if kind == "all_gather" else None)
     if joined is not None:

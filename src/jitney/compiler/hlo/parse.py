@@ -260,7 +260,7 @@ def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type
     kind = _kind_of(word)
     if kind is None:
         if find(word) is None:
-            raise ValueError(f"there is no node {word}")
+            raise ValueError(f"unknown node {word}")
         return b.apply_again(word, xs, type_.dtype)
     values = {**fields, **_operands(kind, xs), **_said_otherwise(kind, fields, type_)}
     method = getattr(b, traversal.builder_method(kind))

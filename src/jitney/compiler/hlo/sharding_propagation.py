@@ -40,7 +40,7 @@ class SaysDivision(ABC):
     key: Hashable
 
     def __call__(self, *_: np.ndarray) -> Any:
-        raise RuntimeError("it stands in programs for sharding propagation only")
+        raise RuntimeError("it occurs only in programs for sharding propagation")
 
     @abstractmethod
     def of_results(self, operands: Sequence[Spec], extents: Mapping[Any, int]) -> list[Spec] | None:

@@ -89,7 +89,7 @@ def _signature(
     parameters, operand_types = tuple(p.type for p in region.parameters), tuple(operand_types)
     _need(
         parameters == operand_types,
-        f"{what}: takes {_types(parameters)}, is given {_types(operand_types)}",
+        f"{what}: takes {_types(parameters)}, but the operands are {_types(operand_types)}",
     )
     if wanted is not None:
         results, wanted = tuple(r.type for r in region.results), tuple(wanted)
@@ -408,7 +408,7 @@ def _dft(node: ir.Dft) -> Any:
     extent = re.shape[node.dim]
     if node.of_real:
         plain = not (node.inverse or node.normalized or node.to_real)
-        _need(plain, "dft.C4: of real numbers, and inverse")
+        _need(plain, "dft.C4: an inverse transform of real operands")
         extent = extent // 2 + 1
     if node.to_real:
         _need(node.to_real // 2 + 1 == extent, f"dft.C5: {extent} elements of {node.to_real}")

@@ -142,7 +142,7 @@ class LoopBuilder(KernelBuilder):
         indices, sizes = index, shape
         if lanes:
             if index[0] != self.axis(0):
-                raise NotSunkError("a lane reads another")
+                raise NotSunkError("a lane reads elements of another lane")
             indices, sizes = index[1:], shape[1:]
         flat = 0
         for i, n in zip(indices, sizes, strict=True):
@@ -189,7 +189,7 @@ def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Steps:
         v = yield node.y, tuple([of_y[j] for j in range(len(node.y.shape))])
         products.append(k.call("mul", (u, v), node.dtype))
     if not products:
-        raise NotSunkError("a contraction of nothing")
+        raise NotSunkError("a contraction without operands")
     return _balanced_sum(k, products, node.dtype)
 
 
@@ -259,7 +259,7 @@ def _bitcast(k: LoopBuilder, node: hlo.Bitcast, index: Index) -> Steps:
     """Assembles words from parts, or extracts parts of words; the first part is the lowest."""
     old, new = node.x.dtype, node.dtype
     if old.kind not in "iu" or new.kind not in "iu":
-        raise NotSunkError("bits of numbers that are not whole")
+        raise NotSunkError("bits of non-integers")
     old_bits, new_bits = 8 * old.itemsize, 8 * new.itemsize
     narrow, wide = [np.dtype(f"uint{n}") for n in sorted((old_bits, new_bits))]
     if old_bits > new_bits:
@@ -427,7 +427,7 @@ def _builder_of(
     def loaded(n: hlo.Node) -> bool:
         if isinstance(n, hlo.Parameter):
             if numbers[n] in in_place and extents:
-                raise NotSunkError("lanes may read what others have updated in place")
+                raise NotSunkError("lanes may read elements that others have updated in place")
             return n not in carried
         return isinstance(n, hlo.Constant) and n.tensor_type.size != 1
 
@@ -493,7 +493,7 @@ def _store_update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> 
         for s, n, size in zip(node.starts, node.x.shape, shape, strict=True)
     ]
     if axis is not None and starts[axis] is not None:
-        raise NotSunkError("lanes write, in other iterations, where other lanes do")
+        raise NotSunkError("lanes write to the same elements in different iterations")
     for at in itertools.product(*[range(n) for n in sizes]):
         index = [k.axis(0) if j == axis else k.fixed(a) for j, a in enumerate(at)]
         value = k.value(node.update, tuple(index))
@@ -572,10 +572,10 @@ def check_uniform(kernel: LoopKernel) -> None:
         _check_frozen(kernel)
     for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
         if varies[statement] and not place.varies:
-            raise NotSunkError("a scalar of all lanes becomes one of each")
+            raise NotSunkError("a scalar shared by all lanes becomes per-lane")
     for o in kernel.outputs:
         if any(varies[t] for t, _ in o.index.terms):
-            raise NotSunkError("lanes write to places that differ by value")
+            raise NotSunkError("lanes write to data-dependent positions")
 
 
 def _check_frozen(kernel: LoopKernel) -> None:
@@ -584,7 +584,7 @@ def _check_frozen(kernel: LoopKernel) -> None:
     Other lanes may need more iterations.
     """
     if kernel.outputs:
-        raise NotSunkError("lanes write in turns that are not theirs")
+        raise NotSunkError("lanes write after their loop has ended")
     for i, statement in enumerate(kernel.next_values):
         s = kernel.body[statement]
         kept = (
@@ -595,4 +595,4 @@ def _check_frozen(kernel: LoopKernel) -> None:
             and old.index == i
         )
         if not kept or not kernel.carried[i].varies:
-            raise NotSunkError("a lane changes after its end")
+            raise NotSunkError("a lane changes after its loop has ended")

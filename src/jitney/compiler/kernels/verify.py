@@ -27,7 +27,7 @@ def _need(holds: bool, what: str) -> None:
 
 
 def _check_index(index: ir.Affine, body: Sequence[Any], limit: int, rank: int) -> None:
-    _need(len(index.coefficients) == rank, f"K2: {index} has not {rank} coefficients")
+    _need(len(index.coefficients) == rank, f"K2: {index} must have {rank} coefficients")
     for statement, _ in index.terms:
         _need(statement < limit, f"K1: term {statement} is not an earlier statement")
         _need(body[statement].dtype.kind in "iu", f"K5: term {statement} is not an integer")
@@ -57,11 +57,14 @@ def verify(kernel: ir.Kernel) -> None:
         if isinstance(o, ir.Reduce):
             _need(all(fixed[t] for t, _ in o.index.terms), "K3: a term of a reduction varies")
             if o.factor is not None:
-                _need(o.factor < len(kernel.body), f"K1: there is no statement {o.factor}")
+                _need(o.factor < len(kernel.body), f"K1: unknown statement {o.factor}")
                 same = kernel.body[o.factor].dtype == kernel.body[o.value].dtype
-                _need(same and o.fn == "add", "K7: a factor of another dtype, or of no sum")
+                _need(
+                    same and o.fn == "add",
+                    "K7: a factor of another dtype, or of a reduction other than a sum",
+                )
         elif o.where is not None:
-            _need(o.where < len(kernel.body), f"K1: there is no statement {o.where}")
+            _need(o.where < len(kernel.body), f"K1: unknown statement {o.where}")
             _need(kernel.body[o.where].dtype == np.bool_, "K6: `where` is not a predicate")
         tail = o.index.coefficients[rank - kernel.reduced :]
         _need(not any(tail), "K3: a reduction's index is constant along reduced axes")
@@ -83,7 +86,9 @@ def verify_loop(kernel: loop_kernel.LoopKernel) -> None:
         _need(same, f"L1: a carried {place.dtype} becomes a {body[statement].dtype}")
     varies = loop_kernel.varying(kernel)
     for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
-        _need(place.varies or not varies[statement], "L3: a scalar of all lanes varies by lane")
+        _need(
+            place.varies or not varies[statement], "L3: a scalar shared by all lanes varies by lane"
+        )
     try:
         loop_kernel.check_uniform(kernel)
     except loop_kernel.NotSunkError as error:

@@ -107,7 +107,7 @@ def _rejoined(steps: Sequence[ir.Step]) -> list[ir.Step]:
         before = joined[-1] if joined else None
         if isinstance(step, ir.Wait) and before is step.call:
             call = step.call
-            assert call.finish is not None, "a call that goes on"
+            assert call.finish is not None, "an asynchronous call"
             joined[-1] = replace(call, fn=_both(call.fn, call.finish), finish=None)
         else:
             joined.append(step)

@@ -202,11 +202,11 @@ class _Chain:
             if b in m.buffers and _uses_of(b, members) > 1
         )
         if not by_row or not self._shares(member, rows):
-            return "needs other rows too"
+            return "it needs other rows, too"
         if _row_bytes(members, rows) > COSTS.strip_bytes:
             return "rows are too long for a strip"
         if len(members) > COSTS.strip_launches:
-            return "the strips have many launches already"
+            return "the strips have the maximum number of launches"
         return ""
 
     def _shares(self, member: Rows, rows: int) -> bool:

@@ -72,7 +72,7 @@ class _Memory:
         self.check_held(buffer, what)
         partner = self.partner.get(buffer)
         if partner is not None:
-            self.check_held(partner, f"{what}, of what may be swapped,")
+            self.check_held(partner, f"{what}, whose buffers may be swapped,")
 
     def check_held(self, buffer: ir.Buffer, what: str) -> None:
         if buffer.place == "arena" and self.held.get(buffer.index, (0, None))[1] is not buffer:
@@ -108,7 +108,7 @@ class _Memory:
         for step in steps:
             if isinstance(step, ir.Wait):
                 if not any(call is step.call for call in going_on):
-                    raise PlanError(f"P7: a wait for {step.call.name}, which is not going on")
+                    raise PlanError(f"P7: a wait for {step.call.name}, which is not in flight")
                 going_on = [call for call in going_on if call is not step.call]
             _check_beside(step, going_on)
             self.step(step)
@@ -219,7 +219,7 @@ def _check_row_strips(step: ir.RowStrips) -> None:
 def _check_strip_buffers(buffers: Iterable[ir.Buffer], written: Container[ir.Buffer]) -> None:
     for buffer in buffers:
         if buffer.place == "strip" and buffer not in written:
-            raise PlanError(f"P6: {buffer}, of a strip, is read before it is written")
+            raise PlanError(f"P6: {buffer}, local to a strip, is read before it is written")
 
 
 def _overlap(x: ir.Buffer, y: ir.Buffer) -> bool:

@@ -167,7 +167,7 @@ def _wrong_lengths(kind: type, a: list[Any], b: list[Any]) -> tuple[str, str, st
     return (
         f"{kind} with {_children(len(a))}",
         f"{kind} with {_children(len(b))}",
-        f"their children differ: {difference} are in one alone",
+        f"their children differ: {difference} are in only one of them",
     )
 
 

@@ -29,8 +29,8 @@ def type_(kind: Kind, tree: object) -> NoReturn:
         case "none":
             raise ValueError(
                 f"Expected None, got {tree!r}.\n\nNone is a container without children, not a "
-                "leaf, and so stands for itself only. To have it as a leaf, pass "
-                "is_leaf=lambda x: x is None."
+                "leaf, so it only matches None. To treat it as a leaf, pass is_leaf=lambda x: x "
+                "is None."
             )
         case "tuple" | "list" | "dict":
             raise ValueError(f"Expected {kind.family}, got {tree!r}.")
@@ -69,5 +69,5 @@ def comparison(kind: Kind | None, error: Exception) -> NoReturn:
     name = "" if kind is None else f" {kind.type.__name__}"
     raise ValueError(
         f"Exception raised while checking equality of metadata fields of pytree{name}: {error} "
-        "Static data must be comparable; arrays belong into fields that are children."
+        "Static data must be comparable; store arrays in fields that are children."
     ) from error

@@ -337,8 +337,8 @@ def register_dataclass(
         data_fields = [f.name for f in fields if not f.metadata.get("static", False)]
     if data_fields is None or meta_fields is None:
         raise TypeError(
-            f"register_dataclass: give both {data_fields=} and {meta_fields=}, or, of a dataclass, "
-            "neither"
+            f"register_dataclass: pass both {data_fields=} and {meta_fields=}, or, for a "
+            "dataclass, neither"
         )
     data, meta = tuple(data_fields), tuple(meta_fields)
     if overlap := {*data} & {*meta}:
@@ -356,17 +356,16 @@ def register_dataclass(
 
 def _check_fields(needed: set[str], named: set[str], dropped: set[str]) -> None:
     must = (
-        "register_dataclass: the fields with init=True have to be those of data_fields and "
-        "meta_fields together"
+        "register_dataclass: data_fields and meta_fields together must be the fields with init=True"
     )
     if missing := needed - named - dropped:
         raise ValueError(
-            f"{must}, but {missing} are in neither; drop_fields may name those to leave out"
+            f"{must}, but {missing} are in neither; list fields to leave out in drop_fields"
         )
     if unexpected := named - needed:
         raise ValueError(
-            f"{must}, but {unexpected} are none; drop_fields names those that are not passed to the "
-            "constructor, whose values are lost"
+            f"{must}, but {unexpected} are not; list fields that are not passed to the "
+            "constructor in drop_fields, their values are lost"
         )
 
 

@@ -74,7 +74,7 @@ def _decode(data: bytes) -> list[Node]:
 def _as_bytes(value: int | bytes) -> bytes:
     if isinstance(value, int):
         raise TypeError(
-            f"PyTreeDef: the serialized data must have a message here, but have the number {value}"
+            f"PyTreeDef: the serialized data must have a message here, but have the integer {value}"
         )
     return value
 
@@ -82,7 +82,8 @@ def _as_bytes(value: int | bytes) -> bytes:
 def _as_int(value: int | bytes) -> int:
     if isinstance(value, bytes):
         raise TypeError(
-            f"PyTreeDef: the serialized data must have a number here, but have the message {value!r}"
+            "PyTreeDef: the serialized data must have an integer here, but have the message "
+            f"{value!r}"
         )
     return value
 

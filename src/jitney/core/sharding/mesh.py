@@ -417,7 +417,9 @@ class AbstractMesh(_Axes):
         raise self._without_devices("local_mesh")
 
     def _without_devices(self, name: str) -> ValueError:
-        return ValueError(f"{self} has no {name}: an AbstractMesh is the axes of a mesh alone")
+        return ValueError(
+            f"{self} has no {name}: an AbstractMesh consists of axes, without devices"
+        )
 
     def _key(self) -> Any:
         device = None if self.abstract_device == _CPU else self.abstract_device
@@ -449,7 +451,7 @@ class _Context(config.State):
         return self.default
 
 
-_in_force = _Context("mesh in force", _NO_MESH, lambda meshes: meshes, traced=True)
+_in_force = _Context("context mesh", _NO_MESH, lambda meshes: meshes, traced=True)
 # The mesh of `with mesh:`, which only `pjit` and `with_sharding_constraint` use.
 _entered_mesh = _Context("mesh entered", _EMPTY, lambda mesh: mesh, traced=True)
 
@@ -530,7 +532,7 @@ class set_mesh(_PuttingInForce):  # the name is JAX's
             raise ValueError(f"set_mesh: expected a Mesh, got {type(mesh)}")
         if AxisType.Manual in mesh.axis_types:
             raise ValueError(
-                f"set_mesh: {mesh} contains manual axes, which only functions within shard_map have"
+                f"set_mesh: {mesh} contains manual axes, which exist only within shard_map"
             )
         super().__init__(mesh, mesh.abstract_mesh)
         self.prev_mesh, self.prev_abstract_mesh = _in_force.value
@@ -587,8 +589,7 @@ def with_axes_of(mesh: Mesh, axes: AbstractMesh) -> Mesh:
         return mesh
     if math.prod(axes.axis_sizes) != mesh.size:
         raise ValueError(
-            "use_abstract_mesh: the mesh must be of as many devices as the mesh in force, "
-            f"{mesh.size} "
-            f"along {dict(mesh.shape)}, but {axes} is of {axes.size}"
+            "use_abstract_mesh: the mesh must have as many devices as the context mesh, "
+            f"{mesh.size} along {dict(mesh.shape)}, but {axes} has {axes.size}"
         )
     return Mesh(mesh.devices.reshape(axes.axis_sizes), axes.axis_names, axes.axis_types)

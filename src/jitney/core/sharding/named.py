@@ -37,7 +37,9 @@ class NamedSharding(Sharding):
         **_: Any,
     ) -> None:
         if spec is None:  # pyright: ignore[reportUnnecessaryComparison]  # a user's
-            raise TypeError("NamedSharding: Unexpected None for its spec; P() is for whole arrays")
+            raise TypeError(
+                "NamedSharding: Unexpected None for its spec; P() is for replicated arrays"
+            )
         self.mesh = mesh
         self.spec = spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec)
         self._memory_kind = memory_kind
@@ -209,9 +211,7 @@ def too_few_axes(place: NamedSharding | PartitionSpec, ndim: int) -> ValueError:
     advice = "" if ndim else "; P() is for scalars"
     return ValueError(
         f"{place} has entries for {messages.counted(len(spec), 'axis')}, so it needs an array of "
-        "that rank or more, but "
-        "got one "
-        f"of rank {ndim}{advice}"
+        f"at least that rank, but got rank {ndim}{advice}"
     )
 
 
@@ -262,26 +262,27 @@ def _check_names(spec: PartitionSpec, mesh: Mesh | AbstractMesh) -> None:
     used: set[AxisName] = set()
     if PartitionSpec.UNCONSTRAINED in spec.partitions and mesh.axis_types and not mesh.auto_axes:
         raise ValueError(
-            f"{spec} leaves an axis to the compiler, which may divide it along Auto axes of the mesh; "
-            f"but there are none: {mesh}"
+            f"{spec} leaves the sharding of an axis to the compiler, which needs Auto axes of the "
+            f"mesh, but there are none: {mesh}"
         )
     for entry in spec:
         for name in _axes_of(entry):
             if name not in mesh.axis_names:
                 raise ValueError(
-                    f"{spec} must name axes of the mesh, but {name!r} is none of {mesh.axis_names}"
+                    f"{spec} must name axes of the mesh, but {name!r} is not among "
+                    f"{mesh.axis_names}"
                 )
             if name in used:
                 raise ValueError(
-                    f"a spec divides one axis of an array along each axis of the mesh, but {spec} "
-                    f"has duplicate entries for `{name}`"
+                    "a spec can shard only one axis of an array along each axis of the mesh, but "
+                    f"{spec} has duplicate entries for `{name}`"
                 )
             used.add(name)
     refuse_extremes(spec.unreduced_kind, spec)
     for name in spec.unreduced:
         if name not in mesh.axis_names:
             raise ValueError(
-                f"unreduced axes of {spec} must be axes of the mesh, but {name!r} is none of "
+                f"unreduced axes of {spec} must be axes of the mesh, but {name!r} is not among "
                 f"{mesh.axis_names}"
             )
         if name in mesh.auto_axes:

@@ -57,7 +57,7 @@ class PartitionSpec:
             self.unreduced_kind = UnreducedKind.sum
 
     def __init_subclass__(cls) -> None:
-        raise TypeError("Subclassing `jax.P` is prohibited: equal specs are of one class")
+        raise TypeError("Subclassing `jax.P` is prohibited: specs are compared by class, too")
 
     def _check_sums(self) -> None:
         """Checks that each mesh axis has only one role."""
@@ -128,10 +128,7 @@ class PartitionSpec:
         if isinstance(other, PartitionSpec):
             kinds = {self.unreduced_kind, other.unreduced_kind} - {None}
             if len(kinds) > 1:
-                raise TypeError(
-                    f"{self!r} + {other!r}: the sum has one unreduced_kind, so those of both must be "
-                    "equal"
-                )
+                raise TypeError(f"{self!r} + {other!r}: both must have the same unreduced_kind")
             return PartitionSpec(
                 *self._partitions, *other._partitions,
                 unreduced=self.unreduced | other.unreduced, reduced=self.reduced | other.reduced,
@@ -191,8 +188,8 @@ def _plain_entry(entry: AxisName) -> Any:
         names = tuple(cast("Sequence[AxisName]", entry))
         if any([isinstance(name, tuple) for name in names]):
             raise ValueError(
-                f"A tuple inside PartitionSpec cannot contain a nested tuple: got {names}. The axes of "
-                "the mesh that divide one axis of an array are given by one tuple"
+                f"A tuple inside PartitionSpec cannot contain a nested tuple: got {names}. Name "
+                "the mesh axes that shard one axis of an array in one tuple"
             )
         return None if not names else names[0] if len(names) == 1 else names
     return entry

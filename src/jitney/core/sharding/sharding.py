@@ -55,11 +55,11 @@ class Sharding:
         Raises:
           ValueError: if the sharding needs arrays of higher rank.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say how arrays are cut")
+        raise NotImplementedError(f"{type(self).__name__} does not specify shards of arrays")
 
     def with_memory_kind(self, kind: str) -> Sharding:
         """Returns the same sharding with another memory kind."""
-        raise NotImplementedError(f"{type(self).__name__} has no kinds of memory")
+        raise NotImplementedError(f"{type(self).__name__} has no memory kinds")
 
     # --- devices ----------------------------------------------------------------------------------
 
@@ -155,9 +155,9 @@ class Sharding:
         for axis, (n, count) in enumerate(zip(shape, counts, strict=True)):
             if n % count:
                 raise ValueError(
-                    f"{self} divides axis {axis} of an array of shape {shape} into {count} parts, "
-                    f"but its size, {n}, "
-                    "is not a multiple of that: pad the array, or divide another axis"
+                    f"{self} splits axis {axis} of an array of shape {shape} into {count} shards, "
+                    f"but its size, {n}, is not a multiple of {count}: pad the array, or shard "
+                    "another axis"
                 )
 
     def is_equivalent_to(self, other: object, ndim: int) -> bool:

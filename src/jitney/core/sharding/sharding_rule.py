@@ -22,10 +22,13 @@ Names: TypeAlias = tuple[Any, ...]  # the mesh axes that shard an array axis, ma
 
 def _check_name(name: str) -> None:
     if not name[:1].isalpha():
-        raise ValueError(f"sharding rule: a factor's name begins with a letter, unlike {name!r}")
+        raise ValueError(
+            f"sharding rule: a factor's name must begin with a letter, but is {name!r}"
+        )
     if not all([c.isalnum() or c == "_" for c in name]):
         raise ValueError(
-            f"sharding rule: a factor's name has letters, digits and underscores, unlike {name!r}"
+            "sharding rule: a factor's name must consist of letters, digits and underscores, but "
+            f"is {name!r}"
         )
 
 
@@ -44,12 +47,15 @@ class CompoundFactor(tuple[str, ...]):
 
     def __new__(cls, *factors: Any) -> CompoundFactor:
         if len(factors) < 2:
-            raise ValueError(f"CompoundFactor: has two factors or more, not {factors}")
+            raise ValueError(f"CompoundFactor must have at least two factors, but has {factors}")
         for factor in factors:
             if not isinstance(factor, str):
-                raise ValueError(f"CompoundFactor: factors are strings, unlike {factor!r}")
+                raise ValueError(f"CompoundFactor: factors must be strings, but one is {factor!r}")
             if _is_leading(factor):
-                raise ValueError(f"CompoundFactor: {factor!r} denotes whole axes, not part of one")
+                raise ValueError(
+                    f"CompoundFactor: {factor!r} denotes several axes, so it cannot be a factor of "
+                    "one axis"
+                )
             _check_name(factor)
         return super().__new__(cls, factors)
 
@@ -69,14 +75,15 @@ class ArrayMapping(tuple["str | CompoundFactor", ...]):
                 continue
             if not isinstance(factor, str):
                 raise ValueError(
-                    f"ArrayMapping: each axis has a string or a CompoundFactor, not {factor!r}"
+                    "ArrayMapping: entries must be strings or CompoundFactors, but one is "
+                    f"{factor!r}"
                 )
             if not _is_leading(factor):
                 _check_name(factor)
             elif k or not all([c.isdigit() for c in factor[1:]]):
                 raise ValueError(
-                    f"ArrayMapping: {factor!r}, which denotes the leading axes, may have a number "
-                    f"and comes first, but this is entry {k} of {dim_mappings}"
+                    f"ArrayMapping: {factor!r}, which denotes the leading axes, optionally "
+                    f"numbered, must come first, but is entry {k} of {dim_mappings}"
                 )
         return super().__new__(cls, dim_mappings)
 
@@ -120,7 +127,7 @@ class SdyShardingRule:
     def _check(self) -> None:
         if not all([type(n) is int for n in self.factor_sizes.values()]):
             raise TypeError(
-                f"sharding rule: sizes of factors are integers, unlike {self.factor_sizes}"
+                f"sharding rule: sizes of factors must be integers, but are {self.factor_sizes}"
             )
         whole: set[str] = set()
         parts: dict[str, None] = {}
@@ -128,7 +135,7 @@ class SdyShardingRule:
         for mapping in mappings:  # users may ignore the annotations
             if not isinstance(mapping, ArrayMapping):
                 raise TypeError(
-                    f"sharding rule: there is an ArrayMapping for each array, but this is {mapping!r}"
+                    f"sharding rule: each array needs an ArrayMapping, but got {mapping!r}"
                 )
             for factor in mapping:
                 if isinstance(factor, CompoundFactor):
@@ -138,24 +145,26 @@ class SdyShardingRule:
         for name in self.factor_sizes:
             if name in whole:
                 raise ValueError(
-                    f"sharding rule: factor {name!r} is a whole axis, which has its size; leave out "
-                    f"{name}={self.factor_sizes[name]}"
+                    f"sharding rule: factor {name!r} is an axis by itself, so its size is known; "
+                    f"leave out {name}={self.factor_sizes[name]}"
                 )
             if name not in parts:
                 raise ValueError(
-                    f"sharding rule: {name}={self.factor_sizes[name]} is the size of a factor that "
-                    f"no axis has; there are {sorted(whole | parts.keys())}"
+                    f"sharding rule: {name}={self.factor_sizes[name]} is the size of a factor "
+                    f"that no axis has; the factors are {sorted(whole | parts.keys())}"
                 )
         for name in parts:
             if name not in whole and name not in self.factor_sizes:
                 raise ValueError(
-                    f"sharding rule: factor {name!r} is nowhere a whole axis; give its size, "
-                    f"{name}=..."
+                    f"sharding rule: factor {name} is not an axis by itself anywhere; pass its "
+                    f"size, {name}=..."
                 )
         seen: set[str] = set()
         for kind, factors in self._kinds():
             if isinstance(factors, str):
-                raise ValueError(f"sharding rule: {kind} is a tuple of names, not {factors!r}")
+                raise ValueError(
+                    f"sharding rule: {kind} must be a tuple of names, but is {factors!r}"
+                )
             for name in factors:
                 if name not in whole and name not in parts:
                     raise ValueError(
@@ -246,8 +255,8 @@ def _spread(
         n = leading.setdefault(ellipsis, n_leading)
         if n != n_leading:
             raise ValueError(
-                f"sharding rule: {ellipsis} denotes {n} axes in one place, but {n_leading} in {what}, "
-                f"of shape {shape}"
+                f"sharding rule: {ellipsis} denotes {n} axes in one mapping, but {n_leading} axes "
+                f"in {what}, of shape {shape}"
             )
         names += [(f"{ellipsis}_{i}",) for i in range(n_leading)]
     return names + [tuple(f) if isinstance(f, CompoundFactor) else (f,) for f in explicit]
@@ -376,7 +385,7 @@ def parse(text: str, **options: Any) -> SdyShardingRule:
     sides = text.split("->")
     if len(sides) != 2:
         raise ValueError(
-            f"sharding rule {text!r}: it has '->' once, between operands and results, as in "
+            f"sharding rule {text!r}: it must have '->' once, between operands and results, as in "
             "'i k, k j -> i j'"
         )
     operands, results = [tuple([_parse_array(part) for part in side.split(",")]) for side in sides]
@@ -393,7 +402,7 @@ def _parse_array(text: str) -> ArrayMapping:
             k += 1
         elif c == ".":
             if text[k : k + 3] != "...":
-                raise _misread(text, "there are three dots, '...', or none")
+                raise _misread(text, "an ellipsis must have three dots, '...'")
             if entries or group is not None:
                 raise _misread(text, "'...' denotes the leading axes, so it must come first")
             end = k + 3
@@ -407,9 +416,9 @@ def _parse_array(text: str) -> ArrayMapping:
             group, k = [], k + 1
         elif c == ")":
             if group is None:
-                raise _misread(text, "a bracket is closed that was not opened")
+                raise _misread(text, "a closing bracket has no opening bracket")
             if len(group) < 2:
-                raise _misread(text, "brackets are around two factors or more")
+                raise _misread(text, "brackets must enclose at least two factors")
             entries.append(CompoundFactor(*group))
             group, k = None, k + 1
         elif c.isalnum() or c == "_":
@@ -419,7 +428,7 @@ def _parse_array(text: str) -> ArrayMapping:
             (entries if group is None else group).append(text[k:end])
             k = end
         else:
-            raise _misread(text, f"{c!r} has no meaning")
+            raise _misread(text, f"unexpected character {c!r}")
     if group is not None:
         raise _misread(text, "a bracket is not closed")
     return ArrayMapping(*entries)

@@ -98,8 +98,8 @@ class HloSharding:
         if len(counts) > ndim or len(self.devices) != n_devices:
             raise ValueError(
                 f"{self} is of {messages.counted(len(counts), 'axis')} and "
-                f"{messages.counted(len(self.devices), 'device')}: it cannot cut an "
-                f"array of {ndim} axes over {n_devices}"
+                f"{messages.counted(len(self.devices), 'device')}: it cannot shard an array of "
+                f"{ndim} axes over {n_devices}"
             )
         replicas = self.dims[-1] if self.has_replicas else 1
         counts += (1,) * (ndim - len(counts))

@@ -31,7 +31,7 @@ def of_aval(sharding: NamedSharding, shape: tuple[int, ...]) -> NamedSharding | 
     """
     mesh, spec = sharding.mesh, sharding.spec
     if not isinstance(mesh, AbstractMesh):
-        raise ValueError(f"the sharding of a type is on an AbstractMesh, not on {mesh!r}")
+        raise ValueError(f"the sharding of a type must be on an AbstractMesh, but is on {mesh!r}")
     if mesh.empty:
         return None
     entries = list(spec)
@@ -53,9 +53,8 @@ def of_aval(sharding: NamedSharding, shape: tuple[int, ...]) -> NamedSharding | 
             parts *= extents[name]
         if shape[axis] % parts:
             raise ValueError(
-                f"{spec} divides axis {axis} of an array of shape {shape} into {parts} parts, but "
-                "its size, "
-                f"{shape[axis]}, is not a multiple of {parts}"
+                f"{spec} splits axis {axis} of an array of shape {shape} into {parts} shards, but "
+                f"its size, {shape[axis]}, is not a multiple of {parts}"
             )
         kept.append(names)
     kept.extend([()] * (len(shape) - len(kept)))

@@ -30,8 +30,8 @@ Key: TypeAlias = tuple[Any, ...]
 FLOORDIV, MOD, MAX, MIN = "floordiv", "mod", "max", "min"
 
 SEE = (
-    "\nThe operation has to give one answer for all values of the variables. Constraints narrow "
-    "these: symbolic_shape(..., constraints=['a >= b'])."
+    "\nThe operation must have the same result for all values of the variables. Constraints "
+    "restrict these values: symbolic_shape(..., constraints=['a >= b'])."
 )
 
 
@@ -377,9 +377,9 @@ def _common_scope(*xs: DimSize) -> Scope:
         if isinstance(x, DimExpr) and x.scope is not scopes[0]:
             names = " and ".join(f"'{y}'" for y in xs)
             raise ValueError(
-                f"Invalid mixing of symbolic scopes: {names} belong to "
-                f"{scopes[0]} and {x.scope}. Sizes that meet are to be made with the same "
-                "`scope`, which symbolic_shape takes."
+                f"Invalid mixing of symbolic scopes: {names} belong to {scopes[0]} and {x.scope}. "
+                "Create all sizes of one program with the same `scope`, an argument of "
+                "symbolic_shape."
             )
     return scopes[0]
 

@@ -94,7 +94,7 @@ class _Reader:
     def _of_like(self, where: slice) -> list[int]:
         sign = self.peek() if self.peek() == "_" else "..."
         if self.like is None:
-            raise self.error(f"{sign!r} takes sizes of `like`, which is not given")
+            raise self.error(f"{sign!r} takes sizes of `like`, which was not passed")
         extents = list(self.like)[where]
         if sign == "_" and not extents:
             raise self.error(f"'_' takes a size of like={self.like}, which has too few")
@@ -168,7 +168,7 @@ def parse_shape(
         for i, (extent, n) in enumerate(zip(shape, like, strict=True)):
             if isinstance(extent, int) and isinstance(n, int) and extent != n:
                 raise ValueError(
-                    f"symbolic shape {text!r} says {extent} for dimension {i}, but "
+                    f"symbolic shape {text!r} has {extent} for dimension {i}, but "
                     f"like={tuple(like)} has {n}"
                 )
     return shape

@@ -40,8 +40,8 @@ class SymbolicScope:
     def __init__(self, constraints_str: Sequence[str] = ()) -> None:
         if isinstance(constraints_str, str):
             raise ValueError(
-                "SymbolicScope: constraints_str must be a sequence of texts, got one text, "
-                f"{constraints_str!r}; put it in a list."
+                "SymbolicScope: constraints_str must be a sequence of strings, but is the string "
+                f"{constraints_str!r}; wrap it in a list."
             )
         self._origin = source_info.summarize(source_info.current())
         self.constraints: tuple[str, ...] = tuple(constraints_str)

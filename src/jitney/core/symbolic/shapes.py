@@ -46,15 +46,15 @@ def symbolic_shape(
     untyped_spec = cast("object", shape_spec)
     if untyped_spec is not None and not isinstance(untyped_spec, str):
         raise ValueError(
-            f"symbolic_shape: shape_spec must be None or a text, got {untyped_spec!r} of type "
+            f"symbolic_shape: shape_spec must be None or a string, got {untyped_spec!r} of type "
             f"{type(untyped_spec)}"
         )
     if scope is None:
         scope = SymbolicScope(constraints)
     elif constraints:
         raise ValueError(
-            "symbolic_shape: both `constraints` and `scope` are given; give the constraints to "
-            "SymbolicScope."
+            "symbolic_shape: `constraints` and `scope` cannot both be passed; pass the "
+            "constraints to SymbolicScope."
         )
     return parse_shape(shape_spec, scope, like)
 
@@ -83,7 +83,7 @@ def symbolic_args_specs(
     if scope is None:
         scope = SymbolicScope(constraints)
     elif constraints:
-        raise ValueError("symbolic_args_specs: both `constraints` and `scope` are given.")
+        raise ValueError("symbolic_args_specs: `constraints` and `scope` cannot both be passed.")
     leaves, tree = pytrees.tree_flatten(args)
     if shapes_specs is None or isinstance(shapes_specs, str):
         specs: list[Any] = [shapes_specs] * len(leaves)

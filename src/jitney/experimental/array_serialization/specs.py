@@ -68,16 +68,16 @@ def get_tensorstore_spec(
         if _is_cloud(path):
             if cloud is None or "/" not in cloud[3].strip("/"):
                 raise ValueError(
-                    "get_tensorstore_spec: a database in cloud storage is in a folder of a bucket, and "
-                    "holds named arrays, as in gs://bucket/folder/array, but "
-                    f"{os.fspath(ckpt_path)} has fewer parts: ocdbt=False does without a database"
+                    "get_tensorstore_spec: a database in cloud storage must be in a folder of a "
+                    "bucket, with named arrays, as in gs://bucket/folder/array, but "
+                    f"{os.fspath(ckpt_path)} has fewer components: ocdbt=False needs no database"
                 )
             base = _cloud_store(folder)
         else:
             if not os.path.isabs(folder):
                 raise ValueError(
-                    f"get_tensorstore_spec: with ocdbt=True a path is absolute, but {folder!r} is "
-                    "not: os.path.abspath makes it so"
+                    "get_tensorstore_spec: with ocdbt=True, the path must be absolute, but is "
+                    f"{folder!r}: use os.path.abspath"
                 )
             base = {"driver": "file", "path": folder}
         store = {"driver": "ocdbt", "base": base, "path": name}
@@ -95,8 +95,8 @@ def _cloud_store(path: str) -> Spec:
     address = _CLOUD_ADDRESS.fullmatch(path)
     if address is None:
         raise ValueError(
-            "get_tensorstore_spec: an address in cloud storage has a bucket and a path, as in "
-            f"gs://bucket/folder/array, which {path} has not"
+            "get_tensorstore_spec: an address in cloud storage needs a bucket and a path, as in "
+            f"gs://bucket/folder/array, but got {path}"
         )
     return {"driver": _CLOUDS[address[1]], "bucket": address[2], "path": address[3]}
 
@@ -233,8 +233,8 @@ def verify_tensorstore_spec(
     store = spec.get("kvstore", {})
     if ocdbt and store.get("driver") != "ocdbt":
         raise ValueError(
-            "verify_tensorstore_spec: the place of an array in a database has the driver ocdbt, but "
-            f"{spec=}"
+            "verify_tensorstore_spec: the location of an array in a database must have the "
+            f"driver ocdbt, but {spec=}"
         )
     if check_metadata:
         metadata = spec.get("metadata")
@@ -247,13 +247,13 @@ def verify_tensorstore_spec(
             raise ValueError(f"verify_tensorstore_spec: {spec=} has no metadata")
         if tuple(metadata.get("shape", ())) != tuple(arr.shape):
             raise ValueError(
-                f"verify_tensorstore_spec: the spec has the shape {tuple(metadata.get('shape', ()))}, "
-                f"the array {tuple(arr.shape)}"
+                "verify_tensorstore_spec: the spec has the shape "
+                f"{tuple(metadata.get('shape', ()))}, but the array has {tuple(arr.shape)}"
             )
         stored = metadata.get("data_type")
         if stored is not None and stored != dtypes.long_name(arr.dtype):
             raise ValueError(
-                f"verify_tensorstore_spec: the spec has the dtype {stored}, the array "
+                f"verify_tensorstore_spec: the spec has the dtype {stored}, but the array has "
                 f"{dtypes.long_name(arr.dtype)}"
             )
     place = store.get("base", {}) if ocdbt else store
@@ -261,4 +261,6 @@ def verify_tensorstore_spec(
     address = _CLOUD_ADDRESS.fullmatch(os.path.normpath(os.fspath(path)))
     folder = address[3] if address else os.path.normpath(os.fspath(path))
     if os.path.normpath(stored_path.removeprefix("file://")) != folder:
-        raise ValueError(f"verify_tensorstore_spec: the spec's place {store} is not in {path}")
+        raise ValueError(
+            f"verify_tensorstore_spec: the location of the spec, {store}, is not in {path}"
+        )

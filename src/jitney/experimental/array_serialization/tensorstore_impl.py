@@ -127,8 +127,8 @@ async def async_serialize(
     """
     if not isinstance(arr_inp, ArrayImpl) or dtypes.is_extended(arr_inp.dtype):
         raise TypeError(
-            "array_serialization stores arrays of numbers: jax.numpy.asarray makes one of a NumPy "
-            f"array or number, jax.random.key_data of a key, but {arr_inp!r} is of type "
+            "array_serialization stores numeric jax.Arrays: use jax.numpy.asarray for a NumPy "
+            f"array or scalar, jax.random.key_data for a key, but {arr_inp!r} is of type "
             f"{type(arr_inp).__name__}"
         )
     if not tensorstore_spec.get("metadata"):
@@ -212,8 +212,9 @@ async def async_deserialize(
     place: Any = in_type if isinstance(in_type, Sharding) else getattr(in_type, "sharding", None)
     if not isinstance(place, Sharding):
         raise TypeError(
-            "array_serialization puts what it reads where a jax.sharding.Sharding says, or a Format or "
-            f"a ShapeDtypeStruct that has one, such as the `x.sharding` of an array, not {in_type!r}"
+            "array_serialization needs a jax.sharding.Sharding for an array that it reads, or a "
+            "Format or a ShapeDtypeStruct with one, such as the `x.sharding` of an array, but "
+            f"got {in_type!r}"
         )
     out_dtype: Any = dtype
     if isinstance(in_type, ShapeDtypeStruct) and dtype is None:

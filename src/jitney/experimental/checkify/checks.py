@@ -55,8 +55,8 @@ def _check_def_impl(*operands: Value, structure: pytrees.PyTreeDef, debug: bool)
 def _check_lower(_b: Builder, *_: Node, structure: pytrees.PyTreeDef, debug: bool) -> list[Any]:
     if not debug:
         raise ValueError(
-            "Cannot abstractly evaluate a checkify.check: a compiled program cannot raise. Pass the "
-            "function through checkify.checkify, and jit what that returns"
+            "Cannot abstractly evaluate a checkify.check: a compiled program cannot raise. Apply "
+            "checkify.checkify to the function, and jit the result"
         )
     return []
 
@@ -78,8 +78,8 @@ def _check_batch(
     return [], []
 
 
-check_p.absent("eager", why="it raises, or does nothing: its implementation is on arrays")
-check_p.absent("transpose", why="it has no results, so no cotangents come to it")
+check_p.absent("eager", why="it raises an error or has no effect: its implementation is for arrays")
+check_p.absent("transpose", why="it has no results, so it receives no cotangents")
 
 
 def one_error(error: Error, last: bool = False) -> Error:
@@ -164,8 +164,8 @@ def _check(
     for x in payload:
         if not hasattr(x, "shape"):
             raise TypeError(
-                f"Formatting arguments of checkify.{name} must be arrays, or pytrees of them, but one "
-                f"is {x!r} of type {type(x).__name__}; put constants into the message itself"
+                f"Formatting arguments of checkify.{name} must be arrays, or pytrees of them, but "
+                f"one is {x!r} of type {type(x).__name__}; include constants in the message itself"
             )
     msg.format(*args, **kwargs)
     avals = [get_aval(x) for x in payload]

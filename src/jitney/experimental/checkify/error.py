@@ -195,8 +195,8 @@ class Error:
     def _codes(self) -> np.ndarray:
         if isinstance(self.code, Tracer):
             raise ValueError(
-                "Error: what has gone wrong is not known while a program is traced; return the error "
-                "from the traced function, or pass it to checkify.check_error"
+                "Error: the error is not known while a program is traced; return it from the "
+                "traced function, or pass it to checkify.check_error"
             )
         return np.asarray(self.code)
 

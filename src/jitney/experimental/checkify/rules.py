@@ -108,8 +108,8 @@ def _check_indices(
     sizes = as_value(np.asarray([shape[a] for a in axes], _INT32))
     extent = dynamic_index_in_dim(sizes, which, 0, keepdims=False)
     message = (
-        f"out-of-bounds indexing of an array with shape {tuple(shape)}: index {{}} lies outside of "
-        "axis {}, which has size {}."
+        f"out-of-bounds indexing of an array with shape {tuple(shape)}: index {{}} is out of "
+        "bounds for axis {}, which has size {}."
     )
     payload, tree = pytrees.tree_flatten(((index, axis, extent), {}))
     checker.add(OOBError, out, message, payload, tree)
@@ -297,8 +297,8 @@ def _while_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequ
     if params["cond_jaxpr"].out_avals[0].shape:
         raise ValueError(
             "checkify: a while_loop whose condition was batched by vmap cannot be checked "
-            "(checkify-of-vmap-of-while): iterations of lanes that have ended would be checked, too. "
-            "Apply vmap to the checked function instead"
+            "(checkify-of-vmap-of-while): iterations of batch elements that have ended would be "
+            "checked, too. Apply vmap to the checked function instead"
         )
     of_cond, init = operands[:n_cond], operands[n_cond + n_body :]
     cond, body = programs

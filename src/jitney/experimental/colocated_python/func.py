@@ -83,8 +83,8 @@ def _specialized(fun: Callable[..., Any], known: Specialization) -> Callable[...
         _check_arrays(leaves)
         if not leaves and known.devices is None:
             raise ValueError(
-                "colocated_python: a function that is called without arrays does not show where it is "
-                "to run; call its `.specialize(devices=jax.devices())` first"
+                "colocated_python: the devices of a function that is called without arrays are "
+                "unknown; call its `.specialize(devices=jax.devices())` first"
             )
         results = fun(*args, **kwargs)
         _check_arrays(pytrees.tree_leaves(results))
@@ -108,11 +108,11 @@ def _check_arrays(leaves: Sequence[Any]) -> None:
     for leaf in leaves:
         if isinstance(leaf, Tracer):
             raise ValueError(
-                "colocated_python functions are called with arrays, outside of functions that are "
-                f"traced, but got {leaf}; jax.pure_callback works in those"
+                "colocated_python functions are called with arrays, outside of traced functions, "
+                f"but got {leaf}; jax.pure_callback works in traced functions"
             )
         if not isinstance(leaf, ArrayImpl):
             raise ValueError(
-                "colocated_python: functions take and return only arrays, but there is a "
-                f"{type(leaf)}; jax.numpy.asarray makes an array"
+                "colocated_python: functions take and return only arrays, but got a "
+                f"{type(leaf)}; jax.numpy.asarray converts it"
             )

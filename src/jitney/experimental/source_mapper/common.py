@@ -56,7 +56,7 @@ def register_pass(pass_: Pass) -> None:
       ValueError: if a pass of this name exists.
     """
     if pass_.name in _passes:
-        raise ValueError(f"register_pass: there is a pass {pass_.name!r} already")
+        raise ValueError(f"register_pass: pass {pass_.name!r} is registered already")
     _passes[pass_.name] = pass_
 
 

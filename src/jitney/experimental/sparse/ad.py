@@ -48,7 +48,8 @@ def _derivative(like: JAXSparse | Array, data: Array) -> Any:
         return _with_data(like, data)
     if not isinstance(like, BCOO):
         raise NotImplementedError(
-            f"derivatives of arrays by {type(like).__name__}: only BCOO arrays have batch axes for them"
+            f"derivatives of arrays with respect to {type(like).__name__}: only BCOO arrays have "
+            "the batch axes that they need"
         )
     indices = jnp.broadcast_to(like.indices, (*outer, *like.indices.shape))
     return BCOO((data, indices), shape=(*outer, *like.shape))

@@ -97,7 +97,7 @@ def validate(
         or indices.ndim != n_batch + 1
         or data.ndim != n_batch + 1 + n_dense
     ):
-        raise ValueError(f"BCSR: ranks of data, indices, indptr and the shape must fit: {what}")
+        raise ValueError(f"BCSR: ranks of data, indices, indptr and the shape must match: {what}")
     batch, nse = tuple(shape[:n_batch]), indices.shape[-1]
     if (
         any(
@@ -109,7 +109,7 @@ def validate(
         or tuple(data.shape[n_batch + 1 :]) != tuple(shape[n_batch + 2 :])
         or indptr.shape[-1] != shape[n_batch] + 1
     ):
-        raise ValueError(f"BCSR: shapes of data, indices, indptr and the shape must fit: {what}")
+        raise ValueError(f"BCSR: shapes of data, indices, indptr and the shape must match: {what}")
     return BCSRProperties(n_batch, n_dense, nse)
 
 
@@ -310,7 +310,7 @@ class BCSR(JAXSparse):
           NotImplementedError: always.
         """
         raise NotImplementedError(
-            "BCSR.transpose is not implemented; BCSR.from_bcoo(mat.to_bcoo().transpose(axes)) is it"
+            "BCSR.transpose is not implemented; use BCSR.from_bcoo(mat.to_bcoo().transpose(axes))"
         )
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCSR:
@@ -437,8 +437,8 @@ def _extract_type(indices: ShapedArray, indptr: ShapedArray, mat: ShapedArray) -
         for n, full in zip(x.shape[:n_batch], mat.shape, strict=False)
     ):
         raise ValueError(
-            f"bcsr_extract: indices {indices.shape} and indptr {indptr.shape} do not fit an array of "
-            f"shape {mat.shape}: batch axes must be its first axes, or 1"
+            f"bcsr_extract: indices {indices.shape} and indptr {indptr.shape} do not match an "
+            f"array of shape {mat.shape}: batch axes must have the sizes of its first axes, or 1"
         )
     dense = mat.shape[n_batch + 2 :]
     return shaped_array((*mat.shape[:n_batch], indices.shape[-1], *dense), mat.dtype)

@@ -169,7 +169,7 @@ class COO(JAXSparse):
 
 def _check_matrix(name: str, shape: Sequence[int]) -> None:
     if len(shape) != 2:
-        raise ValueError(f"{name}: a matrix has two axes, but the shape is {tuple(shape)}")
+        raise ValueError(f"{name}: a matrix must have two axes, but the shape is {tuple(shape)}")
 
 
 def matrix_product(

@@ -90,7 +90,7 @@ class _Compressed(JAXSparse):
         """Returns a matrix of zeros."""
         if len(shape) != 2:
             raise ValueError(
-                f"{cls.__name__}: a matrix has two axes, but the shape is {tuple(shape)}"
+                f"{cls.__name__}: a matrix must have two axes, but the shape is {tuple(shape)}"
             )
         n = shape[cls._compressed]
         arrays = (jnp.empty(0, dtype), jnp.empty(0, index_dtype), jnp.zeros(n + 1, index_dtype))
@@ -271,7 +271,7 @@ def csr_fromdense(mat: Array, *, nse: int | None = None, index_dtype: DTypeLike 
     """
     mat = jnp.asarray(mat)
     if mat.ndim != 2:
-        raise ValueError(f"CSR: a matrix has two axes, but the shape is {mat.shape}")
+        raise ValueError(f"CSR: a matrix must have two axes, but the shape is {mat.shape}")
     if nse is None:
         nse = count_stored(mat, 0, 0, "csr_fromdense")
     arrays = csr_fromdense_p.bind(

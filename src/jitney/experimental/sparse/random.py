@@ -72,7 +72,9 @@ def random_bcoo(
         raise ValueError(f"random_bcoo: nse must be in [0, {positions}), but got {nse}")
     n = math.ceil(nse * positions) if 0 < nse < 1 else int(nse)
     if n != nse and nse >= 1:
-        raise TypeError(f"random_bcoo: nse must be a whole number, or below 1, but got {nse}")
+        raise TypeError(
+            f"random_bcoo: nse must be an integer, or a fraction below 1, but got {nse}"
+        )
     index_dtype = dtypes.canonicalize_dtype(np.int64 if indices_dtype is None else indices_dtype)
     if positions > jnp.iinfo(index_dtype).max:
         raise ValueError(f"random_bcoo: {index_dtype} cannot hold positions of {sparse}")

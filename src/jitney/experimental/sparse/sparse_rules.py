@@ -162,8 +162,8 @@ def _add(x: Operand, y: Operand, **_: Any) -> Operand:
     y = jnp.asarray(y)
     if y.shape != x.shape:
         raise NotImplementedError(
-            f"the sum of a sparse array, {x}, and a dense one of shape {y.shape} that is stretched "
-            "would be dense, and may be large; x.todense() + y computes it"
+            f"the sum of a sparse array, {x}, and a dense array of shape {y.shape} that is "
+            "broadcast would be dense, and may be large; x.todense() + y computes it"
         )
     return x.todense() + y
 
@@ -300,7 +300,7 @@ def _gather(mat: Operand, start_indices: Operand, **params: Param) -> BCOO:
 
 def _convolution(lhs: Operand, rhs: Operand, **params: Param) -> BCOO:
     if not (isinstance(lhs, BCOO) and isinstance(rhs, BCOO)):
-        raise NotImplementedError("conv_general_dilated: both operands must be sparse, or none")
+        raise NotImplementedError("conv_general_dilated: both operands must be sparse, or neither")
     return bcoo_conv_general_dilated(lhs, rhs, **params)
 
 
@@ -400,7 +400,9 @@ def _scan(*args: Operand, jaxpr: ClosedJaxpr, ft_in: FlatTree, **params: Param) 
     )
     run = _plain_program(jaxpr)
     if any(isinstance(x, BCOO | BCSR) and not x.n_batch for x in xs):
-        raise NotImplementedError("scan over a sparse axis; its first axis must be a batch axis")
+        raise NotImplementedError(
+            "scan over a sparse axis is not supported; the first axis must be a batch axis"
+        )
 
     def step(carry: list[Any], now: list[Any]) -> tuple[list[Any], list[Any]]:
         out = run(*consts, *carry, *now)

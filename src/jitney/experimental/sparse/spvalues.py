@@ -124,7 +124,9 @@ class SparsifyEnv:
           ValueError: if data or indices are given twice or not at all.
         """
         if (data is None) == (data_ref is None) or (indices is None) == (indices_ref is None):
-            raise ValueError("data and indices must be given once: as an array or by its place")
+            raise ValueError(
+                "data and indices must be passed exactly once: as an array or by its index"
+            )
         data_ref = self._push(data) if data_ref is None else data_ref
         indices_ref = self._push(indices) if indices_ref is None else indices_ref
         if indptr is not None:
@@ -158,7 +160,9 @@ def to_spvalue(spenv: SparsifyEnv, x: ArrayOrSparse) -> SparsifyValue:
             unique_indices=x.unique_indices,
         )
     if isinstance(x, JAXSparse):
-        raise TypeError(f"sparsify: arguments of type {type(x).__name__}; BCOO and BCSR work")
+        raise TypeError(
+            f"sparsify: arguments of type {type(x).__name__} are not supported, only BCOO and BCSR"
+        )
     return spenv.dense(x)
 
 

@@ -73,7 +73,7 @@ def stop_gradient(x: PyTree) -> PyTree:
 def _stop_gradient_of(x: Value) -> Any:
     if not is_valid_operand(x):
         raise TypeError(
-            f"stop_gradient: `x` must hold arrays and numbers, but holds {x!r} of type {type(x)}"
+            f"stop_gradient: `x` must hold arrays and scalars, but holds {x!r} of type {type(x)}"
         )
     if dtypes.is_extended(dtypes.dtype(x)):
         return x

@@ -242,7 +242,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
             if n != 1:
                 if out[k] not in (1, n):
                     raise ValueError(
-                        f"the shapes {', '.join(str(tuple(s)) for s in shapes)} do not go together: "
+                        f"the shapes {', '.join(str(tuple(s)) for s in shapes)} do not broadcast: "
                         f"axes are matched from the last one on, and {out[k]} meets {n}"
                     )
                 out[k] = n

@@ -53,7 +53,7 @@ def _all_weak(avals: Sequence[ShapedArray]) -> bool:
 @concatenate_p.abstract
 def _concatenate_abstract(*avals: ShapedArray, dimension: int) -> ShapedArray:
     if not avals:
-        raise TypeError("concatenate: there are no operands; one at least is needed")
+        raise TypeError("concatenate: at least one operand is needed")
     first = avals[0]
     if len({a.ndim for a in avals}) > 1:
         raise TypeError(
@@ -67,8 +67,8 @@ def _concatenate_abstract(*avals: ShapedArray, dimension: int) -> ShapedArray:
     other_extents = [a.shape[:dimension] + a.shape[dimension + 1 :] for a in avals]
     if any(r != other_extents[0] for r in other_extents):
         raise TypeError(
-            f"concatenate: along all axes but {dimension}, the one that is concatenated, sizes must be "
-            f"equal, but the operands' shapes are {_shapes(avals)}"
+            f"concatenate: along all axes except {dimension}, the concatenated axis, sizes must "
+            f"be equal, but the operands' shapes are {_shapes(avals)}"
         )
     families.check_same_dtypes("concatenate", avals)
     extent = sum(a.shape[dimension] for a in avals)
@@ -103,7 +103,7 @@ def concatenate(operands: Sequence[ArrayLike] | Array | np.ndarray, dimension: i
     """
     operands = list(operands)
     if not operands:
-        raise ValueError("lax.concatenate: `operands` is empty; it must hold at least one array")
+        raise ValueError("lax.concatenate: `operands` must hold at least one array, but is empty")
     if len(operands) == 1 and isinstance(operands[0], Array):
         return operands[0]
     return concatenate_p.bind(*operands, dimension=operator.index(dimension))
@@ -160,7 +160,7 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     """
     operands = list(operands)
     if not operands:
-        raise IndexError("lax.stack: there must be one array or more, but `operands` is empty")
+        raise IndexError("lax.stack: `operands` must not be empty")
     axis = canonical_axis(axis, len(shape_of(operands[0])) + 1)
     return stack_p.bind(*operands, axis=axis)
 
@@ -337,8 +337,8 @@ def _pad_abstract(
         )
     if any(interior < 0 for _, _, interior in padding_config):
         raise ValueError(
-            "lax.pad: the third number of each triple of `padding_config`, for what goes between "
-            f"elements, must not be negative: {padding_config}"
+            "lax.pad: the third number of each triple of `padding_config`, the interior padding, "
+            f"must not be negative: {padding_config}"
         )
     shape = tuple(
         index(low + high + n + (max_dim(n - 1, 0) * interior if interior else 0))
@@ -346,8 +346,8 @@ def _pad_abstract(
     )
     if any(n < 0 for n in shape):
         raise ValueError(
-            f"lax.pad: `padding_config` {padding_config} takes more from an operand of shape {x.shape} "
-            f"than there is: the result would have shape {shape}"
+            f"lax.pad: `padding_config` {padding_config} removes more elements from an operand of "
+            f"shape {x.shape} than it has: the result would have shape {shape}"
         )
     return shaped_array(shape, x.dtype, x.weak_type and value.weak_type)
 

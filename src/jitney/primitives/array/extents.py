@@ -40,12 +40,12 @@ def _dim_as_value_abstract(*, dim: DimExpr, dtype: np.dtype) -> ShapedArray:
 @dim_as_value_p.eager
 def _dim_as_value_eager(*, dim: DimExpr, dtype: np.dtype) -> Any:
     raise NotImplementedError(
-        f"dim_as_value: the symbolic dimension '{dim}' has no value where nothing is traced. Use it "
-        "within functions that are given to jax.export.export, jax.eval_shape or jax.make_jaxpr."
+        f"dim_as_value: the symbolic dimension '{dim}' has no value outside of a trace. Use it "
+        "within functions that are passed to jax.export.export, jax.eval_shape or jax.make_jaxpr."
     )
 
 
-_WHY = "jax.export puts numbers in place of symbolic dimensions before"
+_WHY = "jax.export replaces symbolic dimensions by sizes before"
 dim_as_value_p.absent("lower", why=_WHY)
 for _slot in ("jvp", "transpose", "batch"):
     dim_as_value_p.absent(_slot, why="it has no operand")

@@ -98,7 +98,7 @@ def _place_of(place: object) -> Sharding:
     return as_sharding(place)
 
 
-device_put_p.absent("eager", why="arrays are put elsewhere, not computed")
+device_put_p.absent("eager", why="arrays are moved, not computed")
 
 
 @device_put_p.lower
@@ -190,7 +190,7 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
       TypeError: if the option is neither a device nor a sharding.
     """
     if device is not None and out_sharding is not None:
-        raise ValueError(f"device={device} and out_sharding={out_sharding}: give one of them")
+        raise ValueError(f"device={device} and out_sharding={out_sharding} cannot both be passed")
     place = device if out_sharding is None else out_sharding
     if place is None or asks_nothing(place):
         for feature in array_interceptors.installed:

@@ -69,14 +69,14 @@ def as_named(place: object, asked_by: str) -> NamedSharding:
         )
     if isinstance(place.mesh, AbstractMesh) and place.memory_kind is not None:
         raise ValueError(
-            f"{asked_by}: out_sharding gives the sharding of a result, and cannot choose a memory, but "
-            f"is {place}. jax.device_put moves arrays between memories"
+            f"{asked_by}: out_sharding must not have a memory kind, but is {place}. "
+            "jax.device_put moves arrays between memories"
         )
     axes = get_abstract_mesh()
     if not (axes.empty or axes.manual_axes or axes == place.mesh.abstract_mesh):
         raise ValueError(
-            f"{asked_by}: out_sharding is on {place.mesh.abstract_mesh}, and {axes} is in force. A "
-            "PartitionSpec is always on the one in force"
+            f"{asked_by}: out_sharding is on {place.mesh.abstract_mesh}, but the context mesh is "
+            f"{axes}. A PartitionSpec always refers to the context mesh"
         )
     check_explicit(place, asked_by)
     return place
@@ -103,8 +103,8 @@ def on_mesh_in_force(spec: PartitionSpec, asked_by: str) -> NamedSharding:
     mesh = mesh_of_specs()
     if mesh.empty:
         raise ValueError(
-            f"{asked_by}={spec}: a PartitionSpec is on the mesh in force, and there is none: set one "
-            "by `jax.set_mesh`"
+            f"{asked_by}={spec}: a PartitionSpec refers to the context mesh, but none is set: set "
+            "one by `jax.set_mesh`"
         )
     return NamedSharding(mesh, spec)
 
@@ -149,7 +149,7 @@ def _reshard_def_impl(x: Value, *, dst_sharding: NamedSharding, concrete_mesh: o
     return array.placed(place or dst_sharding)
 
 
-reshard_p.absent("eager", why="arrays are put elsewhere, not computed")
+reshard_p.absent("eager", why="arrays are moved, not computed")
 
 
 @reshard_p.lower
@@ -254,7 +254,7 @@ def _sharding_constraint_def_impl(
     return array.placed(place)
 
 
-sharding_constraint_p.absent("eager", why="arrays are put elsewhere, not computed")
+sharding_constraint_p.absent("eager", why="arrays are moved, not computed")
 
 
 @sharding_constraint_p.lower
@@ -300,15 +300,15 @@ def _with_batch(place: Sharding, dim: int, names: object) -> Sharding:
         if names is None:
             return place
         raise ValueError(
-            "with_sharding_constraint: within jax.vmap(spmd_axis_name=) a constraint must be on a "
-            "mesh, a NamedSharding or, within jax.set_mesh, a PartitionSpec, but it is "
-            f"{place!r}, a {type(place).__name__}"
+            "with_sharding_constraint: within jax.vmap(spmd_axis_name=), a constraint must be a "
+            f"NamedSharding or, within jax.set_mesh, a PartitionSpec, but it is {place!r}, a "
+            f"{type(place).__name__}"
         )
     used = {name for entry in place.axes(len(place.spec)) for name in entry or ()}
     if names is not None and used.intersection(names_of(names)):
         raise ValueError(
-            f"vmap has spmd_axis_name={names!r}, which divides the mapped axis, but a constraint "
-            f"within the function divides another axis along it: {place.spec}"
+            f"vmap has spmd_axis_name={names!r}, along which the mapped axis is sharded, but a "
+            f"constraint within the function shards another axis along it: {place.spec}"
         )
     entries = (*place.spec, *[None] * (dim - len(place.spec)))
     new: Any = PartitionSpec.UNCONSTRAINED if names is None else names
@@ -334,9 +334,9 @@ def sharding_constraint(x: Value, place: object) -> Any:
         wrong = [name for entry in place.spec for name in names_of(entry) if name in manual]
         if wrong:
             raise ValueError(
-                f"with_sharding_constraint within a shard_map over {manual}: {place.spec} mentions the "
-                f"manual axes {wrong}, along which arrays are cut by the shard_map. A constraint can "
-                "mention other axes"
+                f"with_sharding_constraint within a shard_map over {manual}: {place.spec} "
+                f"mentions the manual axes {wrong}, along which the shard_map shards arrays. A "
+                "constraint can mention other axes only"
             )
     try:
         place.check_compatible_aval(np.shape(x))
@@ -368,18 +368,18 @@ def _given_place(place: object) -> Sharding:
         mesh = entered if axes.empty else axes
         if mesh.empty:
             raise RuntimeError(
-                f"with_sharding_constraint: {place} names axes, and no mesh is in force that has any: "
-                "set one by jax.set_mesh, or give a NamedSharding"
+                f"with_sharding_constraint: {place} names axes, but there is no context mesh with "
+                "axes: set one by jax.set_mesh, or pass a NamedSharding"
             )
         return NamedSharding(mesh, place)
     if place is None:
         raise ValueError(
-            "with_sharding_constraint got sharding None, which says nothing: leave out the call for "
-            "this value, or give a Sharding or a PartitionSpec"
+            "with_sharding_constraint got sharding None, which has no effect: omit the call for "
+            "this value, or pass a Sharding or a PartitionSpec"
         )
     if not isinstance(place, Sharding):
         raise TypeError(
-            f"with_sharding_constraint takes a Sharding or PartitionSpec, not {place!r}"
+            f"with_sharding_constraint takes a Sharding or PartitionSpec, but got {place!r}"
         )
     return place
 
@@ -392,9 +392,9 @@ def _check_lies_so(x: Value, place: NamedSharding) -> None:
     if explicit.entries_of(own, ndim) != explicit.entries_of(required, ndim):
         spec = PartitionSpec(*[None] * ndim) if own is None else own.spec
         raise AssertionError(
-            "all axes of the mesh in force are Explicit, so `with_sharding_constraint` acts as an "
-            f"assert: the type of the value says {spec}, and the constraint is {place.spec}. "
-            "jax.sharding.reshard moves values"
+            "all axes of the context mesh are Explicit, so `with_sharding_constraint` acts as an "
+            f"assertion: the sharding in the type of the value is {spec}, but the constraint is "
+            f"{place.spec}. jax.sharding.reshard moves values"
         )
 
 
@@ -427,8 +427,9 @@ def _mesh_under(x: ArrayImpl, place: NamedSharding) -> Mesh:
         if not mesh.empty and mesh.size == place.mesh.size:
             return with_axes_of(mesh, place.mesh.abstract_mesh)
         raise TypeError(
-            f"with_sharding_constraint to {place}, which has no devices: they are those of the input, "
-            f"whose sharding must be a NamedSharding, but {x.aval.str_short()} is on {x.sharding}"
+            f"with_sharding_constraint to {place}, which has no devices: they are taken from the "
+            f"input, whose sharding must be a NamedSharding, but {x.aval.str_short()} is on "
+            f"{x.sharding}"
         )
     mesh = own.mesh
     assert isinstance(mesh, Mesh)
@@ -444,8 +445,8 @@ def _mesh_under(x: ArrayImpl, place: NamedSharding) -> Mesh:
 def _check_same_devices(x: ArrayImpl, own: Sharding, place: Sharding) -> None:
     if own.device_order != place.device_order:
         raise ValueError(
-            f"Received incompatible devices for jitted computation: {x.aval.str_short()} is on device "
-            f"ids {device_ids(own)}, and with_sharding_constraint wants it on {device_ids(place)}. "
+            f"Received incompatible devices for jitted computation: {x.aval.str_short()} is on "
+            f"device ids {device_ids(own)}, but the constraint is on {device_ids(place)}. "
             "jax.device_put moves arrays between devices"
         )
 

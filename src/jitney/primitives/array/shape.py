@@ -45,7 +45,7 @@ def _reshape_abstract(
         raise TypeError(f"reshape: sizes must not be negative, but `new_sizes` is {new_sizes}")
     if math.prod(new_sizes) != x.size:
         raise TypeError(
-            f"reshape: the number of elements must stay the same, but shape {x.shape} has {x.size}, "
+            f"reshape: the number of elements must not change, but shape {x.shape} has {x.size}, "
             f"and {new_sizes} has {math.prod(new_sizes)}"
         )
     if dimensions is not None and sorted(dimensions) != list(range(x.ndim)):
@@ -193,8 +193,8 @@ def _squeeze_abstract(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedA
         )
     if any(x.shape[d] != 1 for d in dims):
         raise ValueError(
-            f"squeeze: only axes of size 1 can be taken out, but axes {dimensions} of shape {x.shape} "
-            f"have the sizes {tuple([x.shape[d] for d in dims])}"
+            f"squeeze: only axes of size 1 can be removed, but axes {dimensions} of shape "
+            f"{x.shape} have the sizes {tuple([x.shape[d] for d in dims])}"
         )
     return x.update(shape=tuple([n for k, n in enumerate(x.shape) if k not in dims]))
 

@@ -47,8 +47,8 @@ class _Alike(SaysDivision):
 def _shard_alike_abstract(x: ShapedArray, y: ShapedArray) -> list[ShapedArray]:
     if x.shape != y.shape:
         raise ValueError(
-            "shard_alike: both arrays must have one shape, but these are "
-            f"{x.str_short()} and {y.str_short()}; reshape one of them"
+            f"shard_alike: both arrays must have the same shape, but they are {x.str_short()} and "
+            f"{y.str_short()}; reshape one of them"
         )
     return [x, y]
 

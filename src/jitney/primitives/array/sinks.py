@@ -55,7 +55,7 @@ def _dce_sink_batch(args: Primals, _dims: Dims, **params: bool) -> Any:
     return [], []
 
 
-dce_sink_p.absent("transpose", why="it has no results, so no cotangents come to it")
+dce_sink_p.absent("transpose", why="it has no results, so it receives no cotangents")
 
 
 def dce_sink(val: PyTree, *, prevent_mlir_dce: bool = False) -> None:

@@ -123,7 +123,7 @@ def _check_value(
     )
     raise TypeError(
         f"{kind} {rule} of the function {name} must return a pair whose first element is the "
-        f"function's own value, of type {should}, but that is of type {has}"
+        f"value of the function, of type {should}, but it is of type {has}"
     )
 
 
@@ -553,8 +553,8 @@ def _flag(x: Operand) -> Any:
 
 
 _FORWARD = (
-    "jvp of a custom_vjp function: its rules are for reverse mode alone, and jvp, jacfwd and hessian "
-    "go forward. A custom_jvp rule serves both modes."
+    "jvp of a custom_vjp function: its rules define reverse mode only, but jvp, jacfwd and "
+    "hessian use forward mode. A custom_jvp rule works for both modes."
 )
 
 

@@ -279,7 +279,7 @@ def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy | None) -> 
     if refused:
         raise NotImplementedError(
             f"checkpoint: a function with the effects {', '.join(map(str, refused))} cannot be "
-            "computed again in the backward pass, as they would happen twice"
+            "recomputed in the backward pass, as the effects would happen twice"
         )
     closed = closed_of(jaxpr) if policy is None else without_calls(closed_of(jaxpr))
     known, late, out_unknown, n_residuals = trace_partially(closed, unknown, False)

@@ -176,8 +176,8 @@ def cond(
     aval: Any = get_aval(pred)
     if aval.shape != ():
         raise TypeError(
-            f"lax.cond: `pred` must have rank 0, but has shape {aval.shape}: {pred}; jnp.where chooses "
-            "element by element"
+            f"lax.cond: `pred` must have rank 0, but has shape {aval.shape}: {pred}; jnp.where "
+            "selects elementwise"
         )
     if aval.dtype != np.bool_ and not dtypes.issubdtype(aval.dtype, np.number):
         raise TypeError(f"lax.cond: `pred` must be a boolean or a number, but is {aval.dtype}")

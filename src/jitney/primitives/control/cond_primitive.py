@@ -127,7 +127,7 @@ def branch_for_cpu(platforms: Platforms) -> int:
             return i
     listed = ", ".join(sorted(name for names in platforms for name in names or ()))
     raise NotImplementedError(
-        f"platform_dependent: no branch for platform {CPU}, and no default; there are branches for "
+        f"platform_dependent: no branch for platform {CPU}, and no default; the branches are for "
         f"{listed or 'nothing'}"
     )
 
@@ -404,13 +404,15 @@ def _cond_batch_with_axis(
     if any(isinstance(e, InputEffect) for b in branches for e in b.effects):
         # All branches run, so each would change the contents of the reference for all indices.
         raise NotImplementedError(
-            "vmap of cond with a batched predicate: a branch writes to a Ref, and all branches run, so "
-            "each would write. Make the predicate one for all, or write outside of the branches"
+            "vmap of cond with a batched predicate: a branch writes to a Ref, and all branches "
+            "run, so each would write. Use one predicate for the whole batch, or write outside "
+            "of the branches"
         )
     if any(has_io(b.effects) for b in branches):
         raise NotImplementedError(
-            "vmap of cond with a batched predicate: a branch calls io_callback, or another function "
-            "with side effects, and all branches run. Make the predicate one for all"
+            "vmap of cond with a batched predicate: a branch calls io_callback, or another "
+            "function with side effects, and all branches run. Use one predicate for the whole "
+            "batch"
         )
     # Every branch runs on all indices. Where an index does not take a branch, the operands of the
     # branch are constants in differentiation, so that no NaN comes from there.

@@ -201,7 +201,7 @@ def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
         shape = aval.shape
         if not shape:
             raise ValueError(
-                f"lax.scan: the arrays of `xs` are taken apart along axis 0, and {x!r} has rank 0"
+                f"lax.scan: the arrays of `xs` are scanned along axis 0, but {x!r} has rank 0"
             )
         sizes.append(shape[0])
         check_rows_whole(aval)
@@ -215,7 +215,7 @@ def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
         return length
     if not sizes:
         raise ValueError(
-            "lax.scan: `xs` holds no arrays, so `length` must say how many iterations there are"
+            "lax.scan: `xs` holds no arrays, so the number of iterations must be passed as `length`"
         )
     if len(set(sizes)) > 1:
         listed = ", ".join(map(str, dict.fromkeys(sizes)))
@@ -226,7 +226,8 @@ def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
         raise ValueError(
             "\n".join(
                 [
-                    f"lax.scan: the arrays of `xs` must have one size along axis 0, but have {listed}:",
+                    "lax.scan: the arrays of `xs` must have the same size along axis 0, but have "
+                    f"{listed}:",
                     *rows,
                 ]
             )

@@ -94,7 +94,7 @@ def _trace_function(
 
     def refusal(x: object, path: str) -> str:
         return (
-            f"{name}: {function_name(fun)} must return arrays and numbers, in containers, but has "
+            f"{name}: {function_name(fun)} must return arrays and scalars, in containers, but has "
             f"returned a value of type {type(x)}"
         )
 
@@ -219,9 +219,9 @@ def check_carry(
     if in_tree != out_tree:
         lines = _tree_differences(argument(), in_tree, out_tree, is_fori_loop)
         raise TypeError(
-            f"{loop}: {where} must give the carry back with the tree structure that it had:\n\n"
-            f"{lines}\n\nInstead: return the containers that came in."
-            f"{messages.see('carry-type')}"
+            f"{loop}: {where} must return the carry with the tree structure that it has as "
+            f"input:\n\n{lines}\n\nInstead: return the same containers as in the "
+            f"input.{messages.see('carry-type')}"
         )
     if all(map(_same, in_avals, out_avals)):
         return
@@ -231,15 +231,15 @@ def check_carry(
         for path, i, o in zip(paths, in_avals, out_avals, strict=True)
     ]
     wrong = [
-        f"{name} goes in as {_short(i)} and comes out as {_short(o)}: {_why(i, o)}."
+        f"{name} is passed as {_short(i)} and returned as {_short(o)}: {_why(i, o)}."
         for name, i, o in changed
         if not _same(i, o)
     ]
     advice = _how_to_vary([(i, o, f"the initial value of {name}", "") for name, i, o in changed])
     shown = wrong[0] if len(wrong) == 1 else "\n".join(f"  * {line}" for line in wrong)
     raise TypeError(
-        f"{loop}: {where} must give the carry back with the types that it had:\n\n{shown}"
-        f"{advice}\n\nInstead: {_conversion(changed)}{messages.see('carry-type')}"
+        f"{loop}: {where} must return the carry with the types that it has as "
+        f"input:\n\n{shown}{advice}\n\nInstead: {_conversion(changed)}{messages.see('carry-type')}"
     )
 
 
@@ -310,8 +310,8 @@ def _how_to_vary(
                 axes = tuple(sorted(missing, key=str))
                 advice.append(f"apply `jax.lax.pcast(..., {axes}, to='varying')` to {name}")
     if len(advice) < 2:
-        return f"\n\nTo make them vary alike, {advice[0]}." if advice else ""
-    return "\n\nTo make them vary alike:\n  * " + ";\n  * ".join(advice) + "."
+        return f"\n\nTo make them vary along the same axes, {advice[0]}." if advice else ""
+    return "\n\nTo make them vary along the same axes:\n  * " + ";\n  * ".join(advice) + "."
 
 
 def _tree_differences(
@@ -321,8 +321,8 @@ def _tree_differences(
     lines: list[str] = []
     for path, this, that, explanation in equality_errors_pytreedef(a, b):
         lines.append(
-            f"{_component(argument, path[skipped:])} goes in as a {this} and comes out as a {that}: "
-            f"{explanation}."
+            f"{_component(argument, path[skipped:])} is passed as a {this} and returned as a "
+            f"{that}: {explanation}."
         )
     return "\n".join(lines) or f"The input carry is of structure {a}, the output of structure {b}."
 

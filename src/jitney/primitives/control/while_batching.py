@@ -98,8 +98,8 @@ def _refuse_effects(*parts: tuple[ClosedJaxpr, Sequence[bool]], io: bool) -> Non
     """
     if io:
         raise NotImplementedError(
-            "vmap of while_loop with a batched condition: instances end at different times, and a "
-            "callback with side effects would go on for those that have ended"
+            "vmap of while_loop with a batched condition: instances end at different times, and "
+            "a callback with side effects would also run for those that have ended"
         )
     if any(_unbatched_effects(part, consts_batched) for part, consts_batched in parts):
         raise NotImplementedError(

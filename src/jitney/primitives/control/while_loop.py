@@ -382,10 +382,10 @@ def _known_part(closed: ClosedJaxpr, unknown: list[bool], out_unknown: list[bool
 @while_p.transpose
 def _while_transpose(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
     raise ValueError(
-        "lax.while_loop, and lax.fori_loop with traced bounds, have no reverse-mode derivative: how "
-        "many iterations there will be, and so how much has to be kept for the backward pass, is not "
-        "known beforehand. lax.scan has one, and fori_loop whose bounds are Python integers; "
-        "jax.jvp and jax.jacfwd work as well"
+        "lax.while_loop, and lax.fori_loop with traced bounds, have no reverse-mode derivative: "
+        "the trip count, and so the size of the residuals for the backward pass, is not known in "
+        "advance. Use lax.scan, or fori_loop with Python integers as bounds; jax.jvp and "
+        "jax.jacfwd work, too"
     )
 
 

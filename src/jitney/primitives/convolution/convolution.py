@@ -74,7 +74,9 @@ def _check_ranks(x: ShapedArray, w: ShapedArray, params: dict[str, Any]) -> None
             raise ValueError(f"conv_general_dilated: {name} must be positive, got {params[name]}")
     window = permuted(w.shape, params["dimension_numbers"].rhs_spec[2:])
     if 0 in window:
-        raise ValueError(f"conv_general_dilated: rhs must not be empty in space, got {w.shape}")
+        raise ValueError(
+            f"conv_general_dilated: rhs must not be empty along spatial axes, got {w.shape}"
+        )
 
 
 def _check_groups(x: ShapedArray, w: ShapedArray, params: dict[str, Any]) -> None:
@@ -282,8 +284,8 @@ def conv_general_dilated(
     )  # fmt: skip
     if len(pads) != rank:
         raise TypeError(
-            f"conv_general_dilated: padding must have a pair for each of the {rank} axes of space, but "
-            f"is {pads}"
+            f"conv_general_dilated: padding must have a pair for each of the {rank} spatial axes, "
+            f"but is {pads}"
         )
     preferred = preferred_element_type
     if preferred is not None:

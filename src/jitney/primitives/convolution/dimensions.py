@@ -71,7 +71,7 @@ def conv_dimension_numbers(
         return dimension_numbers
     if len(lhs_shape) != len(rhs_shape):
         raise TypeError(
-            "convolution: lhs and rhs must have as many axes, but they have "
+            "convolution: lhs and rhs must have equally many axes, but they have "
             f"{len(lhs_shape)} and {len(rhs_shape)}"
         )
     if dimension_numbers is None:
@@ -120,8 +120,8 @@ def operand_shapes(
         )
     if ranks[0] != ranks[1] or ranks[0] < 2:
         raise TypeError(
-            f"{name}: lhs and rhs must have as many axes as each other, two at least, but have the "
-            f"shapes {shapes[0]} and {shapes[1]}"
+            f"{name}: lhs and rhs must have equally many axes, at least two, but have the shapes "
+            f"{shapes[0]} and {shapes[1]}"
         )
     return shapes
 
@@ -155,7 +155,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
         space.append(set(spec) - set(letters))
     if not space[0] == space[1] == space[2]:
         raise TypeError(
-            "convolution: entries of dimension_numbers must name the same axes of space, but are "
+            "convolution: entries of dimension_numbers must name the same spatial axes, but are "
             f"{tuple(dimension_numbers)}"
         )
     order = [letter for letter in dimension_numbers[1] if letter in space[1]]
@@ -194,8 +194,8 @@ def pads_of(
     if isinstance(padding, str):
         if any(d != 1 for d in lhs_dilation):
             raise ValueError(
-                f"convolution: padding by name ({padding!r}) is not defined where lhs is dilated, "
-                f"here by {tuple(lhs_dilation)}; give it in numbers, or use conv_transpose"
+                f"convolution: padding by name ({padding!r}) is not defined for a dilated lhs, "
+                f"here by {tuple(lhs_dilation)}; pass it as numbers, or use conv_transpose"
             )
         window = [dilated(n, d) for n, d in zip(rhs_space, rhs_dilation, strict=True)]
         return tuple(padtype_to_pads(lhs_space, window, strides, padding))
@@ -203,8 +203,8 @@ def pads_of(
         return tuple([(index(lo), index(hi)) for lo, hi in padding])
     except (ValueError, TypeError) as error:
         raise ValueError(
-            "conv_general_dilated: the padding argument must be a name or a (low, high) pair for each "
-            f"axis of space, got {padding}"
+            "conv_general_dilated: the padding argument must be a name or a (low, high) pair for "
+            f"each spatial axis, got {padding}"
         ) from error
 
 
@@ -248,8 +248,8 @@ def conv_shape_tuple(
         pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pads) != len(lhs_shape) - 2:
         raise TypeError(
-            f"convolution: padding must have a pair for each of {len(lhs_shape) - 2} axes of space, "
-            f"but has {len(pads)}"
+            f"convolution: padding must have a pair for each of {len(lhs_shape) - 2} spatial "
+            f"axes, but has {len(pads)}"
         )
     space: list[int] = []
     for n, k, s, pad in zip(lhs_shape[2:], rhs_shape[2:], strides, pads, strict=True):

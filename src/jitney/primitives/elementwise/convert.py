@@ -171,7 +171,8 @@ def warn_if_imaginary_dropped(old: DType, new: DType) -> None:
         and not dtypes.issubdtype(new, np.complexfloating)
     ):
         warn(
-            "A conversion of complex numbers to real ones drops their imaginary parts; x.real says so",
+            "The conversion from a complex to a real dtype drops the imaginary parts; use x.real "
+            "to do so explicitly",
             np.exceptions.ComplexWarning,
         )
 
@@ -303,9 +304,9 @@ def _bitcast_convert_type_abstract(x: ShapedArray, *, new_dtype: np.dtype) -> Sh
         and (families.BOOL in (x.dtype, new_dtype) or old == new)
     ):
         raise TypeError(
-            "lax.bitcast_convert_type: the bits of booleans and of complex numbers can only be taken "
-            f"for their own type, but those of dtype={dtypes.long_name(x.dtype)} were to be "
-            f"{new_dtype=}; x.view() takes complex numbers apart"
+            "lax.bitcast_convert_type: booleans and complex elements can only be bitcast to their "
+            f"own dtype, but got dtype={dtypes.long_name(x.dtype)} and {new_dtype=}; x.view() splits "
+            "complex elements"
         )
     if old == new:
         shape = x.shape

@@ -32,8 +32,9 @@ from_edtype_p = declare("from_edtype")
 def _to_edtype_abstract(x: ShapedArray, *, edtype: PrimalTangentDType) -> ShapedArray:
     if x.dtype != edtype.physical:
         raise ValueError(
-            f"convert_element_type: {edtype} is made from {edtype.physical}, its own numbers, not from "
-            f"{dtypes.long_name(x.dtype)}: convert to {edtype.physical} first"
+            f"convert_element_type: {edtype} is converted only from {edtype.physical}, its "
+            f"physical dtype, not from {dtypes.long_name(x.dtype)}: convert to {edtype.physical} "
+            "first"
         )
     return shaped_array(x.shape, edtype)
 
@@ -42,8 +43,9 @@ def _to_edtype_abstract(x: ShapedArray, *, edtype: PrimalTangentDType) -> Shaped
 def _from_edtype_abstract(x: ShapedArray, *, dtype: np.dtype) -> ShapedArray:
     if dtypes.physical_dtype(x.dtype) != dtype:
         raise ValueError(
-            f"convert_element_type: values of {x.dtype} become {dtypes.physical_dtype(x.dtype)}, their "
-            f"own numbers, not {dtypes.long_name(dtype)}: convert from that on"
+            f"convert_element_type: values of {x.dtype} are converted only to "
+            f"{dtypes.physical_dtype(x.dtype)}, their physical dtype, not "
+            f"{dtypes.long_name(dtype)}: convert from that dtype"
         )
     return shaped_array(x.shape, dtype)
 
@@ -70,7 +72,7 @@ def _moves_numbers(prim: Primitive) -> None:
             return out, rules.zero_tangent(out)
         return out, calculus.convert_element_type(tangents[0], new_dtype=kind)
 
-    prim.absent("transpose", why="tangents are numbers already: they are converted")
+    prim.absent("transpose", why="tangents have the physical dtype already")
     rules.vectorized(prim)
 
 

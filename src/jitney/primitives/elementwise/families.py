@@ -125,7 +125,7 @@ def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
         ranks = sorted({len(s) for s in shapes})
         raise TypeError(
             f"{name}: operands must have one rank, or rank 0, but have the ranks "
-            f"{', '.join(map(str, ranks))}; jnp's functions broadcast"
+            f"{', '.join(map(str, ranks))}; functions of jnp broadcast"
         )
     out: list[int] = []
     for extents in zip(*shapes, strict=True):
@@ -147,7 +147,7 @@ def unlike_shapes(name: str, avals: Sequence[ShapedArray]) -> str:
     labels = ("left", "right") if len(avals) == 2 else [f"operand {i}" for i in range(len(avals))]
     return messages.refusal(
         name,
-        f"the shapes {listed} do not go together: axes are matched from the last one on, and "
+        f"the shapes {listed} do not broadcast: axes are matched from the last one on, and "
         f"{met[0]} meets {met[1]}.",
         tuple(zip(labels, avals, strict=True)),
         _stretched(avals),
@@ -516,6 +516,6 @@ def check_operands(name: str, *operands: object) -> None:
     for i, x in enumerate(operands):
         if not is_valid_operand(x):
             raise TypeError(
-                f"{messages.subject(name)}: operands must be arrays or numbers, but the one at "
+                f"{messages.subject(name)}: operands must be arrays or scalars, but the one at "
                 f"position {i} is of type {type(x)}"
             )

@@ -102,7 +102,7 @@ def polynomial(
         terms = [*coeffs]
     except TypeError:
         raise TypeError(
-            "lax.polynomial: coeffs must be a sequence of numbers or arrays, but is of type "
+            "lax.polynomial: coeffs must be a sequence of scalars or arrays, but is of type "
             f"{type(coeffs).__name__}; for a constant pass (c,)"
         ) from None
     families.check_operands("polynomial", x, *terms)

@@ -77,8 +77,8 @@ def _integer_pow_abstract(x: ShapedArray, *, y: int) -> ShapedArray:
     families.check_dtype("integer_pow", x.dtype, NUMERIC)
     if y < 0 and dtypes.issubdtype(x.dtype, np.integer):
         raise TypeError(
-            f"integer_pow: a negative power of integers is not an integer: {x.str_short()} to the "
-            f"power of {y}; convert to float first"
+            f"integer_pow: a negative power of an integer is not an integer: {x.str_short()} to "
+            f"the power of {y}; convert to float first"
         )
     return x
 

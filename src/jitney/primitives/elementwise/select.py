@@ -39,7 +39,7 @@ select_n_p.linearity = sums.SELECTION
 _LARGE = threshold(512, small=8)  # number of elements from which compiled code is faster than NumPy
 
 
-_NO_CASES = "select_n: there is no case to select from; one at least is needed"
+_NO_CASES = "select_n: at least one case is needed"
 
 
 @select_n_p.abstract
@@ -60,7 +60,7 @@ def _select_n_abstract(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
         )
     if any(c.shape != first.shape for c in cases):
         raise TypeError(
-            "select_n: all cases must have one shape, but have "
+            "select_n: all cases must have the same shape, but have "
             f"[{', '.join(str(c.shape) for c in cases)}]"
         )
     if which.shape and which.shape != first.shape:

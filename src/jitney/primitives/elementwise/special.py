@@ -249,7 +249,9 @@ def _refuse(message: str) -> Any:
 
 rules.defjvp2(
     random_gamma_grad_p,
-    _refuse("random_gamma_grad is differentiated by its second operand, the sample, alone"),
+    _refuse(
+        "random_gamma_grad can be differentiated with respect to its second operand, the sample, only"
+    ),
     _gamma_sample_slope,
 )
 
@@ -261,7 +263,7 @@ def _polygamma_slope(t: Value, m: Value, x: Value) -> Any:
 
 rules.defjvp(
     polygamma_p,
-    _refuse("polygamma is not differentiated by its order m: the order is a whole number"),
+    _refuse("polygamma cannot be differentiated with respect to its order m, which is an integer"),
     _polygamma_slope,
 )
 
@@ -275,7 +277,9 @@ def _beta_density(t: Value, a: Value, b: Value, x: Value) -> Any:
     return mul(exp(sub(power, log_beta)), t)
 
 
-_no_beta = _refuse("betainc is differentiated by its third operand alone, not by a and b")
+_no_beta = _refuse(
+    "betainc can be differentiated with respect to its third operand only, not a and b"
+)
 rules.defjvp(regularized_incomplete_beta_p, _no_beta, _no_beta, _beta_density)
 
 _UNARY = (erf_p, erfc_p, erf_inv_p, lgamma_p, digamma_p, bessel_i0e_p, bessel_i1e_p)

@@ -146,9 +146,8 @@ def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.nd
     """Checks the results of a callback against `avals`; returns their data."""
     if len(results) != len(avals):
         raise RuntimeError(
-            f"a callback must return {messages.counted(len(avals), 'array')}, as its "
-            "result_shape_dtypes say, but has "
-            f"returned {len(results)}"
+            f"a callback must return {messages.counted(len(avals), 'array')}, by its "
+            f"result_shape_dtypes, but has returned {len(results)}"
         )
     values: list[np.ndarray] = []
     for i, (x, aval) in enumerate(zip(results, avals, strict=True)):
@@ -160,7 +159,7 @@ def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.nd
             part = "dtype" if x.shape == aval.shape else "shape"
             needed, actual = (wanted, got) if part == "dtype" else (aval.shape, x.shape)
             raise RuntimeError(
-                f"{which} of a callback must be of {part} {needed}, as its result_shape_dtypes say, "
+                f"{which} of a callback must be of {part} {needed}, by its result_shape_dtypes, "
                 f"but is of {part} {actual}"
             )
         values.append(np.array(x, wanted, order="C"))
@@ -274,23 +273,23 @@ _returning(io_callback_p, ordered=True)
 @pure_callback_p.jvp
 def _pure_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> Any:
     raise ValueError(
-        "pure_callback has no derivative, as nothing is known of its function: give the function that "
-        "calls it a rule by jax.custom_jvp or jax.custom_vjp"
+        "pure_callback has no derivative, as its function is opaque: define a rule by "
+        "jax.custom_jvp or jax.custom_vjp for the function that calls it"
     )
 
 
 @io_callback_p.jvp
 def _io_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> Any:
     raise ValueError(
-        "io_callback has no derivative, as nothing is known of its function: give the function that "
-        "calls it a rule by jax.custom_jvp or jax.custom_vjp"
+        "io_callback has no derivative, as its function is opaque: define a rule by "
+        "jax.custom_jvp or jax.custom_vjp for the function that calls it"
     )
 
 
 @pure_callback_p.transpose
 def _pure_callback_transpose(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> Any:
     raise ValueError(
-        "Pure callbacks do not support transpose: whether they are linear is not known."
+        "Pure callbacks do not support transpose, as it is unknown whether they are linear."
     )
 
 
@@ -347,8 +346,8 @@ def _pure_callback_batch(
     else:
         listed = ", ".join(map(repr, VMAP_METHODS[:-1]))
         raise NotImplementedError(
-            "vmap of pure_callback: `vmap_method` says how to call the function, and can be "
-            f"{listed} or {VMAP_METHODS[-1]!r}, but it is {vmap_method=}"
+            "vmap of pure_callback: `vmap_method`, which specifies how to call the function, "
+            f"must be {listed} or {VMAP_METHODS[-1]!r}, but is {vmap_method=}"
         )
     outs = pure_callback_p.bind(*moved, result_avals=_with_rows(result_avals, size), **kept)
     return outs, [0] * len(outs)
@@ -381,8 +380,8 @@ def _by_each_device(prim: Primitive) -> None:
         ordered = params.get("ordered") or params.get("effect") is ordered_debug_effect
         if ordered and prim is not io_callback_p and axis_data.size > 1:
             raise ValueError(
-                f"{prim.name}: with ordered=True calls happen in order, and there is none among the "
-                f"{axis_data.size} devices of an axis: leave `ordered` out"
+                f"{prim.name}: ordered=True is not supported over the {axis_data.size} devices of "
+                "an axis, which have no order: leave `ordered` out"
             )
         if "partitioned" in params:  # the operands are already shards
             params["partitioned"] = False

@@ -57,7 +57,9 @@ def _check_index_types(name: str, starts: Sequence[ShapedArray]) -> None:
     kinds = {s.dtype for s in starts}
     if len(kinds) > 1 or any(not dtypes.issubdtype(d, np.integer) for d in kinds):
         listed = ", ".join(dtypes.long_name(s.dtype) for s in starts)
-        raise TypeError(f"{name}: start indices must be integers of one dtype, but are {listed}")
+        raise TypeError(
+            f"{name}: start indices must be integers of the same dtype, but are {listed}"
+        )
     if any(s.shape for s in starts):
         listed = ", ".join(s.str_short() for s in starts)
         raise TypeError(f"{name}: each start index must be of rank 0, but they are {listed}")
@@ -75,7 +77,8 @@ def _dynamic_slice_abstract(
         )
     if any(size > n for size, n in zip(slice_sizes, x.shape, strict=True)):
         raise TypeError(
-            f"dynamic_slice: `slice_sizes` {slice_sizes} is more than an operand of shape {x.shape} has"
+            f"dynamic_slice: `slice_sizes` {slice_sizes} exceeds the sizes of an operand of shape "
+            f"{x.shape}"
         )
     if any(size < 0 for size in slice_sizes):
         raise TypeError(f"dynamic_slice: `slice_sizes` must not be negative, but is {slice_sizes}")

@@ -173,8 +173,8 @@ def check_batching(
     index_extents = tuple([indices.shape[k] for k in index_axes])
     if extents != index_extents:
         raise TypeError(
-            f"{op}: the operand's axes operand_batching_dims have the sizes {extents}, and must have "
-            f"those of the indices' axes {index_axes_name}, {index_extents}"
+            f"{op}: the operand's axes operand_batching_dims must have the sizes of the indices' "
+            f"axes {index_axes_name}, {index_extents}, but have the sizes {extents}"
         )
 
 
@@ -426,7 +426,7 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
     axes = tuple(axes)
     shape = shape_of(src)
     if any(not -len(shape) <= k < len(shape) for k in axes):
-        raise ValueError(f"index_take: `src` of shape {shape} has not all of the axes {axes}")
+        raise ValueError(f"index_take: `src` of shape {shape} does not have all of the axes {axes}")
     vectors = concatenation.concatenate([expand_dims(i, (1,)) for i in idxs], 1)
     extents = np.asarray([shape[k] for k in axes], np.int32)
     if vectors.dtype.itemsize < 4 or vectors.dtype.kind == "u":

@@ -405,13 +405,13 @@ def _applying_program(func: Callable[[Any], Any], dtype: DType) -> tuple[Jaxpr, 
     program, results, consts = trace_to_jaxpr(apply, [scalar, scalar], info)
     if any(isinstance(c, Tracer) for c in consts):
         raise NotImplementedError(
-            "scatter_apply: `func` must compute from its argument alone, but closes over a traced "
-            "array; take the array from outside of the transformation"
+            "scatter_apply: `func` must depend on its argument only, but closes over a traced "
+            "array; use a concrete array from outside of the transformation"
         )
     result: Any = results[0]
     if result.shape != () or result.dtype != dtype:
         raise TypeError(
-            f"scatter_apply: func must give a scalar of the operand's dtype "
+            "scatter_apply: func must return a scalar of the operand's dtype "
             f"{dtypes.long_name(dtype)}, got {result.str_short()}"
         )
     return program, tuple(consts)

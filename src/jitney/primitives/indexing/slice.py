@@ -47,7 +47,8 @@ def _slice_abstract(
         raise TypeError(f"slice: `start_indices` must be 0 or more, but is {start_indices}")
     if any(hi > n for hi, n in zip(limit_indices, x.shape, strict=True)):
         raise TypeError(
-            f"slice: `limit_indices` {limit_indices} is more than an operand of shape {x.shape} has"
+            f"slice: `limit_indices` {limit_indices} exceeds the sizes of an operand of shape "
+            f"{x.shape}"
         )
     if any(n < 0 for n in sizes):
         raise TypeError(

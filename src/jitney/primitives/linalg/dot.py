@@ -74,14 +74,14 @@ def _check_axes(
             )
     if set(contracting) & set(batch):
         raise TypeError(
-            f"dot_general: an axis is contracted or of the batch, but {side}_batch {batch} and "
-            f"{side}_contracting {contracting} have some in common"
+            f"dot_general: an axis is either a contracted or a batch axis, but {side}_batch "
+            f"{batch} and {side}_contracting {contracting} have some in common"
         )
 
 
 def _unequal(kind: str, x: ShapedArray, y: ShapedArray, i: int, j: int) -> str:
     """Returns the error message for contracted or batch axes of unequal sizes."""
-    why = "they are summed over" if kind == "contracted" else "they are axes of one batch"
+    why = "they are summed over" if kind == "contracted" else "they are batch axes"
     fits = ""
     if x.ndim == y.ndim == 2 and kind == "contracted":
         if x.shape[i] == y.shape[1 - j]:
@@ -168,8 +168,8 @@ def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
         and (preferred == families.BOOL or dtypes.itemsize_bits(preferred) < bits)
     ):
         raise TypeError(
-            f"dot_general: `preferred_element_type` is {dtypes.long_name(preferred)}, and must have as "
-            f"many bits as the product's own type, {dtypes.long_name(common)}, at least"
+            f"dot_general: `preferred_element_type` is {dtypes.long_name(preferred)}, and must "
+            f"have at least as many bits as the dtype of the product, {dtypes.long_name(common)}"
         )
 
 
@@ -350,8 +350,8 @@ def dot(
     left, right = shape_of(lhs), shape_of(rhs)
     if not (1 <= len(left) <= 2 and 1 <= len(right) <= 2 and left[-1] == right[0]):
         raise ValueError(
-            "lax.dot: without `dimension_numbers` the operands must be matrices or vectors, where the "
-            "last axis of `lhs` is as long as the first of `rhs`, but the shapes are "
+            "lax.dot: without `dimension_numbers` the operands must be matrices or vectors, with "
+            "the last axis of `lhs` as long as the first axis of `rhs`, but the shapes are "
             f"lhs_shape={left} rhs_shape={right}"
         )
     numbers = (((len(left) - 1,), (0,)), ((), ()))
@@ -386,7 +386,8 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
         )
     if len(left) != len(right):
         raise ValueError(
-            f"lax.batch_matmul: the operands must have one rank, but have the shapes {left} and {right}"
+            f"lax.batch_matmul: the operands must have the same rank, but have the shapes {left} "
+            f"and {right}"
         )
     rank = len(left)
     batch = tuple(range(rank - 2))

@@ -70,10 +70,10 @@ def _eig_jvp(
         return factorizations.zero_tangents(outs)
     if (left or right) and not enable_eigvec_derivs:
         raise NotImplementedError(
-            f"eig: eigenvectors of a general matrix, here {shape_of(x)}, have derivatives only where "
-            "no eigenvalue is repeated, and where the element that is made real stays the largest. "
-            "Neither is checked: where both hold, jax.lax.linalg.eig(..., "
-            "enable_eigvec_derivs=True) has them"
+            f"eig: eigenvectors of a general matrix, here {shape_of(x)}, have derivatives only if "
+            "no eigenvalue is repeated, and if the element that is normalized to be real stays "
+            "the largest. Neither is checked: if both hold, jax.lax.linalg.eig(..., "
+            "enable_eigvec_derivs=True) computes them"
         )
     values, vectors = outs[0], outs[-1]
     if not right:

@@ -109,8 +109,8 @@ def _triangular_solve_abstract(
     if len(a.shape) != len(b.shape):
         ranks = [len(a.shape) - 2, len(b.shape) - 2]
         raise TypeError(
-            f"{name}: the operands must have as many batch axes each, but have {ranks}, with the "
-            f"shapes {a.shape} and {b.shape}"
+            f"{name}: the operands must agree in the number of batch axes, but have {ranks}, with "
+            f"the shapes {a.shape} and {b.shape}"
         )
     batch, n = square(name, a, "the first operand")
     families.check_same_dtypes(name, (a, b))

@@ -83,8 +83,8 @@ def _tridiagonal_solve_abstract(
     families.check_dtype("tridiagonal_solve", b.dtype, families.INEXACT)
     if dl.shape != d.shape or du.shape != d.shape or b.shape[:-1] != d.shape:
         raise TypeError(
-            "tridiagonal_solve: diagonals must have one shape, that of b without its last axis; got "
-            f"{dl.shape}, {d.shape}, {du.shape} and {b.shape}"
+            "tridiagonal_solve: diagonals must have the shape of b without its last axis, but "
+            f"the shapes are {dl.shape}, {d.shape}, {du.shape} and {b.shape}"
         )
     return shaped_array(b.shape, b.dtype)
 

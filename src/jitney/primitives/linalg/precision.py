@@ -140,7 +140,7 @@ def computation_dtype(precision: PrecisionLike, dtype: np.dtype) -> np.dtype:
         isinstance(precision, DotAlgorithmPreset) and precision not in _ON_CPU
     ):
         raise ValueError(
-            f"dot_general: products with the precision '{precision}' are for other processors than CPUs"
+            f"dot_general: products with the precision '{precision}' are not supported on CPUs"
         )
     wanted = _ON_CPU.get(precision) if isinstance(precision, DotAlgorithmPreset) else None
     if wanted is None or not dtypes.issubdtype(dtype, np.floating):

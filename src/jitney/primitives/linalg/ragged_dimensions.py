@@ -88,7 +88,7 @@ def roles(rank_x: int, rank_y: int, numbers: RaggedDotDimensionNumbers) -> Axes:
     for mode, axes in ((Mode.FREE, free_x), (Mode.CONTRACTED, cx), (Mode.BATCH, bx)):
         if ragged in axes:
             return Axes(mode, ragged, free, tuple(axes[: axes.index(ragged)]))
-    raise AssertionError("an axis is free, contracted, or of batches")
+    raise AssertionError("an axis is a free, contracted, or batch axis")
 
 
 def prefix_axes(axes: Axes, numbers: RaggedDotDimensionNumbers) -> tuple[int, ...]:
@@ -121,8 +121,8 @@ def check_groups(
         check_axis("rhs", "group", axis, y.ndim)
         if axis in cy or axis in by:
             raise TypeError(
-                f"ragged_dot_general: the group axis {axis} of rhs must be neither contracted nor of "
-                "batches"
+                f"ragged_dot_general: the group axis {axis} of rhs must be neither a contracted "
+                "nor a batch axis"
             )
         if y.shape[axis] != groups:
             raise TypeError(

@@ -41,8 +41,8 @@ def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting: Seq
     """Raises TypeError unless `scale` has an element for each block of the contracted axes of x."""
     if scale.ndim != x.ndim:
         raise TypeError(
-            f"scaled_dot: {side} and its scale must have as many axes, but are {x.str_short()} and "
-            f"{scale.str_short()}"
+            f"scaled_dot: {side} and its scale must have the same number of axes, but are "
+            f"{x.str_short()} and {scale.str_short()}"
         )
     for axis, (n, m) in enumerate(zip(x.shape, scale.shape, strict=True)):
         if axis not in contracting and n != m:
@@ -52,8 +52,8 @@ def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting: Seq
             )
         if axis in contracting and (m == 0 or n % m or n // m < _LEAST_BLOCK):
             raise TypeError(
-                f"scaled_dot: axis {axis} of {side} has size {n}, which must be a multiple, twice or "
-                f"more, of that of its scale, {m}"
+                f"scaled_dot: axis {axis} of {side} has size {n}, which must be a multiple, at "
+                f"least twice, of the size of its scale's axis, {m}"
             )
 
 
@@ -70,7 +70,8 @@ def _scaled_dot_abstract(
     (cx, cy), _ = dimension_numbers
     if x.ndim != y.ndim:
         raise TypeError(
-            f"scaled_dot: operands must have as many axes, but are {x.str_short()} and {y.str_short()}"
+            f"scaled_dot: operands must have the same number of axes, but are {x.str_short()} and "
+            f"{y.str_short()}"
         )
     _check_scale("lhs", x, x_scale, cx)
     _check_scale("rhs", y, y_scale, cy)

@@ -264,13 +264,13 @@ def all_gather(
     is_checked = bool(checked_names(names))
     if to == "reduced" and not is_checked:
         raise ValueError(
-            f"all_gather along {names}: to='reduced' is a matter of types, which say something along "
-            "the axes of a shard_map with check_vma=True only"
+            f"all_gather along {names}: to='reduced' needs a shard_map with check_vma=True, as "
+            "types are not tracked otherwise"
         )
     is_same = to != "varying" and is_checked
     if is_same and axis_index_groups is not None:
         raise ValueError(
-            "all_gather: with axis_index_groups results vary between groups: `to` is not"
+            "all_gather: with axis_index_groups, results vary between groups, so `to` cannot be"
         )
     size = math.prod([axis_extent(name, "all_gather") for name in names])
     groups = checked_groups(axis_index_groups, size)

@@ -162,8 +162,9 @@ def all_to_all(
         if not tiled:
             if value.shape[s] != size:
                 raise ValueError(
-                    f"all_to_all: axis {s} of an operand of shape {value.shape} is split among the "
-                    f"{size} participants, and must have that size; with tiled=True a multiple does"
+                    f"all_to_all: axis {s} of an operand of shape {value.shape} is split among "
+                    f"the {size} participants, and must have that size, or a multiple of it with "
+                    "tiled=True"
                 )
             if s < c:
                 c += 1

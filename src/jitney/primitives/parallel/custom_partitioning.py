@@ -156,8 +156,8 @@ class _Division(SaysDivision):
             rule = parse(returned) if isinstance(returned, str) else returned
             if not isinstance(rule, SdyShardingRule):
                 raise ValueError(
-                    "custom_partitioning: the function sharding_rule returns a text such as "
-                    f"'i j -> i', or an SdyShardingRule, not {returned!r}"
+                    "custom_partitioning: the function sharding_rule must return a string such "
+                    f"as 'i j -> i', or an SdyShardingRule, but returned {returned!r}"
                 )
         return rule.bound([a.shape for a in self.ins], [a.shape for a in self.outs])
 
@@ -190,7 +190,7 @@ def _leaves(returned: PyTree, tree: pytrees.PyTreeDef, expected: str) -> list[Na
     leaves, own = pytrees.tree_flatten(returned)
     if own != tree or not all([isinstance(place, NamedSharding) for place in leaves]):
         raise ValueError(
-            f"custom_partitioning: {expected}, in the structure {tree}, but here it was {returned!r}"
+            f"custom_partitioning: {expected}, in the structure {tree}, but returned {returned!r}"
         )
     return leaves
 
@@ -213,8 +213,8 @@ def _by_parts(
     answer = params["partition"](*division.told(operands, results))
     if not isinstance(answer, tuple) or len(answer) != 4:
         raise ValueError(
-            "custom_partitioning: partition returns (mesh, function of parts, shardings of results, "
-            f"tuple of shardings of arguments), not {answer!r}"
+            "custom_partitioning: partition must return (mesh, function of shards, shardings of "
+            f"results, tuple of shardings of arguments), but returned {answer!r}"
         )
     mesh, fun, out_places, in_places = answer
     out_specs = _checked(division.places_of_results(out_places, "partition"), division.outs)
@@ -263,8 +263,8 @@ def _of_parts(
         outs, tree = pytrees.tree_flatten(fun(*in_tree.unflatten(parts)))
         if tree != out_tree:
             raise ValueError(
-                f"custom_partitioning: the function that partition returns has results of structure "
-                f"{tree}, but those of the function itself have {out_tree}"
+                "custom_partitioning: the function that partition returns has results of "
+                f"structure {tree}, but the results of the original function have {out_tree}"
             )
         return [as_value(x) for x in outs]
 
@@ -282,8 +282,8 @@ def _of_parts(
     returned = _arrays(program.out_avals)
     if [(a.shape, a.dtype) for a in returned] != [(a.shape, a.dtype) for a in wanted]:
         raise ValueError(
-            "custom_partitioning: by the shardings that partition returns, parts of results are of "
-            f"types {[a.str_short() for a in wanted]}, but its function returns "
+            "custom_partitioning: by the shardings that partition returns, shards of results are "
+            f"of types {[a.str_short() for a in wanted]}, but its function returns "
             f"{[a.str_short() for a in returned]}"
         )
     return program

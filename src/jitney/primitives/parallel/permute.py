@@ -172,7 +172,7 @@ def pshuffle(x: PyTree, axis_name: AxisName, perm: Sequence[int]) -> PyTree:
     """
     if set(perm) != set(range(len(perm))):
         raise ValueError(
-            f"pshuffle: `perm` must be the numbers 0 to {len(perm) - 1} in any order, but is {perm}"
+            f"pshuffle: `perm` must be a permutation of 0 to {len(perm) - 1}, but is {perm}"
         )
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
 
@@ -221,7 +221,7 @@ def pbroadcast(x: PyTree, axis_name: AxisName, source: int) -> PyTree:
     (name,) = names_of(axis_name, "pbroadcast")
     size = axis_extent(name, "pbroadcast")
     if not 0 <= source < size:
-        raise ValueError(f"pbroadcast: there is no index {source} in an axis of size {size}")
+        raise ValueError(f"pbroadcast: source {source} is out of bounds for an axis of size {size}")
     return pytrees.tree_map(
         lambda leaf: pbroadcast_p.bind(
             varying_along(as_value(leaf), [name]), axis_name=name, source=source

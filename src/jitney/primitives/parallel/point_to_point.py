@@ -73,7 +73,7 @@ def _precv_abstract(
     token: AbstractValue, *, out_shape: ShapedArray, axis_name: tuple[AxisName, ...], perm: Perm
 ) -> Any:
     if token is not abstract_token:
-        raise TypeError(f"precv takes a token, that of psend or of create_token, got {token}")
+        raise TypeError(f"precv takes a token, from psend or create_token, but got {token}")
     axes = ManualAxisType(varying=checked_names(axis_name))
     return out_shape.update(manual_axis_type=axes) if axes else out_shape, {_effect}
 
@@ -110,9 +110,9 @@ def _precv_batch_with_trace(
     sent = _waiting.get(trace.tag, {}).get((axis_name, perm))
     if not sent:
         raise ValueError(
-            f"precv along {axis_name} by the permutation {perm}: nothing has been sent by it. A psend "
-            "with the same axes and the same permutation must come before, in the same function or "
-            "the same body of a loop"
+            f"precv along {axis_name} by the permutation {perm}: there is no matching psend. A "
+            "psend with the same axes and the same permutation must come before, in the same "
+            "function or the same body of a loop"
         )
     value, d = sent.pop(0)
     shape = list(rules.shape_of(value))
@@ -120,8 +120,9 @@ def _precv_batch_with_trace(
         del shape[d]
     if tuple(shape) != out_shape.shape or rules.aval_of(value).dtype != out_shape.dtype:
         raise ValueError(
-            f"precv along {axis_name} by the permutation {perm} is to give {out_shape.str_short()}, "
-            f"but what was sent is {rules.aval_of(value).dtype}{shape}"
+            f"precv along {axis_name} by the permutation {perm} must receive "
+            f"{out_shape.str_short()}, but the value that was sent is "
+            f"{rules.aval_of(value).dtype}{shape}"
         )
     return value, d
 

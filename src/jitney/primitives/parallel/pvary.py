@@ -189,13 +189,12 @@ def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
                 return prim.bind(value, axes=wanted) if wanted else value
         if known == "mixed":
             raise ValueError(
-                f"pcast: {aval.str_short()} is of several kinds along {wanted}: cast along axes along "
-                "which it is either varying, or unreduced, or reduced, or the same on all devices"
+                f"pcast: {aval.str_short()} is of several kinds along {wanted}: cast along axes "
+                "of one kind (varying, unreduced, reduced, or the same on all devices) at a time"
             )
         what = "the same on all devices" if known is None else known
         raise ValueError(
-            f"pcast: there is no cast from {what} to {to}, and {aval.str_short()} is {what} along "
-            f"{names}"
+            f"pcast: {aval.str_short()} is {what} along {names}, which cannot be cast to {to}"
         )
 
     return pytrees.tree_map(one, x)

@@ -49,8 +49,8 @@ def _ragged_all_to_all_abstract(
 ) -> ShapedArray:  # fmt: skip
     if operand.dtype != output.dtype or operand.shape[1:] != output.shape[1:]:
         raise ValueError(
-            "ragged_all_to_all: operand and output must have one dtype and rows of one shape, got "
-            f"{operand.str_short()} and {output.str_short()}"
+            "ragged_all_to_all: operand and output must have the same dtype and rows of the same "
+            f"shape, got {operand.str_short()} and {output.str_short()}"
         )
     if not operand.ndim or not output.ndim:
         raise ValueError("ragged_all_to_all: operand and output must have rows, got scalars")

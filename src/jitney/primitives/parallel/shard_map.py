@@ -501,9 +501,9 @@ def _shard_map_batch_with_axis(
     for spec in (*in_specs, *out_specs):
         if names_in(spec).intersection(own) and not config.disable_vmap_shmap_error.value:
             raise ValueError(
-                "vmap of shard_map: the batch is divided along "
-                f"spmd_axis_name={axis_data.spmd_name!r}, so in_specs and out_specs must not divide "
-                f"another axis along it, as {spec} does"
+                "vmap of shard_map: the batch is sharded along "
+                f"spmd_axis_name={axis_data.spmd_name!r}, so in_specs and out_specs must not "
+                f"shard another axis along it, but {spec} does"
             )
     parts = math.prod([region.mesh.shape[name] for name in own])
     part = replace(axis_data, size=axis_data.size // parts)

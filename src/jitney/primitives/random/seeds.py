@@ -40,12 +40,14 @@ def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
     """
     seed: Any = seeds
     if dtypes.issubdtype(getattr(seed, "dtype", None) or np.int32, dtypes.prng_key):
-        raise TypeError("jax.random.key: a seed is an integer, and this is a key already")
+        raise TypeError("jax.random.key: the seed must be an integer, but is a key already")
     if isinstance(seed, int) and not isinstance(seed, bool | Tracer):
         # As in JAX, Python integers wider than the default integer keep their low 32 bits only;
         # integers that do not fit into 64 bits are rejected.
         if seed >= 1 << 63:
-            raise OverflowError(f"key: seeds must fit into 64 bits with their sign, but got {seed}")
+            raise OverflowError(
+                f"key: a seed must fit into 64 bits, including its sign, but is {seed}"
+            )
         wide = np.int64(seed)
         seed = wide if config.enable_x64() else wide.astype(np.int32)
     if not dtypes.issubdtype(get_aval(seed).dtype, np.integer):

@@ -48,11 +48,7 @@ def _cumulative(
     name: str, fn: str, accepts: families.Accepts, doc: str, *, linear: bool = False
 ) -> tuple[Primitive, CumulativeFunction]:
     prim = declare(name, linear=linear)
-    prim.sharding(
-        sharding_rules.whole_along(
-            "axis", "the axis that is accumulated along must not be divided among devices"
-        )
-    )
+    prim.sharding(sharding_rules.whole_along("axis", "the accumulated axis must not be sharded"))
 
     @prim.abstract
     def abstract_rule(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
@@ -62,7 +58,7 @@ def _cumulative(
             raise ValueError(f"{name}: an operand of shape {x.shape} has no axis {axis}")
         if not families.is_accepted(x.dtype, accepts):
             raise TypeError(
-                f"{name}: the operand must hold numbers, but is {dtypes.long_name(x.dtype)}"
+                f"{name}: the operand must be numeric, but is {dtypes.long_name(x.dtype)}"
             )
         return x
 
@@ -140,7 +136,7 @@ cumlogsumexp_p, cumlogsumexp = _cumulative(
     families.INEXACT,
     """Computes the running log(sum(exp(x))) along `axis`, from the end if `reverse`.
 
-    Imaginary parts of complex results are between -pi and pi: those of the principal value.
+    Imaginary parts of complex results are between -pi and pi, as of the principal value.
     """,
 )
 

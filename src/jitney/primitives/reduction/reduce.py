@@ -40,11 +40,10 @@ Axes = tuple[int, ...]
 
 def _check_axes(axes: Axes, x: ShapedArray) -> None:
     if len(set(axes)) != len(axes):
-        raise ValueError(f"an axis can be reduced once, but `axes` is {axes}")
+        raise ValueError(f"an axis can be reduced only once, but `axes` is {axes}")
     if not all(0 <= a < x.ndim for a in axes):
         raise ValueError(
-            f"the axes that are reduced must be 0 to {x.ndim - 1}, those of {x.str_short()}, but "
-            f"are {axes}"
+            f"the reduced axes must be from 0 to {x.ndim - 1}, for {x.str_short()}, but are {axes}"
         )
 
 
@@ -68,7 +67,7 @@ _SECTIONS = """
     Args:
       operand: array.
       axes: the axes to reduce, each once; negative ones do not count from the end.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: the sharding of the result on the context mesh.
 
     Returns: array of the dtype of `operand`, without the axes `axes`. (Sums of small integers are not
       widened, unlike by `jnp.sum`.)
@@ -85,7 +84,7 @@ def _refuse_f16(operand: ArrayLike, axes: Sequence[int]) -> None:
     if aval.dtype in _F16 and any([aval.shape[a] != 1 for a in axes]):
         raise ValueError(
             f"reduce_sum of {aval.str_short()} over axes {tuple(axes)} is not allowed while "
-            "jax_allow_f16_reductions is False; convert the operand to float32 before"
+            "jax_allow_f16_reductions is False; convert the operand to float32 first"
         )
 
 
@@ -110,7 +109,7 @@ def _monoid(
         _check_axes(axes, x)
         if not families.is_accepted(x.dtype, accepts):
             raise TypeError(
-                f"{name}: the operand must hold numbers, but is {dtypes.long_name(x.dtype)}"
+                f"{name}: the operand must be numeric, but is {dtypes.long_name(x.dtype)}"
             )
         return x.update(shape=_without(x.shape, axes))
 
@@ -232,8 +231,7 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeF
             )
         if x.shape[axis] < 1:
             raise ValueError(
-                f"argmin, argmax: an operand of shape {x.shape} has no element along {axis=} to be "
-                "found"
+                f"argmin, argmax: an operand of shape {x.shape} has no elements along {axis=}"
             )
         if not dtypes.issubdtype(index_dtype, np.integer):
             raise TypeError(
@@ -299,7 +297,9 @@ def _reduce_abstract(
             f"operands={list(operands)} and init_values={list(inits)}"
         )
     if any(x.shape != operands[0].shape for x in operands):
-        raise ValueError(f"reduce operands must have one shape, got {[x.shape for x in operands]}")
+        raise ValueError(
+            f"reduce operands must have the same shape, got {[x.shape for x in operands]}"
+        )
     _check_axes(dimensions, operands[0])
     outs: list[Any] = jaxpr.out_avals
     out_types = [(a.shape, a.dtype) for a in outs]
@@ -419,11 +419,11 @@ def reduce(
     inits, init_tree = pytrees.tree_flatten(init_values)
     if tree != init_tree:
         raise ValueError(
-            "lax.reduce: `operands` and `init_values` must have one tree structure, but have "
-            f"{tree} and {init_tree}"
+            "lax.reduce: `operands` and `init_values` must have the same tree structure, but "
+            f"have {tree} and {init_tree}"
         )
     if not xs:
-        raise ValueError("lax.reduce: there must be one array or more, but `operands` is empty")
+        raise ValueError("lax.reduce: `operands` must not be empty")
     axes = tuple([operator.index(d) for d in dimensions])
     if len(xs) == 1:
         monoid = _special_case(computation, xs[0], inits[0])
@@ -552,7 +552,9 @@ def _reduce_jvp(
     n = len(primals) // 2
     xs, inits = primals[:n], primals[n:]
     if any(type(t) is not Zero for t in tangents[n:]):
-        raise NotImplementedError("the derivative of lax.reduce by its init values is not defined")
+        raise NotImplementedError(
+            "the derivative of lax.reduce with respect to its init values is not defined"
+        )
 
     def combine(low: Sequence[Any], high: Sequence[Any]) -> Sequence[Any]:
         whole = vectorized_program(jaxpr, rules.shape_of(low[0]))

@@ -36,7 +36,7 @@ def _sort_abstract(
 ) -> list[ShapedArray]:
     if any(a.shape != avals[0].shape for a in avals):
         shapes = " ".join(str(a.shape) for a in avals)
-        raise TypeError(f"lax.sort: all operands must have one shape, but have {shapes}")
+        raise TypeError(f"lax.sort: all operands must have the same shape, but have {shapes}")
     return [shaped_array(a.shape, a.dtype, a.weak_type) for a in avals]
 
 
@@ -78,7 +78,7 @@ def sort(operand: PyTree, dimension: int = -1, is_stable: bool = True, num_keys:
     """
     if isinstance(operand, Sequence):
         if len(operand) == 0:
-            raise TypeError("lax.sort: there must be one array or more, but `operand` is empty")
+            raise TypeError("lax.sort: `operand` must hold at least one array, but is empty")
         if not 1 <= num_keys <= len(operand):
             raise ValueError(
                 f"lax.sort: `num_keys` must be from 1 to {len(operand)}, the number of arrays, but is "
@@ -123,12 +123,13 @@ top_k_p.sharding(sharding_rules.whole_along("axis", "the operand must be unshard
 def _top_k_abstract(x: ShapedArray, *, k: int, axis: int, is_stable: bool) -> list[ShapedArray]:
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise ValueError(
-            f"top_k: complex numbers, as of {x.str_short()}, have no order; sort by jnp.abs or jnp.real"
+            f"top_k: complex elements, as of {x.str_short()}, have no order; sort by jnp.abs or "
+            "jnp.real"
         )
     families.check_dtype("top_k", x.dtype, families.ORDERED)
     if k > x.shape[axis]:
         raise ValueError(
-            f"top_k: {k=} is more than there are elements along {axis=} of an operand of "
+            f"top_k: {k=} exceeds the number of elements along {axis=} of an operand of "
             f"shape={list(x.shape)}"
         )
     if x.shape[axis] - 1 > np.iinfo(np.int32).max:

@@ -73,7 +73,7 @@ def padtype_to_pads(
         return [(0, 0)] * len(in_shape)
     if kind not in ("SAME", "SAME_LOWER"):
         raise RuntimeError(
-            f"padding: 'VALID', 'SAME' and 'SAME_LOWER' are known by name, but it is {padding}"
+            f"padding: padding must be 'VALID', 'SAME' or 'SAME_LOWER', but is {padding}"
         )
     out: list[tuple[int, int]] = []
     for n, w, s in zip(in_shape, window_shape, window_strides, strict=True):

@@ -51,7 +51,7 @@ swap_p = declare("swap")
 addupdate_p = declare("addupdate", multiple_results=True)
 for _prim in (get_p, swap_p, addupdate_p):
     _prim.effectful = _prim.declares_sharding = True
-    _prim.absent("eager", why="it changes a Ref, which is no NumPy array: see its `impl`")
+    _prim.absent("eager", why="it changes a Ref, which is not a NumPy array: see its `impl`")
     _prim.absent("lower", why="programs are compiled after references are discharged")
     _prim.absent("transpose", why="linear programs are transposed after references are discharged")
 
@@ -86,8 +86,8 @@ def _check_elements(name: str, wanted: AbstractValue, elements: AbstractValue) -
         return
     if wanted.shape != elements.shape:
         raise ValueError(
-            f"ref.{name}: the value must have shape {wanted.shape}, as the elements at the index, but "
-            f"has shape {elements.shape}; references do not broadcast, jnp.broadcast_to does"
+            f"ref.{name}: the value must have the shape of the indexed elements, {wanted.shape}, "
+            f"but has shape {elements.shape}; references do not broadcast, jnp.broadcast_to does"
         )
     if wanted.dtype != elements.dtype:
         raise ValueError(
@@ -164,8 +164,9 @@ def _check_varies(what: str, ref: AbstractValue, *written: AbstractValue) -> Non
     if missing:
         raise ValueError(
             f"{what}: devices would write different values along {tuple(missing)} to the array of "
-            f"{ref.str_short()}, which is the same on all of them. Make the reference of an array that "
-            "varies: jax.lax.pcast(..., to='varying'), or in_specs that mention the axes"
+            f"{ref.str_short()}, which is the same on all of them. Create the reference from an "
+            "array that varies: jax.lax.pcast(..., to='varying'), or in_specs that mention the "
+            "axes"
         )
 
 
@@ -226,8 +227,8 @@ def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Any:
     if type(tangents[1]) is Zero:
         return None
     raise ValueError(
-        f"{what}: a value with a derivative was to go into {get_aval(ref).str_short()}, which has "
-        "none. Make the Ref within the function that is differentiated, or write lax.stop_gradient "
+        f"{what}: a value with a tangent cannot be stored in {get_aval(ref).str_short()}, which "
+        "has none. Create the Ref within the differentiated function, or store lax.stop_gradient "
         "of the value"
     )
 
@@ -339,9 +340,9 @@ def _get_batch_with_axis(
 def _check_ref_is_batched(what: str, ref: Value, dim: int | None) -> None:
     if dim is None:
         raise ValueError(
-            f"{what}: a value that vmap maps, another for each index, was to go into "
-            f"{get_aval(ref).str_short()}, which is one for all. Pass the Ref to the mapped "
-            "function as an argument, or make it there"
+            f"{what}: a value mapped by vmap cannot be stored in {get_aval(ref).str_short()}, "
+            "which is not mapped. Pass the Ref to the mapped function as an argument, or create "
+            "it there"
         )
 
 

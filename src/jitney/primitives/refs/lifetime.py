@@ -37,7 +37,7 @@ tangent_ref_p = declare("tangent_ref")
 freeze_p = declare("freeze")
 free_ref_p = declare("free_ref", multiple_results=True)
 for _prim in (new_ref_p, empty_ref_p, tangent_ref_p, freeze_p, free_ref_p):
-    _prim.absent("eager", why="it is about a Ref, which is no NumPy array: see its `impl`")
+    _prim.absent("eager", why="its operand is a Ref, not a NumPy array: see its `impl`")
     _prim.absent("lower", why="programs are compiled after references are discharged")
     _prim.absent("transpose", why="linear programs are transposed after references are discharged")
 for _prim in (new_ref_p, empty_ref_p, tangent_ref_p):
@@ -293,7 +293,7 @@ def empty_ref(ty: ArrayLike, memory_space: object = None, pin: bool = False) -> 
 
 def _reference(ref: Ref, name: str) -> Any:
     if isinstance(ref, TransformedRef):
-        raise ValueError(f"{name} takes a whole Ref, not the view that ref.at[...] is")
+        raise ValueError(f"{name} takes a Ref, not a view of it, as ref.at[...] returns")
     if not is_ref(ref):
         raise TypeError(f"{name} takes a Ref, got {ref!r} of type {type(ref)}")
     return ref

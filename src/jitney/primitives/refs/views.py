@@ -189,8 +189,8 @@ def _type_along_axes(inner: ShapedArray, place: NamedSharding, step: Step) -> Sh
         entries = tuple([of_block[k] for k in step.slice_axes])
     elif any(own):
         reading.refuse(
-            "a reference to an array that is divided is read as a whole, in blocks, or with its axes "
-            "permuted; read ref[...], and index what that is"
+            "a reference to a sharded array can be read completely, in blocks, or with its axes "
+            "permuted; read ref[...], and index the result"
         )
     spec = place.spec.update(partitions=entries)
     return plain.update(sharding=NamedSharding(mesh, spec))
@@ -245,7 +245,7 @@ def bitcast(inner: ShapedArray, dtype: DTypeLike) -> BitcastTransform:
     old, new = dtypes.itemsize_bits(inner.dtype), dtypes.itemsize_bits(new_dtype)
     if old != new and inner.ndim < 2:
         raise NotImplementedError(
-            f"bitcast of a Ref: elements of another width need two axes at least, got "
+            "bitcast of a Ref: elements of another width need at least two axes, got "
             f"{inner.str_short()} for {new_dtype}"
         )
     if old != new and inner.shape[-2] * old % new:

@@ -68,8 +68,8 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
     if kind is FftType.RFFT:
         if dtype.kind == "c":
             raise ValueError(
-                f"fft: RFFT is of real numbers, got {dtypes.long_name(dtype)}; "
-                "use FFT, or the real part"
+                f"fft: RFFT takes real operands, but got {dtypes.long_name(dtype)}; use FFT, or "
+                "the real part"
             )
         if dtype.kind != "f" or dtype.itemsize < 4:
             x = convert_element_type(
@@ -87,7 +87,7 @@ def _kind(fft_type: FftType | str) -> FftType:
         return FftType[fft_type.upper()] if isinstance(fft_type, str) else FftType(fft_type)
     except (KeyError, ValueError):
         known = ", ".join(kind.name for kind in FftType)
-        raise ValueError(f"fft: unknown fft_type {fft_type!r}, it is one of {known}") from None
+        raise ValueError(f"fft: unknown fft_type {fft_type!r}; it must be one of {known}") from None
 
 
 def _complex_of(dtype: np.dtype) -> np.dtype:
@@ -102,8 +102,8 @@ def _fft_abstract(x: ShapedArray, *, fft_lengths: Lengths, fft_type: FftType) ->
     name, rank = fft_type.name, len(fft_lengths)
     if rank > x.ndim:
         raise ValueError(
-            f"fft: {name} along {rank} axes, of fft_lengths {fft_lengths}, needs an operand of that "
-            f"rank at least, but it has shape {x.shape}"
+            f"fft: {name} along {rank} axes, of fft_lengths {fft_lengths}, needs an operand of at "
+            f"least that rank, but it has shape {x.shape}"
         )
     if any(n < 0 for n in fft_lengths):
         raise ValueError(f"fft: negative lengths in fft_lengths={fft_lengths}")

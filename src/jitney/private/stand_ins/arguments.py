@@ -34,7 +34,7 @@ def ensure_str_tuple(x: str | Iterable[str]) -> tuple[str, ...]:
     names = (x,) if isinstance(x, str) else tuple(x)
     strange = [name for name in names if not isinstance(name, str)]
     if strange:
-        raise TypeError(f"names must be strings, but there is {strange[0]!r}")
+        raise TypeError(f"names must be strings, but one is {strange[0]!r}")
     return names
 
 

@@ -276,7 +276,9 @@ class StrictABCMeta(abc.ABCMeta):
 
     def register(cls, subclass: type) -> NoReturn:
         """Raises an error: virtual subclasses are not allowed."""
-        raise NotImplementedError(f"{cls.__name__}: subclass it, since it takes no virtual ones")
+        raise NotImplementedError(
+            f"{cls.__name__}: subclass it, since it does not support virtual subclasses"
+        )
 
     __instancecheck__ = type.__instancecheck__
 

@@ -188,7 +188,7 @@ def canonicalize_axis_tuple(
     several = axis if isinstance(axis, Sequence) else (axis,)
     axes = tuple(canonicalize_axis(x, ndim) for x in several)
     if not allow_duplicate and len(set(axes)) != len(axes):
-        raise ValueError(f"each axis may come once, but axis is {axis}")
+        raise ValueError(f"each axis may occur once, but axis is {axis}")
     return axes
 
 

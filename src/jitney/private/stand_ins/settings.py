@@ -22,4 +22,4 @@ def __getattr__(name: str) -> State | Any:  # called by Python
             return options.option(full)
         except AttributeError:
             continue
-    raise AttributeError(f"there is no option jax_{name}", name=name)
+    raise AttributeError(f"unknown option jax_{name}", name=name)

@@ -35,8 +35,8 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
     x, codes = (as_value(v) for v in promote_dtypes_inexact(obs, code_book))
     if x.ndim != codes.ndim:
         raise ValueError(
-            f"vq: `obs` and `code_book` must be of one rank, but they have shapes {x.shape} and "
-            f"{codes.shape}"
+            f"vq: `obs` and `code_book` must have the same rank, but they have shapes {x.shape} "
+            f"and {codes.shape}"
         )
     if x.ndim not in (1, 2):
         raise ValueError(

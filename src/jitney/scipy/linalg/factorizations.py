@@ -355,14 +355,14 @@ def qr_multiply(
     del overwrite_a, overwrite_c
     if mode not in ("right", "left"):
         raise ValueError(
-            "qr_multiply: `mode` must be 'left' or 'right', the side of `c` on which q stands, but "
-            f"it is {mode!r}"
+            "qr_multiply: `mode` must be 'left' or 'right', the side of `c` that q multiplies, "
+            f"but it is {mode!r}"
         )
     x, y = arrays(a, c)
     if x.ndim < 2 or not y.ndim:
         raise ValueError(
-            "qr_multiply: `a` must be matrices and `c` vectors or matrices, but their shapes are "
-            f"{x.shape} and {y.shape}"
+            "qr_multiply: `a` must hold matrices, and `c` vectors or matrices, but their shapes "
+            f"are {x.shape} and {y.shape}"
         )
     q, *factors = lax.linalg.qr(x, pivoting=pivoting, full_matrices=False)
     if conjugate:
@@ -374,7 +374,7 @@ def qr_multiply(
         q = jnp.conj(q) if conjugate else q
     elif inner != extents[0 if mode == "right" else 1]:
         raise ValueError(
-            f"qr_multiply: shapes must fit with mode={mode!r}, but a has {x.shape} and c {y.shape}"
+            f"qr_multiply: shapes must match for mode={mode!r}, but a has {x.shape} and c {y.shape}"
         )
     product = y @ q if mode == "right" else q @ y
     return _as_results([product, *factors])
@@ -440,9 +440,11 @@ def polar(
     del eps, max_iterations
     (x,) = arrays(a)
     if x.ndim < 2:
-        raise ValueError(f"polar: `a` must be matrices, but it has shape {x.shape}")
+        raise ValueError(f"polar: `a` must hold matrices, but it has shape {x.shape}")
     if side not in ("right", "left"):
-        raise ValueError(f"polar: `side` is that of p, 'left' or 'right', but it is {side!r}")
+        raise ValueError(
+            f"polar: `side`, the side of p, must be 'left' or 'right', but it is {side!r}"
+        )
     if method not in ("qdwh", "svd"):
         raise ValueError(f"polar: unknown method {method!r}; it must be 'qdwh' or 'svd'")
     if x.dtype.itemsize == 2:

@@ -107,7 +107,7 @@ def _solve_triangular(a: Array, b: Array, *, trans: int, lower: bool, unit_diago
 
 def _check_right_side(b: Array) -> None:
     if not b.ndim:
-        raise ValueError("right sides must be vectors or matrices, but `b` is a scalar")
+        raise ValueError("right-hand sides must be vectors or matrices, but `b` is a scalar")
 
 
 def _triangular_solve(a: Array, b: Array, *, trans: int, lower: bool, unit_diagonal: bool) -> Array:
@@ -117,8 +117,8 @@ def _triangular_solve(a: Array, b: Array, *, trans: int, lower: bool, unit_diago
     right = b[:, None] if is_vector else b
     if right.shape[-2] != a.shape[-1]:
         raise ValueError(
-            f"right sides must have {a.shape[-1]} rows, as the matrix has, but got shapes {a.shape} "
-            f"and {b.shape}"
+            f"right-hand sides must have {a.shape[-1]} rows, like the matrix, but got shapes "
+            f"{a.shape} and {b.shape}"
         )
     batch = jnp.broadcast_shapes(a.shape[:-2], right.shape[:-2])
     x = lax.linalg.triangular_solve(

@@ -154,7 +154,8 @@ def expm_frechet(
         raise ValueError(f"expm_frechet: `E` must be square matrices, but it has shape {e.shape}")
     if a.shape != e.shape:
         raise ValueError(
-            f"expm_frechet: `A` and `E` must be of one shape, but they are {a.shape} and {e.shape}"
+            f"expm_frechet: `A` and `E` must have the same shape, but they are {a.shape} and "
+            f"{e.shape}"
         )
     value, slope = jvp(expm, (a,), (e,))
     return (value, slope) if compute_expm else slope
@@ -299,8 +300,8 @@ def solve_sylvester(
     m, n = c.shape[-2:] if c.ndim >= 2 else (-1, -1)
     if a.shape[-2:] != (m, m) or b.shape[-2:] != (n, n):
         raise ValueError(
-            "solve_sylvester: A [m, m], B [n, n] and C [m, n] must be matrices that fit, but got "
-            f"shapes {a.shape}, {b.shape} and {c.shape}"
+            "solve_sylvester: A [m, m], B [n, n] and C [m, n] must be matrices of matching "
+            f"sizes, but got shapes {a.shape}, {b.shape} and {c.shape}"
         )
     if method not in ("schur", "eigen"):
         raise ValueError(f'solve_sylvester: method must be "schur" or "eigen", but got {method!r}')

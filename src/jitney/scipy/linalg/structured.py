@@ -190,7 +190,7 @@ def companion(a: ArrayLike) -> Array:
     x = as_value(promote_dtypes_inexact(ensure_arraylike("companion", a))[0])
     if x.ndim == 0 or x.shape[-1] < 2:
         raise ValueError(
-            f"companion: `a` must have two coefficients or more, but it has shape {x.shape}"
+            f"companion: `a` must have at least two coefficients, but it has shape {x.shape}"
         )
     return _with_first_row(-x[..., 1:] / x[..., :1], None)
 
@@ -224,12 +224,12 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     births, survival = (_vector("leslie", x) for x in promote_dtypes(f, s))
     if births.shape[-1] < 2:
         raise ValueError(
-            f"leslie: `f` must have two age classes or more, but it has shape {births.shape}"
+            f"leslie: `f` must have at least two age classes, but it has shape {births.shape}"
         )
     if survival.shape[-1] != births.shape[-1] - 1:
         raise ValueError(
-            "leslie: `s` must be shorter by one than `f`, as the last class does not survive, but "
-            f"shapes are {survival.shape} and {births.shape}"
+            "leslie: `s` must have one element less than `f`, as the last class does not "
+            f"survive, but the shapes are {survival.shape} and {births.shape}"
         )
     batch = jnp.broadcast_shapes(births.shape[:-1], survival.shape[:-1])
     births = jnp.broadcast_to(births, (*batch, births.shape[-1]))
@@ -319,7 +319,9 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
         raise ValueError("convolution_matrix: `a` must be a vector, but it is a scalar")
     m = x.shape[-1]
     if n <= 0:
-        raise ValueError(f"convolution_matrix: `n` is a number of columns, 1 or more, not {n}")
+        raise ValueError(
+            f"convolution_matrix: `n`, the number of columns, must be 1 or more, but is {n}"
+        )
     if m == 0:
         raise ValueError(f"convolution_matrix: `a` must have elements, but it has shape {x.shape}")
     if mode not in ("full", "valid", "same"):
@@ -411,7 +413,7 @@ def helmert(n: int, full: bool = False) -> Array:
     """
     n = _size("helmert", n)
     if n < 1:
-        raise ValueError(f"helmert: `n` is a number of rows, 1 or more, but it is {n}")
+        raise ValueError(f"helmert: `n`, the number of rows, must be 1 or more, but it is {n}")
     i = np.arange(n)
     rows = np.tril(np.ones((n, n)), -1) - np.diag(i)
     rows[0] = 1

@@ -52,8 +52,8 @@ def eigh_tridiagonal(
     diagonal, off = (as_value(x) for x in promote_dtypes_inexact(d, e))
     if diagonal.ndim != 1 or off.shape != (max(diagonal.shape[0] - 1, 0),):
         raise TypeError(
-            "eigh_tridiagonal: d must be a vector, and e one that is shorter by 1, but got shapes "
-            f"{diagonal.shape} and {off.shape}"
+            "eigh_tridiagonal: d must be a vector, and e a vector with one element less, but got "
+            f"shapes {diagonal.shape} and {off.shape}"
         )
     n = diagonal.shape[0]
     first, last = _range(n, select, select_range)
@@ -77,7 +77,7 @@ def _range(n: int, select: str, bounds: tuple[float, float] | None) -> tuple[int
         raise ValueError(f"eigh_tridiagonal: select must be 'a', 'i' or 'v', but got {select!r}")
     if bounds is None:
         raise ValueError(
-            "eigh_tridiagonal: `select_range` must be the first and the last index where `select` "
+            "eigh_tridiagonal: `select_range` must be the first and the last index if `select` "
             "is 'i', but it is missing"
         )
     first, last = int(bounds[0]), int(bounds[1])

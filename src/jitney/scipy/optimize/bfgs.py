@@ -93,7 +93,7 @@ def minimize(
     }
     unknown = sorted(set(options or {}) - set(settings))
     if unknown:
-        raise ValueError(f"minimize: unknown options {unknown}; there are {sorted(settings)}")
+        raise ValueError(f"minimize: unknown options {unknown}; the options are {sorted(settings)}")
     settings |= {} if tol is None else {"gtol": tol}
     settings |= dict(options or {})
     return _bfgs(value_and_grad(lambda x: fun(x, *args)), start, **settings)

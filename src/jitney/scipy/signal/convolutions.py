@@ -30,8 +30,8 @@ def _operands(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Arr
     shapes = shape_of(in1), shape_of(in2)
     if len(shapes[0]) != len(shapes[1]):
         raise ValueError(
-            f"{name}: `in1` and `in2` must be of one rank, but they have shapes {shapes[0]} and "
-            f"{shapes[1]}"
+            f"{name}: `in1` and `in2` must have the same rank, but they have shapes {shapes[0]} "
+            f"and {shapes[1]}"
         )
     x, y = map(as_value, promote_args_inexact(f"jax.scipy.signal.{name}", in1, in2))
     return x, y
@@ -51,8 +51,8 @@ def _contained(name: str, n: Sequence[int], m: Sequence[int]) -> bool:
     if all(a <= b for a, b in zip(n, m, strict=True)):
         return False
     raise ValueError(
-        f"{name}: one operand must fit into the other along all axes, but they have shapes "
-        f"{tuple(n)} and {tuple(m)}; method='fft' takes any"
+        f"{name}: one operand must be at most as large as the other along all axes, but they have "
+        f"shapes {tuple(n)} and {tuple(m)}; method='fft' accepts any"
     )
 
 

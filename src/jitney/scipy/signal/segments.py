@@ -46,8 +46,8 @@ def segments(name: str, size: int, noverlap: int | None, nfft: int | None) -> Se
     transformed = size if nfft is None else operator.index(nfft)
     if transformed < size:
         raise ValueError(
-            f"{name}: a transform must hold a whole segment, but nfft={transformed} is less than "
-            f"nperseg={size}"
+            f"{name}: a transform must contain a complete segment, but nfft={transformed} is less "
+            f"than nperseg={size}"
         )
     return Segments(size, size - overlap, transformed)
 
@@ -138,8 +138,8 @@ def is_onesided(name: str, asked: bool, *signals: Array) -> bool:
     """Returns whether spectra are one-sided; for complex signals warns and returns False."""
     if asked and any(is_complex(x.dtype) for x in signals):
         warn(
-            f"{name}: a signal is complex, so spectra have negative frequencies, too: "
-            "return_onesided is taken as False"
+            f"{name}: a signal is complex, so spectra also have negative frequencies: "
+            "return_onesided is set to False"
         )
         return False
     return asked

@@ -156,7 +156,7 @@ def istft(
     """
     z = as_value(promote_args_inexact("jax.scipy.signal.istft", Zxx)[0])
     if z.ndim < 2:
-        raise ValueError(f"istft: the spectra must have 2 axes at least, got shape {z.shape}")
+        raise ValueError(f"istft: the spectra must have at least 2 axes, got shape {z.shape}")
     time, freq = (axis % z.ndim for axis in (time_axis, freq_axis))
     if time == freq:
         raise ValueError(f"istft: time and frequency axes must differ, both are {time}")

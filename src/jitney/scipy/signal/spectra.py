@@ -42,8 +42,8 @@ def _operands(x: ArrayLike, y: ArrayLike | None, axis: int) -> tuple[Array, Arra
         np.broadcast_shapes(*batches)
     except ValueError:
         raise ValueError(
-            "csd: besides the axis of the signals, the shapes of `x` and `y` must broadcast, but "
-            f"they are {batches[0]} and {batches[1]}"
+            "csd: except for the axis of the signals, the shapes of `x` and `y` must broadcast, "
+            f"but they are {batches[0]} and {batches[1]}"
         ) from None
     longest = max(z.shape[-1] for z in arrays)
     first, second = (

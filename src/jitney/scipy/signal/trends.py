@@ -60,7 +60,9 @@ def detrend(
       Array([ 0.1, -0.3,  0.3, -0.1], dtype=float32)
     """
     if overwrite_data is not None:
-        raise NotImplementedError("detrend: overwrite_data is not supported, arrays do not change.")
+        raise NotImplementedError(
+            "detrend: overwrite_data is not supported, as arrays are immutable."
+        )
     if type not in ("linear", "l", "constant", "c"):
         raise ValueError(f"detrend: `type` must be 'linear' or 'constant', but it is {type!r}")
     (x,) = promote_args_inexact("jax.scipy.signal.detrend", data)

@@ -59,8 +59,8 @@ def _solve(
     shapes = [[jnp.shape(leaf) for leaf in pytrees.tree_leaves(tree)] for tree in (x0, b)]
     if shapes[0] != shapes[1]:
         raise ValueError(
-            f"{name}: the arrays of x0 must be of the shapes of those of b, but the shapes are "
-            f"{shapes[0]} and {shapes[1]}"
+            f"{name}: the arrays of x0 must have the shapes of the arrays of b, but the shapes "
+            f"are {shapes[0]} and {shapes[1]}"
         )
     product = _operator(name, "A", A)
     precondition = (lambda x: x) if M is None else _operator(name, "M", M)

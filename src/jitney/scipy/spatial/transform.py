@@ -109,11 +109,11 @@ def _sequence(seq: str, count: int | None = None) -> tuple[str, bool]:
         )
     if not re.fullmatch(r"[xyz]+|[XYZ]+", seq):
         raise ValueError(
-            "Rotation: `seq` must name axes of space by x, y and z, or axes of the body by X, Y and "
-            f"Z, but it is {seq!r}"
+            "Rotation: `seq` must name extrinsic axes by x, y and z, or intrinsic axes by X, Y "
+            f"and Z, but it is {seq!r}"
         )
     if any(a == b for a, b in pairwise(seq)):
-        raise ValueError(f"Rotation: neighbours in `seq` must be different axes, but it is {seq!r}")
+        raise ValueError(f"Rotation: adjacent axes in `seq` must differ, but it is {seq!r}")
     return seq.lower(), seq.isupper()
 
 
@@ -215,14 +215,16 @@ class Rotation(NamedTuple):
         """Returns the selected rotations of several."""
         if self.single:
             raise TypeError(
-                "Rotation: one rotation has no items; Rotation.concatenate makes several"
+                "Rotation: a single rotation has no items; Rotation.concatenate combines several"
             )
         return Rotation(self.quat[indexer])
 
     def __len__(self) -> int:
         """Returns the number of rotations."""
         if self.single:
-            raise TypeError("Rotation: one rotation has no length; `single` tells it from several")
+            raise TypeError(
+                "Rotation: a single rotation has no length; `single` distinguishes it from several"
+            )
         return self.quat.shape[0]
 
     def __mul__(self, other: Any, /) -> Any:
@@ -381,12 +383,12 @@ class Slerp(NamedTuple):
                 f"Slerp: `rotations` must be of class Rotation, but is of {type(rotations).__name__}"
             )
         if rotations.single or len(rotations) == 1:
-            raise ValueError("Slerp: `rotations` must be two rotations or more, but there is one")
+            raise ValueError("Slerp: `rotations` must hold at least two rotations, but holds one")
         places = _floats(times)
         if places.ndim != 1 or places.shape[0] != len(rotations):
             raise ValueError(
-                f"Slerp: there must be {len(rotations)} times in one dimension, as there are "
-                f"rotations, but got shape {places.shape}"
+                f"Slerp: `times` must be a vector of {len(rotations)} elements, one for each "
+                f"rotation, but got shape {places.shape}"
             )
         first = Rotation(rotations.quat[:-1])
         steps = first.inv() * Rotation(rotations.quat[1:])

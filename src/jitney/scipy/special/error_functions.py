@@ -480,7 +480,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     """
     if not isinstance(series_order, int):
         raise TypeError(
-            "log_ndtr: `series_order` is a number of terms, a Python int, but it is of "
+            "log_ndtr: `series_order`, a number of terms, must be a Python int, but it is of "
             f"{type(series_order)}"
         )
     if not 0 <= series_order <= 30:

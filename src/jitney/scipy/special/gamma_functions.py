@@ -139,8 +139,8 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
     """
     if exact:
         raise NotImplementedError(
-            "factorial: `exact` must be False, as arrays have no integers of any size; "
-            "math.factorial has"
+            "factorial: `exact` must be False, as arrays have no integers of arbitrary size; use "
+            "math.factorial"
         )
     value = as_value(promote_args_inexact("factorial", n)[0])
     return where(value < 0, 0, lax.exp(lax.lgamma(value + 1)))
@@ -258,7 +258,9 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
       Array([1.6449, 0.6449], dtype=float32)
     """
     if not is_integer(dtype_of(n)):
-        raise ValueError(f"polygamma: `n` is an order, of an integer type, but it is {dtype_of(n)}")
+        raise ValueError(
+            f"polygamma: `n`, the order, must be of an integer type, but it is {dtype_of(n)}"
+        )
     return lax.polygamma(*promote_args_inexact("polygamma", n, x))
 
 
@@ -280,8 +282,8 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
     """
     if q is None:
         raise NotImplementedError(
-            "zeta: `q`, the second argument of Hurwitz's zeta function, must be given; Riemann's is "
-            "zeta(x, 1.0)"
+            "zeta: `q`, the second argument of the Hurwitz zeta function, must be passed; the "
+            "Riemann zeta function is zeta(x, 1.0)"
         )
     s, a = promote_args_inexact("zeta", x, q)
     return _zeta(as_value(s), as_value(a))
@@ -362,7 +364,7 @@ def bernoulli(n: int) -> Array:
     """
     last = operator.index(concrete_or_error(operator.index, n, "`n` of bernoulli must be static"))
     if last < 0:
-        raise ValueError(f"bernoulli: `n` is the last index, 0 or more, but it is {last}")
+        raise ValueError(f"bernoulli: `n`, the last index, must be 0 or more, but it is {last}")
     numbers = np.zeros(last + 1)
     numbers[0] = 1
     numbers[1:2] = -0.5

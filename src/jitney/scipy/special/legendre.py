@@ -157,8 +157,8 @@ def sph_harm_y(
     """
     if diff_n is not None:
         raise NotImplementedError(
-            f"sph_harm_y: `diff_n` must be None, but it is {diff_n!r}; jax.jvp has derivatives with "
-            "respect to the angles"
+            f"sph_harm_y: `diff_n` must be None, but it is {diff_n!r}; jax.jvp computes "
+            "derivatives with respect to the angles"
         )
     degree, order, *angles = ensure_arraylike("sph_harm_y", n, m, theta, phi)
     if not (is_integer(degree.dtype) and is_integer(order.dtype)):
@@ -168,7 +168,7 @@ def sph_harm_y(
     polar, azimuth = promote_dtypes_inexact(*angles)
     if n_max is None:
         what = (
-            "The `n_max` argument of `jnp.scipy.special.sph_harm_y` must be given where n is traced"
+            "The `n_max` argument of `jnp.scipy.special.sph_harm_y` must be passed if n is traced"
         )
         n_max = int(np.max(concrete_or_error(np.asarray, degree, what), initial=0))
     last = operator.index(n_max)

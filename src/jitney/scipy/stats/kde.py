@@ -60,12 +60,12 @@ class gaussian_kde:  # SciPy's name
         points = jnp.atleast_2d(dataset)
         if is_complex(points.dtype):
             raise NotImplementedError(
-                f"gaussian_kde: `dataset` must be real, but it is {points.dtype}; give real and "
+                f"gaussian_kde: `dataset` must be real, but it is {points.dtype}; pass real and "
                 "imaginary parts as two coordinates"
             )
         if points.size <= 1:
             raise ValueError(
-                f"gaussian_kde: `dataset` must have two elements or more, but it has {points.size}"
+                f"gaussian_kde: `dataset` must have at least two elements, but it has {points.size}"
             )
         points = strong(as_value(promote_dtypes_inexact(points)[0]))
         count = points.shape[1]
@@ -80,8 +80,8 @@ class gaussian_kde:  # SciPy's name
                 )
             if len(shares) != count:
                 raise ValueError(
-                    f"gaussian_kde: `weights` must be one for each of the {count} points, but there "
-                    f"are {len(shares)}"
+                    f"gaussian_kde: `weights` must have one element for each of the {count} "
+                    f"points, but there are {len(shares)}"
                 )
             points, shares = (strong(as_value(v)) for v in promote_dtypes_inexact(points, shares))
             shares = shares / jnp.sum(shares)
@@ -108,8 +108,8 @@ class gaussian_kde:  # SciPy's name
             factor = jnp.asarray(method)
         else:
             raise ValueError(
-                "gaussian_kde: `bw_method` is a rule, 'scott' or 'silverman', the factor itself, or a "
-                f"function that gives it, but not {method!r}"
+                "gaussian_kde: `bw_method` must be a rule, 'scott' or 'silverman', the factor "
+                f"itself, or a function that returns it, but is {method!r}"
             )
         return factor.astype(self.neff.dtype)
 
@@ -190,8 +190,8 @@ class gaussian_kde:  # SciPy's name
                 value = value.reshape(self.d, 1)
             else:
                 raise ValueError(
-                    f"gaussian_kde: points must have {self.d} coordinates, as those of the dataset, "
-                    f"but they have {rows}"
+                    f"gaussian_kde: points must have {self.d} coordinates, like the dataset, but "
+                    f"they have {rows}"
                 )
         return value.astype(self.dataset.dtype)
 
@@ -242,8 +242,8 @@ class gaussian_kde:  # SciPy's name
         """
         if self.d != 1:
             raise ValueError(
-                "gaussian_kde.integrate_box_1d: the density must be one of the line, but its points "
-                f"have {self.d} coordinates"
+                "gaussian_kde.integrate_box_1d: the density must be one-dimensional, but its "
+                f"points have {self.d} coordinates"
             )
         if jnp.ndim(low) or jnp.ndim(high):
             raise ValueError(
@@ -263,8 +263,8 @@ class gaussian_kde:  # SciPy's name
         """
         if other.d != self.d:
             raise ValueError(
-                "gaussian_kde.integrate_kde: both densities must be of one dimension, but points "
-                f"have {self.d} and {other.d} coordinates"
+                "gaussian_kde.integrate_kde: both densities must have the same dimension, but "
+                f"points have {self.d} and {other.d} coordinates"
             )
         overlap = self._overlap(other.dataset, self.covariance + other.covariance)
         return jnp.sum(self.weights[:, None] * overlap * other.weights[None])
@@ -296,6 +296,6 @@ class gaussian_kde:  # SciPy's name
     def set_bandwidth(self, bw_method: object = None) -> None:
         """Not supported: estimates are immutable."""
         raise NotImplementedError(
-            "gaussian_kde.set_bandwidth: an estimate does not change; make another one with "
+            "gaussian_kde.set_bandwidth: an estimate is immutable; create another one with "
             f"bw_method={bw_method!r}"
         )

@@ -66,8 +66,8 @@ class Mesh:
         for n, names in zip(shape, normalized, strict=True):
             if n % self.parts(names):
                 raise ValueError(
-                    f"partition: {self.parts(names)} devices along {names} do not divide an axis of "
-                    f"{n} elements evenly"
+                    f"partition: {self.parts(names)} devices along {names} do not evenly divide "
+                    f"an axis of {n} elements"
                 )
         return normalized
 

@@ -29,18 +29,21 @@ def print_partitioned(program: Partitioned) -> str:
     region = program.module.region
     lines = [f"over {axes}: {mesh.size} devices"]
     lines += [
-        f"  p{p.index}: {p.tensor_type} is a part {spec_text(spec)}"
+        f"  p{p.index}: {p.tensor_type} is a shard {spec_text(spec)}"
         for p, spec in zip(region.parameters, program.in_specs, strict=True)
     ]
     lines += [
-        f"  result {k}: {r.tensor_type} is a part {spec_text(spec)}"
+        f"  result {k}: {r.tensor_type} is a shard {spec_text(spec)}"
         for k, (r, spec) in enumerate(zip(region.results, program.out_specs, strict=True))
     ]
     lines.append(print_module(program.module, note=_note))
     collectives = [node for node in collectives_of(region) if node.args]
     total = bytes_text(sum(map(sent, collectives)))
     plural = "" if len(collectives) == 1 else "s"
-    lines.append(f"{len(collectives)} collective{plural}, a device sends {total} (loops once)")
+    lines.append(
+        f"{len(collectives)} collective{plural}, each device sends {total} (counting one iteration of "
+        "each loop)"
+    )
     return "\n".join(lines)
 
 

@@ -100,7 +100,7 @@ def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
             make = top_k if _is_compared([node.x], node.dim) else top_k_of_rows
             return make(b, new[node.x], node.k, node.dim)
         case _:
-            raise AssertionError(f"{type(node).__name__} is written with no others")
+            raise AssertionError(f"{type(node).__name__} is not decomposed")
 
 
 def _is_expanded(node: ir.Node) -> bool:

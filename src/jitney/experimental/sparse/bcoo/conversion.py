@@ -62,8 +62,8 @@ def _extract_type(indices: ShapedArray, mat: ShapedArray) -> ShapedArray:
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
     if mat.ndim < n_batch + n_sparse:
         raise ValueError(
-            f"bcoo_extract: indices of {n_batch} batch and {n_sparse} sparse axes want an array of at "
-            f"least as many axes, but got shape {mat.shape}"
+            f"bcoo_extract: indices of {n_batch} batch and {n_sparse} sparse axes need an array "
+            f"with at least that many axes, but got shape {mat.shape}"
         )
     if any(k not in (1, n) for k, n in zip(indices.shape[:n_batch], mat.shape, strict=False)):
         raise ValueError(

@@ -92,7 +92,8 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
         )
     if (lhs.n_batch, lhs.n_dense) != (rhs.n_batch, rhs.n_dense):
         raise NotImplementedError(
-            f"bcoo_multiply_sparse: operands must have as many batch and dense axes: {lhs} and {rhs}"
+            "bcoo_multiply_sparse: operands must have the same numbers of batch and dense axes: "
+            f"{lhs} and {rhs}"
         )
     lhs, rhs = unique(lhs), unique(rhs)
     extents = lhs.sparse_shape

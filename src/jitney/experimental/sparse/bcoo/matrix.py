@@ -368,8 +368,8 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
     if nse is None:
         if is_traced(mat.indices):
             raise ValueError(
-                "bcoo_sum_duplicates: of traced indices it is not known how many are different; pass "
-                "`nse`, a number that they do not exceed"
+                "bcoo_sum_duplicates: the number of distinct indices is not known while they are "
+                "traced; pass `nse`, an upper bound"
             )
         nse = order.count_unique(mat.indices, mat.shape)
     data, indices = order.bcoo_sum_duplicates_p.bind(

@@ -76,7 +76,9 @@ def check_pairs(
     for what, k, mine, other in (("contracting", 0, x, y), ("batch", 1, x, y)):
         xs, ys = numbers[k]
         if len(xs) != len(ys):
-            raise TypeError(f"{name}: {what} axes must be as many on both sides: {numbers}")
+            raise TypeError(
+                f"{name}: the number of {what} axes must be the same on both sides: {numbers}"
+            )
         if not all(0 <= i < len(mine) for i in xs) or not all(0 <= j < len(other) for j in ys):
             raise TypeError(f"{name}: {what} axes out of bounds for shapes {x} and {y}: {numbers}")
         if any(mine[i] != other[j] for i, j in zip(xs, ys, strict=True)):
@@ -369,8 +371,8 @@ def _spdot_general_type(
     pairs = check_pairs(name, dimension_numbers, lhs_spinfo.shape, rhs_spinfo.shape)
     if x.n_dense or y.n_dense:
         raise NotImplementedError(
-            f"{name}: products of two sparse arrays with dense axes: {lhs_spinfo} and {rhs_spinfo}; "
-            "update_layout(n_dense=0) makes them sparse axes"
+            f"{name}: products of two sparse arrays with dense axes are not supported: "
+            f"{lhs_spinfo} and {rhs_spinfo}; update_layout(n_dense=0) makes them sparse axes"
         )
     _check_sparse_pairs(name, pairs, 0, x)
     _check_sparse_pairs(name, pairs, 1, y)
@@ -407,7 +409,8 @@ def spdot_shape(
     y_batch = [j for j in pairs.y_free if j < n_batch[1]]
     if y_batch and any(i >= n_batch[0] for i in pairs.x_free):
         raise NotImplementedError(
-            "bcoo_dot_general: batch axes of the right operand, behind sparse axes of the left"
+            "bcoo_dot_general: batch axes of the right operand after sparse axes of the left are "
+            "not supported"
         )
     n = len(batch) + len(x_batch) + len(y_batch)
     return pairs.shape(x, y), n

@@ -117,7 +117,9 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     if not 0 <= dimension < first.ndim:
         raise ValueError(f"bcoo_concatenate: no axis {dimension} in shape {first.shape}")
     if any((m.n_batch, m.n_dense) != (first.n_batch, first.n_dense) for m in operands):
-        raise ValueError("bcoo_concatenate: operands must have as many batch and dense axes")
+        raise ValueError(
+            "bcoo_concatenate: operands must have the same numbers of batch and dense axes"
+        )
 
     def others(m: BCOO) -> Shape:
         return (*m.shape[:dimension], *m.shape[dimension + 1 :])
@@ -235,7 +237,7 @@ def bcoo_reshape(
     """
     shape = _integers(new_sizes)
     if math.prod(shape) != mat.size:
-        raise ValueError(f"bcoo_reshape: {mat.shape} has other sizes than {shape}")
+        raise ValueError(f"bcoo_reshape: the sizes of {mat.shape} and {shape} differ")
     if dimensions is not None:
         mat = bcoo_transpose(
             mat, permutation=check_permutation("bcoo_reshape", dimensions, mat.ndim)

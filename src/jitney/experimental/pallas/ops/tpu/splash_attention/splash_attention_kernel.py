@@ -95,9 +95,9 @@ class SplashAttentionKernel:
         heads, groups = q.shape[0], k.shape[0]
         if heads % groups or self.mask.shape != (heads, q.shape[1], k.shape[1]):
             raise ValueError(
-                f"splash attention: q {q.shape}, k {k.shape} and the mask {self.mask.shape} do not "
-                "go together; the mask has shape [heads, queries, keys], and the number of heads of "
-                "k divides that of q."
+                f"splash attention: q {q.shape}, k {k.shape} and the mask {self.mask.shape} do "
+                "not match; the mask must have shape [heads, queries, keys], and the number of "
+                "heads of k must divide that of q."
             )
         of_group = (groups, heads // groups)
         grouped = q.reshape((*of_group, *q.shape[1:])).astype("float32")

@@ -44,7 +44,7 @@ class _Combined(Mask):
 
     def __init__(self, left: Mask, right: Mask, combine: np.ufunc) -> None:
         if left.shape != right.shape:
-            raise ValueError(f"masks of shapes {left.shape} and {right.shape} do not go together")
+            raise ValueError(f"masks of shapes {left.shape} and {right.shape} do not match")
         self.left, self.right, self.combine = left, right, combine
 
     @property
