@@ -245,7 +245,7 @@ def in_a_loop(part):
     return lax.fori_loop(0, 3, lambda _, p: sent_and_received(p, ring), part)
 
 
-for wrong, why in ((alone, "nothing has been sent"), (of_another_shape, "is to give")):
+for wrong, why in ((alone, "there is no matching psend"), (of_another_shape, "must receive")):
     try:
         jax.jit(jax.shard_map(wrong, mesh=mesh, in_specs=P("i"), out_specs=P("i")))(x)
         raise AssertionError(why)

@@ -342,5 +342,5 @@ def test_messages_name_the_argument():
         TypeError, match=r"custom_gradient of f: leaf 0.*RefAccum.*ValAccum.*with_refs"
     ):
         with_kinds(jtn, hijax(jtn).RefAccum)
-    with pytest.raises(TypeError, match=r"custom_gradient of f: with_accums must have.*True"):
+    with pytest.raises(TypeError, match=r"custom_gradient of f: with_accums must hold.*True"):
         with_kinds(jtn, True)

@@ -306,14 +306,16 @@ def test_donated_array_given_again():
     for _ in range(2):
         with pytest.raises(
             RuntimeError,
-            match=r"float32\[4\], has been deleted: .* given away to <lambda> at test_jit_static",
+            match=r"float32\[4\], has been deleted: .* donated to <lambda> at test_jit_static",
         ):
             f(x)
 
 
 def test_donated_without_use_is_told():
     f = jitney.jit(lambda x: x.sum(), donate_argnums=0)
-    with pytest.warns(UserWarning, match=r"donated that no result fits into: float32\[4\]"):
+    with pytest.warns(
+        UserWarning, match=r"no result can use the memory of these donated buffers: float32\[4\]"
+    ):
         f(jitney.numpy.arange(4.0))
 
 

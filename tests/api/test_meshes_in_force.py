@@ -26,13 +26,15 @@ def test_contexts_say_what_is_wrong():
         jitney.set_mesh("x")
     with (
         mesh,
-        pytest.raises(RuntimeError, match="a PartitionSpec in in_shardings needs a mesh"),
+        pytest.raises(
+            RuntimeError, match="a PartitionSpec in in_shardings refers to the context mesh"
+        ),
     ):
         jitney.jit(lambda x: x, in_shardings=jitney.P("x"))(1.0)
-    with jitney.set_mesh(mesh), pytest.raises(ValueError, match=r"in force, 1 along .* is of 2"):
+    with jitney.set_mesh(mesh), pytest.raises(ValueError, match=r"context mesh, 1 along .* has 2"):
         jitney.sharding.use_abstract_mesh(jitney.sharding.AbstractMesh((2,), ("x",))).__enter__()
     place = jitney.NamedSharding(mesh, jitney.P(None, "x"))
-    with pytest.raises(ValueError, match=r"entries for 2 axes, .* but got one of rank 1"):
+    with pytest.raises(ValueError, match=r"entries for 2 axes, .* but got rank 1"):
         jitney.ShapeDtypeStruct((2,), "float32", sharding=place)
 
 

@@ -74,7 +74,7 @@ def test_many_static_values() -> None:
         for n in range(2 * slow_calls.MANY_TRACES):
             f(1.0, n / 8)
 
-    check(program, 3, "different static arguments: now k=2.375", "an argument that is not static")
+    check(program, 3, "different static arguments: now k=2.375", "a non-static argument")
 
 
 def test_many_structures() -> None:
@@ -114,7 +114,7 @@ def test_new_functions_in_a_loop() -> None:
         for n in range(3 * slow_calls.MANY_TRACES):
             jitney.jit(lambda x: x * n)(1.0)  # noqa: B023
 
-    check(program, 2, "a function is made of these lines", "Instead: define and jit it once")
+    check(program, 2, "a function defined on these lines", "Instead: define and jit it once")
 
 
 def test_new_gradients_in_a_loop() -> None:
@@ -270,7 +270,7 @@ def test_a_host_call_in_a_loop() -> None:
 
         jitney.jit(lambda x: jitney.lax.fori_loop(0, 500, step, x)).lower(jnp.float32(0))
 
-    check(program, 2, "pure_callback of host at", "Instead: the same function from jax.numpy")
+    check(program, 2, "pure_callback of host at", "Instead: use the same function from jax.numpy")
 
 
 def test_a_host_call_in_a_while_loop() -> None:
@@ -312,7 +312,7 @@ def test_float64_of_numpy_at_each_call() -> None:
         for _ in range(10):
             total(x)
 
-    check(program, 3, "float64[500, 300]", "a copy in float32", "x = jnp.asarray(x)")
+    check(program, 3, "float64[500, 300]", "converts to float32", "x = jnp.asarray(x)")
 
 
 @pytest.mark.parametrize(

@@ -65,5 +65,5 @@ def test_one_trace_at_a_time(tmp_path):
 )
 def test_there_is_no_server_but_its_functions(name, given):
     function = functools.partial(getattr(profiler, name), *given)  # as packages do when imported
-    with pytest.raises(NotImplementedError, match=f"profiler.{name}: .*no server"):
+    with pytest.raises(NotImplementedError, match=f"profiler.{name}: .*no trace server"):
         function()

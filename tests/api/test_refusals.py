@@ -37,7 +37,7 @@ def pulled_back_twice():
 
 
 X, Y = np.ones((10, 4)), np.ones((10, 2))
-SIZES = "mapped axes must be of one size, but there are\n"
+SIZES = "mapped axes must have the same size, but the sizes are\n"
 CASES = {
     "axes that are arrays": (
         lambda: jitney.vmap(first, in_axes=(X, 0)),
@@ -49,7 +49,7 @@ CASES = {
     ),
     "no axis": (
         lambda: jitney.vmap(first)({}, b={}),
-        (ValueError, r"or by axis_size, but there are neither: \*args=\(\{\},\) and \*\*kwargs"),
+        (ValueError, r"or from axis_size, but there is neither: \*args=\(\{\},\) and \*\*kwargs"),
     ),
     "two sizes": (
         lambda: jitney.vmap(first, in_axes=(0, 1))(X, Y),
@@ -78,7 +78,7 @@ CASES = {
     "cotangents apart": (pulled_back_twice, (TypeError, "applied to first .* with 2 arguments")),
     "tangents in a list": (
         lambda: jitney.jvp(jnp.sin, (1.0,), [1.0]),
-        (TypeError, "must be of one tree structure"),
+        (TypeError, "must have the same tree structure"),
     ),
     "static and donated": (
         lambda: jitney.jit(first, static_argnames="a", donate_argnames="a"),
@@ -86,7 +86,7 @@ CASES = {
     ),
     "donated by name, without signature": (
         lambda: jitney.jit(NoSignature(), donate_argnames="a"),
-        (ValueError, "no signature of .*; give positions, by donate_argnums"),
+        (ValueError, "has no signature; pass positions as donate_argnums"),
     ),
     "static and not hashable": (
         lambda: jitney.jit(first, static_argnums=0)(X, 1),
@@ -118,7 +118,7 @@ CASES = {
     ),
     "memory shared and given away": (
         lambda: jitney.device_put(X, may_alias=True, donate=True),
-        (ValueError, r"given away \(`donate`\) or shared \(`may_alias`\), but both"),
+        (ValueError, r"donated \(`donate`\) or shared with the result \(`may_alias`\), but both"),
     ),
 }
 

@@ -131,7 +131,7 @@ def test_refusals():
         serialize(jitney.jit(lambda ref: ref[...] + 1).lower(ref).compile())
     data, *trees = serialize(jitney.jit(jnp.sin).lower(1.0).compile())
     for wrong in (b"", b"abc", pickle.dumps(3), pickle.dumps({"format": 0})):
-        with pytest.raises(ValueError, match="not those of a program"):
+        with pytest.raises(ValueError, match="not a serialized program"):
             deserialize_and_load(wrong, *trees)
     with pytest.raises(ValueError, match="compiled for 1 device, but execution_devices has 2"):
         deserialize_and_load(data, *trees, execution_devices=jitney.devices() * 2)

@@ -74,7 +74,7 @@ def test_errors():
         words = {"mesh": mesh, "in_specs": spec, "out_specs": spec, **changes}
         return jitney.shard_map(f, **words)(x)
 
-    with pytest.raises(ValueError, match="a mesh is needed, but none is in force"):
+    with pytest.raises(ValueError, match="a mesh is needed, but there is no context mesh"):
         call(mesh=None)
     with pytest.raises(ValueError, match="which has no devices"):
         call(mesh=jitney.sharding.AbstractMesh((2,), ("i",)))
@@ -93,7 +93,7 @@ def test_errors():
 
 
 def test_reduced_is_for_types_that_say_it():
-    with pytest.raises(ValueError, match="to='reduced' is a matter of types"):
+    with pytest.raises(ValueError, match="to='reduced' needs a shard_map with check_vma=True"):
         jitney.vmap(lambda x: jitney.lax.all_gather(x, "i", to="reduced"), axis_name="i")(
             jnp.ones(3)
         )

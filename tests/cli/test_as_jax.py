@@ -134,16 +134,16 @@ def test_installed_and_removed(pip, monkeypatch, capsys):
     command, *wheels = pip.calls.pop()
     assert command == "install"
     assert [wheel.split("-")[0] for wheel in wheels] == ["jax", "jaxlib"]
-    assert "`import jax` gives jitney" in capsys.readouterr().out
+    assert "`import jax` imports jitney" in capsys.readouterr().out
     assert as_jax.main(["remove"]) == 1
-    assert "nothing of jitney's is installed" in capsys.readouterr().err
+    assert "jitney is not installed under the name jax" in capsys.readouterr().err
 
     monkeypatch.setattr(as_jax, "installed", lambda name: (jax_version, True))
     assert as_jax.main(["status"]) == 0
     assert capsys.readouterr().out.count("of jitney") == 2
     assert as_jax.main(["remove"]) == 0
     assert pip.calls == [("uninstall", "--yes", "jax", "jaxlib")]
-    assert "no longer gives jitney" in capsys.readouterr().out
+    assert "no longer imports jitney" in capsys.readouterr().out
 
 
 def test_failures_of_pip_are_exit_codes(pip, monkeypatch, capsys):

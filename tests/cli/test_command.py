@@ -71,7 +71,10 @@ def test_commands_are_the_modules_that_have_a_usage() -> None:
     [
         (["--hepl"], "jitney: --hepl is not an option of jitney; did you mean --help?"),
         (["--nonsense"], "jitney: --nonsense is not an option of jitney"),
-        (["-u", "p.py"], "-u is not an option of jitney, but of Python: python -u -m jitney"),
+        (
+            ["-u", "p.py"],
+            "-u is not an option of jitney, but an option of Python: python -u -m jitney",
+        ),
         (["-m"], "jitney: -m needs a value"),
         (["cache", "--othrs"], "jitney cache: unknown option --othrs; did you mean --others?"),
         (["tour", "--al"], "jitney tour: unknown option --al; did you mean --all?"),
@@ -129,7 +132,7 @@ def test_files_without_a_folder_are_refused_before_the_program_runs(words, tmp_p
     (tmp_path / "p.py").write_text("print('runs')\n")
     done = jitney(*words, folder=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no folder none" in done.stderr
+    assert "folder none does not exist" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["explain", "profile", "explore"])

@@ -44,7 +44,7 @@ def test_doctor_names_settings_that_there_are_not(capsys, monkeypatch):
     monkeypatch.setenv("JAX_DEBUG_NANS", "0")
     assert command.main(["doctor"]) == 1
     out = capsys.readouterr().out
-    assert "Wrong: JAX_ENABLE_X46 is set, but it is not a setting; did you mean " in out
+    assert "Wrong: JAX_ENABLE_X46 is set, but is not a known setting; did you mean " in out
     assert "JAX_DEBUG_NANS=0" in out
 
 
@@ -116,8 +116,8 @@ def test_cache_says_why_programs_are_not_found(tmp_path):
         ).stdout.strip().splitlines()
         for _ in range(2)
     ]  # fmt: skip
-    calls = "<lambda>: compiled, and not kept: it calls Python"
-    new, old = "not found: compiled, and kept now", "found in the cache"
+    calls = "<lambda>: compiled, but not stored: it calls Python"
+    new, old = "not found: compiled and stored", "found in the cache"
     assert said[0] == [f"<lambda>: {new}", calls, f"cosh: {new}"]
     assert said[1] == [f"<lambda>: {old}", calls, f"cosh: {old}"]
 
@@ -126,7 +126,7 @@ def test_cache_says_that_its_folder_cannot_be_made(capsys, monkeypatch):
     monkeypatch.setattr(config.enable_compilation_cache, "global_value", True)
     monkeypatch.setattr(config.compilation_cache_dir, "global_value", "/proc/none")
     assert cache.main(["why"]) == 1
-    assert "/proc: may not be written to" in capsys.readouterr().out
+    assert "/proc: not writable" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["doctor", "cache"])

@@ -67,9 +67,9 @@ def test_programs_without_a_mesh_are_told_what_is_simulated(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["program.py"], "--mesh is needed"), (["--mesh", "axb", "p.py"], "--mesh needs positive"),
+        (["program.py"], "--mesh is needed"), (["--mesh", "axb", "p.py"], "--mesh takes positive"),
         (["--mesh"], "--mesh needs a value"), (["--mesh", "2x2"], "a program is needed"),
-        (["--mesh", "2", "--latency", "-1", "p.py"], "--latency needs positive numbers"),
+        (["--mesh", "2", "--latency", "-1", "p.py"], "--latency takes positive numbers"),
         (["--speed", "2", "p.py"], "unknown option --speed"),
     ],
 )  # fmt: skip
@@ -85,7 +85,9 @@ def test_help(capsys):
 
 def test_extents_are_those_of_the_programs_axes():
     module = lower(lambda x: x * 2, (8,), "x")
-    with pytest.raises(ValueError, match="--mesh has 2 sizes, the program's mesh the axes x"):
+    with pytest.raises(
+        ValueError, match="--mesh has 2 sizes, but the program's mesh has the axes x"
+    ):
         simulate.simulate(module, [(("x",),)], {"x": 2}, simulate.Options((2, 2), MACHINE))
 
 

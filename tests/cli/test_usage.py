@@ -68,9 +68,9 @@ def test_folders_of_files(tmp_path):
     words = ["p.py", "-o", str(tmp_path / "x.html")]
     assert usage.around_program(USAGE, words, {"o": usage.PAGES})[1] == ["p.py"]
     for path, wrong in (
-        ("none/x", "-o none/x: there is no folder none"),
-        (str(tmp_path), "this is a folder; a file's name is needed"),
-        (str(tmp_path / "data.csv"), "there is such a file, and its name is not a page's"),
+        ("none/x", "-o none/x: folder none does not exist"),
+        (str(tmp_path), "this is a folder; pass the name of a file"),
+        (str(tmp_path / "data.csv"), "this file exists, and its name does not end in"),
     ):
         (tmp_path / "data.csv").write_text("1, 2")
         with pytest.raises(ValueError, match=wrong):

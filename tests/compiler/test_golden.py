@@ -130,7 +130,7 @@ def test_fusion(name):
     ("text", "message"),
     [
         ("module f(p0: float32[3]) {\n  return %1\n}", "line 2: %1 is not defined"),
-        ("module f(p0: float32[3]) {\n  %1 = sine p0 : float32[3]\n  return %1\n}", "no node sine"),
+        ("module f(p0: float32[3]) {\n  %1 = sine p0 : float32[3]\n  return %1\n}", "unknown node"),
         ("module f(p0: int8[3]) {\n  %1 = neg p0 : int8[4]\n  return %1\n}", "the type is int8[3]"),
         ("module f(p0: float3[3]) {\n  return p0\n}", "no dtype float3"),
         ("module f() {\n  %0 = constant {1, 2} : int32[3]\n  return %0\n}", "not a constant"),

@@ -33,7 +33,7 @@ def test_public_functions_have_their_operands_at_once():
         "  arrays[0]  float32[3,4]  x",
         "  arrays[1]  float32[5,6]  w",
     ]
-    assert str(caught.value).startswith("jnp.stack([x, w]): arrays must be of one shape")
+    assert str(caught.value).startswith("jnp.stack([x, w]): arrays must have the same shape")
     [entry] = traceback.extract_tb(caught.tb)
     assert entry.filename == __file__
 
@@ -100,7 +100,7 @@ def test_many_operands_are_cut():
 def test_instead_stays_last():
     lines = shown(lambda: jax.random.normal(0, sizes))
     assert "  shape  (5, 5)  sizes" in lines
-    assert lines[-1] == "Instead: of a seed, jax.random.key(0)"
+    assert lines[-1] == "Instead: for a seed, jax.random.key(0)"
 
 
 def test_completing_again_changes_nothing():
@@ -181,7 +181,7 @@ def test_memory():
         jnp.zeros(10**15)
     tracebacks.shorten(caught.value)
     notes = caught.value.__notes__
-    assert notes[0] == "jnp.zeros(10**15): 4,000,000,000,000,000 bytes were asked for"
+    assert notes[0] == "jnp.zeros(10**15): 4,000,000,000,000,000 bytes were requested"
     assert notes[1].startswith("Instead: ")
 
 
@@ -212,9 +212,7 @@ def test_donated_arrays_name_the_call():
         for _ in range(calls):
             given, params = params, step(params)
         line = shown(lambda given=given: given * 2)[0]
-        assert (
-            "given, float32[1000], has been deleted: its memory was given away to step at" in line
-        )
+        assert "given, float32[1000], has been deleted: its buffer was donated to step at" in line
         assert "test_completion.py:" in line
 
 
@@ -354,10 +352,10 @@ def test_numbers_that_are_not_printed_by_a_plain_call():
     [
         (
             lambda x: int(jnp.argmax(x)),
-            "`jnp.argmax(x)`, an array, which serves in arithmetic, and",
+            "`jnp.argmax(x)`, an array, which works in arithmetic, and",
         ),
-        (lambda x: int(x[0]), "`x[0].astype(int)`, an array, which serves in arithmetic, and"),
-        (lambda x: float(x[0] + 1), "`x[0] + 1`, an array, which serves in arithmetic. What"),
+        (lambda x: int(x[0]), "`x[0].astype(int)`, an array, which works in arithmetic, and"),
+        (lambda x: float(x[0] + 1), "`x[0] + 1`, an array, which works in arithmetic. Compute"),
         (lambda x: float(jnp.argmax(x) + 1), "`(jnp.argmax(x) + 1).astype(float)`, an array"),
         (lambda x: x[0].item(), "`x[0]`, an array"),
     ],
@@ -365,7 +363,7 @@ def test_numbers_that_are_not_printed_by_a_plain_call():
 def test_python_numbers_of_tracers(function, instead):
     text = "\n".join(shown(jax.jit(function), v))
     assert f"Instead: {instead}" in text
-    assert "passed by static_argnums" in text
+    assert "by static_argnums" in text
 
 
 @pytest.mark.parametrize(
@@ -386,7 +384,7 @@ def test_python_numbers_of_tracers(function, instead):
 )
 def test_arrays_that_belong_into_a_list(call, cure):
     lines = shown(call)
-    assert "must be a list of arrays, but each is an argument of its own" in lines[0]
+    assert "must be a list of arrays, but they are passed as separate arguments" in lines[0]
     assert lines[1].startswith("  argument 0  float32[")
     assert lines[-1] == f"Instead: {cure}"
 
@@ -463,7 +461,7 @@ def test_axes_that_an_argument_does_not_have():
     assert lines[1] == "Instead: map it along an axis that it has, in_axes=0"
     assert shown(lambda: jax.vmap(jnp.sin, in_axes=3)(x))[1].endswith("in_axes=0 to 1")
     lines = shown(lambda: jax.vmap(jnp.add, in_axes=(3, 0))(v, v))
-    assert lines[1] == "Instead: to give it to all calls as it is, in_axes=(None, 0)"
+    assert lines[1] == "Instead: to pass it unmapped, in_axes=(None, 0)"
     assert shown(lambda: jax.vmap(jnp.sin)(1.0))[1] == (
         "Instead: an array with an axis to map; the function itself takes a scalar"
     )
@@ -476,12 +474,15 @@ def test_axes_that_an_argument_does_not_have():
         ([2, [3]], "a tuple, (2, (3,))"),
         ([x], "a tuple"),
         ({2}, "a frozenset"),
-        ({"a": 1}, "a tuple of the items, which the function makes a dict of"),
+        ({"a": 1}, "a tuple of the items, from which the function makes a dict"),
         (
             np.ones(2),
-            "an argument that is not static, as arrays are; what decides a shape is a tuple",
+            "a non-static argument, as for arrays; for the sizes of a shape, a tuple",
         ),
-        (bytearray(), "give bytearray a hash, as by @dataclasses.dataclass(frozen=True)"),
+        (
+            bytearray(),
+            "make bytearray hashable, for example by @dataclasses.dataclass(frozen=True)",
+        ),
     ],
 )
 def test_static_arguments_without_a_hash(value, cure):
@@ -501,14 +502,16 @@ def test_carries_of_fori_loop():
     line = f"{narrowed.__name__} at {__file__}:{narrowed.__code__.co_firstlineno}"
     for n in (3, jnp.int32(3)):
         lines = shown(lambda n=n: lax.fori_loop(0, n, narrowed, (v, v)))
-        assert lines[0].startswith(f"lax.fori_loop(0, n, narrowed, (v, v)): {line} must give")
+        assert lines[0].startswith(f"lax.fori_loop(0, n, narrowed, (v, v)): {line} must return")
         assert lines[2].startswith(
-            "component state[1] goes in as float32[3] and comes out as int32"
+            "component state[1] is passed as float32[3] and returned as int32"
         )
-        assert shown(lambda n=n: lax.fori_loop(0, n, doubled, v))[2].startswith("c goes in as a ")
+        assert shown(lambda n=n: lax.fori_loop(0, n, doubled, v))[2].startswith("c is passed as a ")
     lines = shown(jax.jit(lambda n: lax.fori_loop(0, n, narrowed, (v, v))), 3)
-    assert lines[0].startswith(f"lax.fori_loop(0, n, narrowed, (v, v)): {line} must give")
-    assert lines[2].startswith("component state[1] goes in as float32[3] and comes out as int32[3]")
+    assert lines[0].startswith(f"lax.fori_loop(0, n, narrowed, (v, v)): {line} must return")
+    assert lines[2].startswith(
+        "component state[1] is passed as float32[3] and returned as int32[3]"
+    )
 
 
 @pytest.mark.parametrize(
@@ -521,7 +524,7 @@ def test_carries_of_fori_loop():
             lambda: jax.random.normal(jax.random.key(0), 3, 4),
             [
                 "  key  key<fry>[]  jax.random.key(0)",
-                "Instead: a dtype, such as jnp.float32; the sizes of a shape are one tuple",
+                "Instead: a dtype, such as jnp.float32; pass the sizes of a shape as one tuple",
             ],
         ),
     ],

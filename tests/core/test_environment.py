@@ -58,7 +58,7 @@ def test_import_warns_once_at_the_users_line():
         env={**os.environ, "JAX_ENABLE_X46": "1"},
     )  # fmt: skip
     assert done.stdout == "[1.]\n"
-    assert done.stderr.count("JAX_ENABLE_X46 sets nothing; did you mean JAX_ENABLE_X64?") == 1
+    assert done.stderr.count("JAX_ENABLE_X46 has no effect; did you mean JAX_ENABLE_X64?") == 1
     assert done.stderr.startswith("<string>:1: UserWarning")
 
 

@@ -132,7 +132,7 @@ def test_sizes_that_are_not_known():
     for function in (jnp.where, jnp.nonzero, jnp.argwhere, jnp.flatnonzero):
         text = message(jax.jit(function), x)
         assert f"decides the shape of the result of jnp.{function.__name__}" in text
-        assert "so it must be known, or be given by `size`" in text
+        assert "so it must be known, or passed statically as `size`" in text
 
 
 def test_formats():
@@ -213,7 +213,7 @@ def test_long_expressions_are_shortened():
 def test_broadcasting():
     b = jnp.ones(2)
     text = message(lambda: m + b)
-    assert text.startswith("m + b: the shapes (2, 3), (2,) do not go together")
+    assert text.startswith("m + b: the shapes (2, 3), (2,) do not broadcast")
     assert "3 meets 2" in text
     assert "Instead: b[:, None]" in text
     with pytest.raises(ValueError, match=r"3 meets 2"):
@@ -234,7 +234,7 @@ def test_scans():
     unlike = message(lambda: lax.scan(lambda c, r: (c, r), 1.0, (x, jnp.ones(4))))
     assert "  xs[0]  float32[3]\n  xs[1]  float32[4]" in unlike
     carry = message(lax.scan, narrowed, {"h": x}, x)
-    assert "narrowed at " in carry and "c['h'] goes in as float32[3]" in carry
+    assert "narrowed at " in carry and "c['h'] is passed as float32[3]" in carry
     assert ".astype('float32')" in carry
 
 

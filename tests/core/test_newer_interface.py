@@ -84,7 +84,7 @@ def test_kinds_of_unreduced_arrays():
     assert (largest + P("b")).unreduced_kind is kind.max
     with pytest.raises(TypeError, match="unreduced_kind"):
         largest + P(unreduced={"y"})
-    with pytest.raises(ValueError, match="None where no axes"):
+    with pytest.raises(ValueError, match="None if no axes"):
         P("x", unreduced_kind=kind.sum)
     with pytest.raises(TypeError, match="UnreducedKind"):
         P(unreduced={"x"}, unreduced_kind="sum")
@@ -107,7 +107,7 @@ def test_manual_axis_types():
     assert [k.unreduced_kind for k in kinds] == [None, UnreducedKind.sum, None]
     explicit = ManualAxisType(unreduced={"x"}, unreduced_kind=UnreducedKind.sum)
     assert explicit is kinds[1]
-    with pytest.raises(ValueError, match="None where no axes"):
+    with pytest.raises(ValueError, match="None if no axes"):
         ManualAxisType(varying={"x"}, unreduced_kind=UnreducedKind.sum)
     with pytest.raises(NotImplementedError, match="partial maxima"):
         ManualAxisType(unreduced={"x"}, unreduced_kind=UnreducedKind.min)
@@ -176,7 +176,7 @@ def test_encrypted_connections_are_refused(options: Any):
     known = dict(client.backends)
     client.backends.clear()
     try:
-        with pytest.raises(ValueError, match=r"connections of the processes are MPI's"):
+        with pytest.raises(ValueError, match=r"the processes communicate by MPI"):
             initialize(**options)
     finally:
         client.backends.update(known)

@@ -136,7 +136,7 @@ def test_shapes_from_texts():
         export.symbolic_shape("a", constraints=["a"])
     with pytest.raises(ValueError, match=r"has 2 dimensions, but like=\(None,\) has 1"):
         export.symbolic_shape("a, 3", like=(None,))
-    with pytest.raises(ValueError, match=r"says 3 for dimension 1, but like=\(None, 4\) has 4"):
+    with pytest.raises(ValueError, match=r"has 3 for dimension 1, but like=\(None, 4\) has 4"):
         export.symbolic_shape("a, 3", like=(None, 4))
     x = jax.ShapeDtypeStruct((2, 3), jnp.float32)
     specs = export.symbolic_args_specs(({"x": x}, x), ({"x": "a, ..."}, "b, 3"))
@@ -202,7 +202,7 @@ def test_extents_as_numbers():
     with pytest.raises(jax.errors.InconclusiveDimensionOperation, match="where a number is needed"):
         int(b)
     assert not export.is_symbolic_dim(3) and export.is_symbolic_dim(b)
-    with pytest.raises(TypeError, match="do not go together"):
+    with pytest.raises(TypeError, match="do not broadcast"):
         jax.eval_shape(lax.add, *[jax.ShapeDtypeStruct((n,), jnp.float32) for n in (b, b + 1)])
 
 

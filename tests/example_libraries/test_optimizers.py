@@ -74,7 +74,7 @@ def test_wrong_arguments():
         update(0, [1.0], init(PARAMS))
     with pytest.raises(TypeError, match="make_schedule"):
         optimizers.make_schedule([1.0])
-    with pytest.raises(ValueError, match="one value more than boundaries"):
+    with pytest.raises(ValueError, match="one more value than boundaries"):
         optimizers.piecewise_constant([1, 2], [0.1])
 
 
@@ -94,5 +94,5 @@ def test_an_update_must_keep_the_structure_of_states():
 def test_schedules_of_pieces_are_sequences():
     with pytest.raises(ValueError, match=r"one axis each, .* \(\) and \(2,\)"):
         optimizers.piecewise_constant(1.0, [1.0, 2.0])
-    with pytest.raises(ValueError, match="one value more than boundaries"):
+    with pytest.raises(ValueError, match="one more value than boundaries"):
         optimizers.piecewise_constant([1.0, 2.0], [1.0, 2.0])

@@ -39,7 +39,7 @@ def test_a_function_runs_with_arrays(package):
 
 def test_a_function_without_arguments_is_told_where(package):
     f = module(package).colocated_python(lambda: package.numpy.ones(2))
-    with pytest.raises(ValueError, match=r"does not show where|No devices found"):
+    with pytest.raises(ValueError, match=r"devices of a function .* are unknown|No devices found"):
         f()
     there = f.specialize(devices=package.devices())
     assert there().tolist() == [1.0, 1.0]
@@ -61,7 +61,7 @@ def test_arguments_are_arrays_that_are_there():
     f = colocated.colocated_python(lambda x: x)
     with pytest.raises(ValueError, match=r"take and return only arrays|only supports jax.Array"):
         f(np.ones(3))
-    with pytest.raises(ValueError, match="outside of functions that are traced"):
+    with pytest.raises(ValueError, match="outside of traced functions"):
         jitney.jit(f)(jitney.numpy.ones(3))
 
 
@@ -85,7 +85,7 @@ def test_objects(package):
     assert counter.add(one) == 11
     assert counter.add(one) == 12
     assert Counter(0).add(one) == 1
-    with pytest.raises(ValueError, match=r"does not show where|No devices found"):
+    with pytest.raises(ValueError, match=r"devices of a function .* are unknown|No devices found"):
         counter.get()
     assert counter.get.specialize(devices=package.devices())() == 12
     for name in ("n", "kind"):
@@ -116,5 +116,5 @@ def test_programs_for_other_runtimes_are_refused():
 
     program = ifrt_programs.make_plugin_program("text")
     options = ifrt_programs.make_plugin_compile_options()
-    with pytest.raises(jitney.errors.JaxRuntimeError, match="no plugin programs"):
+    with pytest.raises(jitney.errors.JaxRuntimeError, match="plugin programs are for other"):
         jitney.devices()[0].client.compile_ifrt_program(program, options)

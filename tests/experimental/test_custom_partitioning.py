@@ -168,5 +168,5 @@ def test_kinds_of_calls_keep_their_programs():
 @pytest.mark.parametrize("rule", [". i -> i", ".. i -> i", "..i -> i", ".0 i -> i"])
 def test_dots_are_three_or_none(rule):
     f = ours.custom_partitioning(lambda x: x)
-    with pytest.raises(ValueError, match="there are three dots"):
+    with pytest.raises(ValueError, match="must have three dots"):
         f.def_partition(None, sharding_rule=rule)

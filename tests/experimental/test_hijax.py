@@ -185,7 +185,7 @@ def test_errors(m):
     q = m.to(m.x)
     with pytest.raises(TypeError, match="cannot be mapped along axis 0"):
         m.jax.vmap(m.plain)(q)
-    with pytest.raises(TypeError, match="cannot be given it at 0"):
+    with pytest.raises(TypeError, match="cannot be moved to 0"):
         m.jax.vmap(lambda y: (q, y))(m.x)
     with pytest.raises(AttributeError, match="whole"):
         m.jax.jit(lambda q: q.whole)(q)

@@ -61,7 +61,7 @@ def test_what_is_refused():
     mesh = jitney.make_mesh((1,), ("x",))
     spec = jitney.sharding.PartitionSpec("x")
     key = jitney.random.key(0)
-    with pytest.raises(TypeError, match="a string, not 3"):
+    with pytest.raises(TypeError, match="a string, but got 3"):
         multihost_utils.sync_global_devices(3)
     with pytest.raises(TypeError, match="no dtype for keys"):
         multihost_utils.process_allgather(key)
@@ -71,7 +71,7 @@ def test_what_is_refused():
         multihost_utils.host_local_array_to_global_array,
         multihost_utils.global_array_to_host_local_array,
     ):
-        with pytest.raises(TypeError, match="a Mesh of devices, not"):
+        with pytest.raises(TypeError, match="a Mesh of devices, but is"):
             f(np.ones(2), mesh.abstract_mesh, spec)
         with pytest.raises(ValueError, match=r"None for an array.*PartitionSpec\(\) replicates"):
             f({"a": np.ones(2)}, mesh, {"a": None})

@@ -79,5 +79,5 @@ def test_arrays():
     assert q.dtype == dtype
     assert repr(q) == "Array([0 1 2 3], dtype=PrimalTangentDType{i8/bf16})"
     assert back(q).tolist() == [0, 1, 2, 3]
-    with pytest.raises(TypeError, match="gives its numbers"):
+    with pytest.raises(TypeError, match="returns its physical elements"):
         np.asarray(q)

@@ -126,7 +126,7 @@ def test_vmap_of_arrays_while_types_are_registered(mapped_tables):
     np.testing.assert_array_equal(twice(x, x[0]), x * x[0])
     with pytest.raises(ValueError, match="out_axes is None"):
         jax.vmap(lambda a: a, out_axes=None)(x)
-    with pytest.raises(ValueError, match="mapped axes must be of one size"):
+    with pytest.raises(ValueError, match="mapped axes must have the same size"):
         jax.vmap(jnp.dot)(x, x[0])
     with pytest.raises(TypeError, match="must return arrays or scalars, but returned 'a'"):
         jax.vmap(lambda a: "a")(x)

@@ -79,7 +79,7 @@ def test_loops_of_unknown_length_count_once():
         return jax.lax.while_loop(lambda c: jnp.all(c < 9), lambda c: c * 2, x)
 
     text = str(jax.explain(growing)(jnp.ones(9)))
-    assert "A loop whose number of iterations is not known counts once." in text
+    assert "A loop whose trip count is not known counts as one iteration." in text
 
 
 @pytest.fixture

@@ -163,7 +163,7 @@ def test_tables():
     assert f"test_profile.py:{line}" in text
     _, by_line, by_peak = re.split(r"\n +(?:seconds  share  line|peak  .* values by line)\n", text)
     assert by_line.rstrip().endswith(("z = x @ w", "return jnp.tanh(z) - z.mean(0)"))
-    assert by_peak.rstrip().endswith(" of memory at the most.")
+    assert by_peak.rstrip().endswith(" of memory at its peak.")
 
 
 def test_peak_of_memory():
@@ -195,15 +195,17 @@ def test_page(tmp_path):
     assert row.endswith("z = x @ w</td>")
     assert "--part:" in row
     assert 'class="roofline"' in text
-    assert re.search(r"in memory when a function needs most of it: \d+ kB in layer, ", text)
-    assert "A click on a heading sorts." in text
+    assert re.search(
+        r"temporary values in memory at the peak of a function: \d+ kB in layer, ", text
+    )
+    assert "Click a heading to sort." in text
     assert p._repr_html_().startswith("<iframe srcdoc=")
 
 
 def test_programs_without_compiled_functions_are_told_how_to_have_some():
     with jax.profile() as p:
         jnp.sort(jnp.ones(3))
-    assert "No compiled function ran: all operations were called one by one." in str(p)
+    assert "No compiled function ran: all operations ran in eager mode." in str(p)
 
 
 def test_functions_of_one_name_are_told_apart_by_their_arguments():

@@ -103,7 +103,7 @@ def test_the_roof_is_not_below_what_a_step_reached(monkeypatch):
     assert timing.roof([_timed(5e8, 1e8, 1.0)]) is rates
     raised = timing.roof([fast, far, near])
     assert (raised.operations, raised.memory) == (3e9, 4e9)
-    assert "reached by a step" in str(raised)
+    assert "attained by a step" in str(raised)
     assert fast.share_of_roof(raised) == far.share_of_roof(raised) == pytest.approx(1.0)
     assert fast.roof_text(raised) == "100 %"
     assert near.share_of_roof(raised) > 2  # 10 GB/s of what caches hold: memory is not as fast

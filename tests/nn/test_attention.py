@@ -146,9 +146,9 @@ def test_empty_sequences():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mask": MASK.astype(np.int32)}, "mask must be of booleans"),
-        ({"value": VALUE[:, :3]}, "key and value must have one shape"),
-        ({"query": QUERY[:, :, :3]}, "heads of query be a multiple"),
+        ({"mask": MASK.astype(np.int32)}, "mask must be boolean"),
+        ({"value": VALUE[:, :3]}, "key and value must agree in shape"),
+        ({"query": QUERY[:, :, :3]}, "heads of query must be a multiple"),
         ({"key": KEY.astype(np.float16)}, "one dtype"),
         ({"implementation": "other"}, "implementation must be"),
         ({"bias": BIAS[:, :3]}, r"bias must .* broadcast to .*\(2, 4, 10, 7\)"),

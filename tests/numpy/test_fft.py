@@ -338,7 +338,7 @@ def test_frequencies_and_shifts():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda j: j.numpy.fft.fft(np.ones(4), n=0), "one element or more"),
+        (lambda j: j.numpy.fft.fft(np.ones(4), n=0), "at least one element"),
         (lambda j: j.numpy.fft.fft(np.ones(4), norm="x"), "norm"),
         (
             lambda j: j.numpy.fft.fft(np.ones(4), axis=(0,)),
@@ -350,7 +350,7 @@ def test_frequencies_and_shifts():
         ),
         (
             lambda j: j.numpy.fft.fftn(np.ones((4, 4)), axes=(0, 0)),
-            r"different ones, but they are \(0, 0\)",
+            r"different axes, but they are \(0, 0\)",
         ),
         (
             lambda j: j.numpy.fft.fftn(np.ones((4, 4)), s=(2,), axes=(0, 1)),

@@ -30,8 +30,8 @@ DERIVATIVES = ("jvp", "transpose", "jet")
 # What operations say that have no derivative, or none by one of their operands.
 REFUSALS = (
     "not implemented", "no batching rule", "no derivative", "differentiated", "derivative of",
-    "Derivatives of", "have derivatives only where",
-    "reverse-mode derivative", "rules are for reverse mode", "do not support JVP",
+    "Derivatives of", "have derivatives only if",
+    "reverse-mode derivative", "rules define reverse mode", "do not support JVP",
 )  # fmt: skip
 
 Function = Callable[..., Any]

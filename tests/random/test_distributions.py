@@ -213,7 +213,7 @@ ONES = np.ones((2, 3), np.float32)
             ValueError, "`method` can be",
         ),
         (lambda: random.orthogonal(KEY, -1), ValueError, "negative"),
-        (lambda: random.gamma(random.split(KEY), 1.0), ValueError, "one key draws all"),
+        (lambda: random.gamma(random.split(KEY), 1.0), ValueError, "a single key is needed"),
     ],
 )  # fmt: skip
 def test_errors(call, error, match):

@@ -155,7 +155,7 @@ def test_programs_of_functions_that_are_gone_are_compiled_again(folder, monkeypa
     def find(name):
         looked_up.append(name)
         if len(looked_up) == 1:
-            raise ValueError(f"there is no library function {name}")
+            raise ValueError(f"unknown library function {name}")
         return functions[name]
 
     program_of = jitney.jit(pivoted).lower(x)
@@ -215,7 +215,7 @@ def test_procedures_are_found_by_name(beside, folder, scaling, monkeypatch):
     # Whoever loads a program whose procedures mean nothing here compiles it, and is told why.
     forget()
     monkeypatch.setattr(library, "_procedures", {})
-    with pytest.raises(ValueError, match=r"there is no procedure scaling\.begin"):
+    with pytest.raises(ValueError, match=r"unknown procedure scaling\.begin"):
         lowering(3.0).compile()
 
 

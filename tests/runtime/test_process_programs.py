@@ -33,4 +33,4 @@ def test_programs_are_kept_on_disk(tmp_path):
     for _ in range(2):  # digests are compared whatever is found
         done = ran(2, "differ")
         assert done.returncode != 0
-        assert "the program changed that is compiled differs from process to process" in done.stderr
+        assert "the program changed that is compiled differs between processes" in done.stderr

@@ -253,9 +253,9 @@ def test_no_call_of_python():
 ERRORS = [
     (ValueError, "`mode` must be 'full', .*'other'", lambda s, x: s.convolve(x, x, "other")),
     (ValueError, "method", lambda s, x: s.convolve(x, x, method="other")),
-    (ValueError, r"of one rank, .*\(20,\) and \(1, 20\)", lambda s, x: s.convolve(x, x[None])),
+    (ValueError, r"the same rank, .*\(20,\) and \(1, 20\)", lambda s, x: s.convolve(x, x[None])),
     (ValueError, r"must have elements, .*\(20,\) and \(0,\)", lambda s, x: s.correlate(x, x[:0])),
-    (ValueError, r"fit into .*5\) and \(1, 20", lambda s, x: s.convolve(x.reshape(4, 5), x[None])),
+    (ValueError, r"as large as .*5\) and \(1, 20", lambda s, x: s.convolve(x.reshape(4, 5), x[None])),
     (ValueError, "2-dimensional", lambda s, x: s.convolve2d(x, x)),
     (NotImplementedError, "overwrite_data", lambda s, x: s.detrend(x, overwrite_data=True)),
     (ValueError, "detrend.*: `type` must be .*'other'", lambda s, x: s.detrend(x, type="other")),

@@ -365,7 +365,7 @@ def test_density_estimates(method: Any, shape: tuple[int, ...]):
 def test_density_estimates_refuse():
     kde = stats.gaussian_kde(jnp.arange(6.0).reshape(2, 3) ** 2)
     cases = {
-        "two elements or more, but it has 1": lambda: stats.gaussian_kde(jnp.ones(1)),
+        "at least two elements, but it has 1": lambda: stats.gaussian_kde(jnp.ones(1)),
         r"must be a vector, but it has shape \(2, 2\)": lambda: stats.gaussian_kde(
             jnp.arange(5.0), weights=jnp.ones((2, 2))
         ),
@@ -378,7 +378,7 @@ def test_density_estimates_refuse():
             jnp.ones(3), jnp.eye(2)
         ),
         "points have 2 coordinates": lambda: kde.integrate_box_1d(0, 1),
-        "of one dimension, .* 2 and 1": lambda: kde.integrate_kde(
+        "the same dimension, .* 2 and 1": lambda: kde.integrate_kde(
             stats.gaussian_kde(jnp.arange(4.0))
         ),
     }

@@ -50,7 +50,7 @@ def explain(
     code = getattr(fun, "__code__", None)
     if code is not None and source_info.is_internal(code):
         return
-    place = source_info.summarize(source_info.current()) or "an unknown place"
+    place = source_info.summarize(source_info.current()) or "an unknown location"
     lines = [f"TRACING CACHE MISS at {place}, of {source_info.fun_sourceinfo(fun)}, because of:"]
     if known:
         lines += [f"  {reason}" for reason in reasons(key, nearest(key, known), names, static_name)]

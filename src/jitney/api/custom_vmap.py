@@ -49,7 +49,7 @@ class BatchingRule:
 custom_vmap_p.absent(
     "eager", why="evaluated whole, as a compiled program (runtime.eager), not on NumPy arrays"
 )
-custom_vmap_p.absent("transpose", why="derivatives divide its program into known and linear parts")
+custom_vmap_p.absent("transpose", why="derivatives split its program into known and linear parts")
 
 
 @custom_vmap_p.batch

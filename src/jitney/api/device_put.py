@@ -139,8 +139,8 @@ def _spread_over(places: PyTree, x: PyTree) -> list[Any]:
         if not mismatches:
             raise
         raise ValueError(
-            "jax.device_put: `device` has to be a tree prefix of `x`, but differs at "
-            f"{len(mismatches)} positions:\n" + "\n".join(mismatches)
+            "jax.device_put: `device` has to be a tree prefix of `x`, but differs in "
+            f"{len(mismatches)} places:\n" + "\n".join(mismatches)
         ) from error
 
 

@@ -156,7 +156,7 @@ def _head_of(serialized: bytes) -> dict[str, Any]:
     try:
         head = pickle.loads(serialized)
     except Exception as error:
-        raise ValueError("deserialize_and_load: the bytes are not those of a program") from error
+        raise ValueError("deserialize_and_load: the bytes are not a serialized program") from error
     if not isinstance(head, dict) or head.get("format") != _FORMAT:
         raise ValueError(
             "deserialize_and_load: the bytes are not a serialized program, or were written by "

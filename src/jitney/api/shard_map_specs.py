@@ -409,7 +409,7 @@ def _differs(
             f"differs along {{{listed(mentioned)}}} alone, and not along {{{listed(unmentioned)}}}"
         )
     return (
-        f"shard_map of {function}: out_specs, {spec}, says that {name}, {aval.str_short()}, "
+        f"shard_map of {function}: out_specs, {spec}, states that {name}, {aval.str_short()}, "
         f"{implied}, but it may vary along {{{listed(varies)}}}; the mesh is of {mesh}. If all "
         "devices along these axes compute the same value, pass check_vma=False; otherwise, "
         "mention the axes in out_specs."

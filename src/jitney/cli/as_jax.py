@@ -35,7 +35,7 @@ remove (or `pip uninstall jax jaxlib`) removes them. If real jax is installed, n
 DISTRIBUTIONS = ("jax", "jaxlib")
 _MARK = "JITNEY"  # a file that marks these distributions' metadata
 _JAX = '''\
-"""`import jax` gives jitney in this environment: see `jitney as-jax`."""
+"""`import jax` imports jitney in this environment: see `jitney as-jax`."""
 
 import sys
 
@@ -52,7 +52,7 @@ jitney.install_as_jax()
 import jax
 '''
 _JAXLIB = '''\
-"""`import jaxlib` gives what jitney has in place of it: see `jitney as-jax`."""
+"""`import jaxlib` imports jitney's replacement for it: see `jitney as-jax`."""
 
 import sys
 

@@ -29,9 +29,9 @@ from jitney.inspection.quantities import seconds
 USAGE = """\
 usage: jitney bench program.py --function NAME [option ...]
 
-Times a function of program.py that jitney compiles, beside the same code run by others. The program is
-run, but not as __main__. The function is called on vectors of random numbers, one for each parameter
-without a default, or on what make_arguments(size) of the program returns, a tuple.
+Times a function of program.py that jitney compiles, and the same code run by other libraries. The
+program is run, but not as __main__. The function is called with vectors of random elements, one for
+each parameter without a default, or with the tuple that make_arguments(size) of the program returns.
 
   --function NAME     of the function
   --against NAMES     of numpy, jax, numba, with commas between; numpy by default. numpy and numba run

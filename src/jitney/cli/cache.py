@@ -12,7 +12,7 @@ from jitney.core.messages import counted
 
 USAGE = """\
 usage: jitney cache [list]            its folders: programs, size, last use
-       jitney cache size              the bytes that it takes, and those that it may
+       jitney cache size              its size in bytes, and the maximum
        jitney cache clear             deletes all of it
        jitney cache clear --others    deletes what other machines and older versions have left
        jitney cache why               why programs are not kept or not found, if something is in the way

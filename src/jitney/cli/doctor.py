@@ -21,7 +21,7 @@ USAGE = """\
 usage: jitney doctor
 
 Prints versions, the compiler and the processor that it emits code for, BLAS, threads, the cache of
-programs, the settings that the environment changes, and what `import jax` gives; tests itself in two
+programs, the settings that the environment changes, and what `import jax` imports; tests itself in two
 seconds. The exit code is 0 if nothing is wrong. Paste the output into bug reports.
 """
 _OF_OTHERS = (

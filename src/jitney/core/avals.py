@@ -186,7 +186,7 @@ def _undefined(aval: AbstractValue, method: str) -> TypeError:
 
 
 def _not_for_shard_map(aval: AbstractValue) -> NotImplementedError:
-    return NotImplementedError(f"shard_map does not divide values of type {aval!r}")
+    return NotImplementedError(f"shard_map cannot shard values of type {aval!r}")
 
 
 class FlatValues(NamedTuple):

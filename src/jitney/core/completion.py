@@ -301,8 +301,8 @@ def _rewrite_index_of_devices(error: IndexError, code: UserCode) -> None:
         _rewrite(
             error, code, [],
             f'jax.config.update("jax_num_cpu_devices", {wanted}) before the first computation, or '
-            f"XLA_FLAGS=--xla_force_host_platform_device_count={wanted} in the environment, divides "
-            "the CPU into more devices",
+            f"XLA_FLAGS=--xla_force_host_platform_device_count={wanted} in the environment, creates "
+            "more CPU devices",
         )  # fmt: skip
 
 

@@ -157,7 +157,7 @@ compile_repeated_calls = _add(
 )  # fmt: skip
 performance_warnings = _add(
     "jitney_performance_warnings", True, context=True,
-    help="Warns of avoidably slow programs, once each, and says how to make them faster.",
+    help="Warns of avoidably slow programs, once each, and suggests how to make them faster.",
 )  # fmt: skip
 print_notes = _add(
     "jitney_print_notes",

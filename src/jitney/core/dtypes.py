@@ -204,7 +204,8 @@ def check_valid_dtype(dtype: Any) -> None:
         )
     raise TypeError(
         messages.at_expression(
-            f"arrays cannot have dtype {dtype}: they hold numbers and booleans, not strings or objects"
+            f"arrays cannot have dtype {dtype}: elements must be numeric or boolean, not strings "
+            "or objects"
         )
     )
 

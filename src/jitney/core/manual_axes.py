@@ -62,7 +62,8 @@ class ManualAxisType:
         named: frozenset[Any] = key[0] | key[1] | key[2]
         if sum(map(len, key)) != len(named):
             raise ValueError(
-                f"an axis can be only one of varying, unreduced and reduced, but got {axis_type}"
+                "an axis must be varying, unreduced or reduced, only one of them, but got "
+                f"{axis_type}"
             )
         out: Any = _interned.setdefault(key, axis_type)
         return out

@@ -83,8 +83,8 @@ def _check_eqn(eqn: JaxprEqn) -> None:
             )
     if set(effects) != set(eqn.effects):
         raise JaxprTypeError(
-            f"{eqn.primitive} has effects {set(effects)} but the equation says "
-            f"{set(eqn.effects)} [eqn.C2]"
+            f"{eqn.primitive} has effects {set(effects)} but the equation has {set(eqn.effects)} "
+            "[eqn.C2]"
         )
 
 

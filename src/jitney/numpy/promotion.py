@@ -166,7 +166,7 @@ def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
 
     warn(
         f"{name}: operands of shapes {listed} differ in rank, and are broadcast as in NumPy. "
-        f"x[None] adds an axis; jax_numpy_rank_promotion='allow' turns this warning off. {about}"
+        f"x[None] adds an axis; jax_numpy_rank_promotion='allow' disables this warning. {about}"
     )
 
 

@@ -106,8 +106,8 @@ def view(x: Array, dtype: DTypeLike | None) -> Array:
     last = x.shape[-1]
     if (last * old_bits) % new_bits:
         raise ValueError(
-            f"Array.view: the last axis must hold whole elements of {new}, {new_bits} bits each, but "
-            f"it has {last} of {old}, {last * old_bits} bits in all"
+            f"Array.view: the last axis must hold complete elements of {new}, {new_bits} bits "
+            f"each, but it has {last} of {old}, {last * old_bits} bits in all"
         )
     if old == _BOOL:
         return view(convert(x, _UINT8), new)

@@ -421,8 +421,8 @@ def dot_general(operation: Operation) -> list[Entries]:
                 )
             operation.refuse(
                 f"dot_general: contracted axis {i} of lhs and {j} of rhs are sharded along "
-                f"{x[i]}, so each device has a part of the sum. `out_sharding` says how the "
-                "result is to lie: added up, or with P(..., unreduced={...}) not yet"
+                f"{x[i]}, so each device has a partial sum. Specify the sharding of the result by "
+                "`out_sharding`: reduced, or unreduced by P(..., unreduced={...})"
             )
     batch = [x[i] or y[j] for i, j in zip(bx, by, strict=True)]
     left = [x[k] for k in range(len(x)) if k not in cx and k not in bx]

@@ -125,8 +125,8 @@ class Client:
           JaxRuntimeError: always.
         """
         raise JaxRuntimeError(
-            f"{self} compiles only programs traced by jax.jit, not {program.form} programs, which "
-            "are for other runtimes"
+            f"{self} compiles only programs traced by jax.jit; {program.form} programs are for "
+            "other runtimes"
         )
 
     def __reduce__(self) -> tuple[Callable[[str], Client], tuple[str]]:

@@ -347,7 +347,7 @@ _places: weakref.WeakKeyDictionary[
     ClosedJaxpr, dict[tuple[Assignment, Mesh | None], tuple[Sharding, ...]]
 ] = weakref.WeakKeyDictionary()
 caches.register(
-    "places of results", "the traced program; devices, shardings", __name__,
+    "shardings of results", "the traced program; devices, shardings", __name__,
     entries=lambda: sum(map(len, _places.values())), clear=_places.clear,
 )  # fmt: skip
 

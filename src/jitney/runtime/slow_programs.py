@@ -98,14 +98,14 @@ def _warn_of_constants(sizes: dict[int, int], name: str) -> None:
     if limit < 0:
         return
     message = (
-        f"jit({name}): the function closes over {messages.counted(len(sizes), 'array')} with "
+        f"jit({name}): the function closes over {messages.counted(len(sizes), 'array')} of "
         f"{total / 1e6:.3g} MB in total, which become constants of its program. Pass large arrays "
         "as arguments; "
     )
     if total >= limit > 0:
-        warn(f"{message}jax_captured_constants_warn_bytes=-1 turns this warning off.")
+        warn(f"{message}jax_captured_constants_warn_bytes=-1 disables this warning.")
     elif total >= LARGE_CONSTANTS and performance.warns():
-        performance.warn(f"{message}jitney_performance_warnings=False turns this warning off.")
+        performance.warn(f"{message}jitney_performance_warnings=False disables this warning.")
 
 
 def _warn_of_unrolled_loop(survey: _Survey, name: str) -> None:

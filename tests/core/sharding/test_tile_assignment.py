@@ -49,5 +49,5 @@ def test_tiles_of_devices():
 
 @pytest.mark.parametrize(("ndim", "devices"), [(1, 4), (2, 8)])
 def test_arrays_that_it_cannot_cut(ndim, devices):
-    with pytest.raises(ValueError, match="it cannot cut an array"):
+    with pytest.raises(ValueError, match="it cannot shard an array"):
         HloSharding.iota_tile((2, 2)).tiling(ndim, devices)

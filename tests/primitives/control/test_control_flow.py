@@ -509,5 +509,5 @@ def test_checked_programs_have_parameters_that_type_rules_take():
     closed = jitney.make_jaxpr(lambda x: jitney.lax.switch(0, branches, x))(1.0)
     (eqn,) = [eqn for eqn in closed.jaxpr.eqns if eqn.primitive.name == "cond"]
     eqn.params["branches"] = (4, 2)
-    with pytest.raises(typecheck.JaxprTypeError, match="the type rule of cond does not take"):
+    with pytest.raises(typecheck.JaxprTypeError, match="the type rule of cond does not accept"):
         typecheck.check_jaxpr(closed.jaxpr)

@@ -78,7 +78,7 @@ def test_precision(precision):
 
 def test_batches_of_matrices_have_one_rank():
     x, y = np.ones((2, 3, 4), np.float32), np.ones((1, 2, 4, 5), np.float32)
-    with pytest.raises(ValueError, match="batch_matmul: the operands must have one rank"):
+    with pytest.raises(ValueError, match="batch_matmul: the operands must have the same rank"):
         lax.batch_matmul(x, y)
     with pytest.raises(ValueError, match="batch_matmul: the operands must have rank 2 or more"):
         lax.batch_matmul(x, y[0, 0, 0])

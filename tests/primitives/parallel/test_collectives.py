@@ -237,5 +237,5 @@ def test_nothing_is_received_before_it_is_sent():
     def received(x):
         return jitney.lax.precv(jitney.lax.create_token(), x, "i", [(0, 1)])
 
-    with pytest.raises(ValueError, match=r"precv along .*: nothing has been sent by it"):
+    with pytest.raises(ValueError, match=r"precv along .*: there is no matching psend"):
         jitney.vmap(received, axis_name="i")(X)

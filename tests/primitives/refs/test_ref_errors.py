@@ -26,9 +26,7 @@ def twice(a, b):
     ],
 )
 def test_passed_twice(r, call):
-    with pytest.raises(
-        ValueError, match=r"references must be different ones.* a and b are the same"
-    ):
+    with pytest.raises(ValueError, match=r"references must not alias.* a and b are the same"):
         call(r)
 
 
@@ -42,7 +40,7 @@ def test_passed_twice(r, call):
 )
 def test_passed_and_closed_over(r, call):
     with pytest.raises(
-        ValueError, match=r"came as the argument [abx], and the function closes over it"
+        ValueError, match=r"passed as the argument [abx], and the function also closes over it"
     ):
         call(r)
 
@@ -116,19 +114,19 @@ def test_not_an_array(r):
         jitney.ref.get(jnp.zeros(2))
     with pytest.raises(TypeError, match="freeze takes a Ref"):
         jitney.freeze(jnp.zeros(2))
-    with pytest.raises(ValueError, match="whole Ref"):
+    with pytest.raises(ValueError, match="not a view of it"):
         jitney.freeze(r.at[1:])
 
 
 def test_differentiated_value_in_a_reference_from_outside(r):
-    with pytest.raises(ValueError, match="a value with a derivative"):
+    with pytest.raises(ValueError, match="a value with a tangent"):
         jitney.grad(lambda x: (r.__setitem__(0, x), x)[1])(1.0)
     with pytest.raises(TypeError, match="with respect to a reference"):
         jitney.grad(lambda a: a[0])(r)
 
 
 def test_batched_value_in_a_reference_from_outside(r):
-    with pytest.raises(ValueError, match="which is one for all"):
+    with pytest.raises(ValueError, match="which is not mapped"):
         jitney.vmap(lambda x: r.__setitem__(0, x))(jnp.arange(3.0))
     with pytest.raises(NotImplementedError, match=r"vmap of cond .* writes to a Ref"):
         jitney.vmap(

@@ -78,7 +78,7 @@ def training():
 def devices():
     here = jax.pmap(lambda x: lax.psum(x, "i"), axis_name="i", devices=jax.local_devices())
     np.testing.assert_array_equal(here(MINE), np.full(OWN, MINE.sum()))
-    raises(ValueError, "each process gives one", jax.pmap(jnp.sin), np.zeros(OWN + 1))
+    raises(ValueError, "each process passes one index", jax.pmap(jnp.sin), np.zeros(OWN + 1))
     mapped = jax.pmap(lambda x: x * 2)
     raises(RuntimeError, "under a", jax.grad(lambda x: mapped(x).sum()), MINE)
     assert mapped.eval_shape(MINE).shape == MINE.shape

@@ -115,7 +115,7 @@ def refusals():
         jax.jit(lambda x: x.sum() * factor)(X)
         raise AssertionError("processes ran different programs")
     except RuntimeError as error:
-        assert "differs from process to process" in str(error), error
+        assert "differs between processes" in str(error), error
 
 
 for check in (

@@ -173,7 +173,8 @@ def _check_beside(step: ir.Step, going_on: Sequence[ir.HostCall]) -> None:
         for access in accesses(step):
             if any([access.buffer is x.buffer and access.conflicts(x) for x in own]):
                 raise PlanError(
-                    f"P7: {type(step).__name__} touches {access.buffer} beside {call.name}"
+                    f"P7: {type(step).__name__} accesses {access.buffer} while {call.name} is in "
+                    "flight"
                 )
 
 

@@ -101,7 +101,7 @@ class _Reader:
         for i, n in enumerate(extents):
             if not isinstance(n, int):
                 raise self.error(
-                    f"{sign!r} takes sizes of like={self.like}, of which number "
+                    f"{sign!r} takes sizes of like={self.like}, whose size "
                     f"{(where.start or 0) + i} is not known"
                 )
         return [n for n in extents if n is not None]
@@ -162,8 +162,8 @@ def parse_shape(
         if len(shape) != len(like):
             raise ValueError(
                 f"symbolic shape {text!r} has {messages.counted(len(shape), 'dimension')}, but "
-                f"like={tuple(like)} has "
-                f"{len(like)}; a last '...' takes the others of `like`."
+                f"like={tuple(like)} has {len(like)}; a final '...' stands for the remaining "
+                "sizes of `like`."
             )
         for i, (extent, n) in enumerate(zip(shape, like, strict=True)):
             if isinstance(extent, int) and isinstance(n, int) and extent != n:

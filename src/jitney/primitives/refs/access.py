@@ -86,7 +86,7 @@ def _check_elements(name: str, wanted: AbstractValue, elements: AbstractValue) -
         return
     if wanted.shape != elements.shape:
         raise ValueError(
-            f"ref.{name}: the value must have the shape of the indexed elements, {wanted.shape}, "
+            f"ref.{name}: the value must have shape {wanted.shape}, like the indexed elements, "
             f"but has shape {elements.shape}; references do not broadcast, jnp.broadcast_to does"
         )
     if wanted.dtype != elements.dtype:

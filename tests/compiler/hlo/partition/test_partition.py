@@ -292,7 +292,9 @@ def test_bytes_as_text():
 
 def test_errors():
     module = jitney.jit(lambda x: x * 2).lower(MATRIX).compiler_ir()
-    with pytest.raises(ValueError, match=r"3 devices along .* do not divide an axis of 8 elements"):
+    with pytest.raises(
+        ValueError, match=r"3 devices along .* do not evenly divide an axis of 8 elements"
+    ):
         partitioner.partition(module, [(X, ())], {"x": 3})
     with pytest.raises(ValueError, match="an axis of the mesh twice in"):
         partitioner.partition(module, [(X, X)], {"x": 2})
@@ -400,9 +402,9 @@ def test_as_text_of_lowered_programs():
     place = jitney.sharding.NamedSharding(mesh, jitney.sharding.PartitionSpec("x", "y"))
     args = [jitney.ShapeDtypeStruct((8, 16), jnp.float32, sharding=place), MATRIX]
     text = jitney.jit(lambda x, y: (x + y).sum()).lower(*args).as_text("partitioned")
-    assert text.startswith("over x=2, y=4: 8 devices\n  p0: float32[4,4] is a part [x, y]\n")
+    assert text.startswith("over x=2, y=4: 8 devices\n  p0: float32[4,4] is a shard [x, y]\n")
     assert "axes=(('x',2),('y',4)) params={fn='add'} : float32[]  # all-reduce, sends 7 B\n" in text
-    assert text.endswith("1 collective, a device sends 7 B (loops once)")
+    assert text.endswith("1 collective, each device sends 7 B (loops counted once)")
     with pytest.raises(ValueError, match=r'as_text\("partitioned"\) needs an argument on a mesh'):
         jitney.jit(lambda x: x).lower(MATRIX).as_text("partitioned")
 
@@ -415,7 +417,7 @@ rows, columns = [jitney.NamedSharding(mesh, jitney.P(*spec)) for spec in ("x", (
 f = jitney.jit(lambda x: (x * 2, x + 1), in_shardings=rows, out_shardings=(columns, None))
 lowered = f.lower(jitney.ShapeDtypeStruct((4, 4), float))
 for text in lowered.as_text("partitioned"), lowered.compile().as_text():
-    print([line.rpartition("part ")[2] for line in text.splitlines() if "is a part" in line])
+    print([line.rpartition("shard ")[2] for line in text.splitlines() if "is a shard" in line])
 """
     environment = {**os.environ, "JAX_NUM_CPU_DEVICES": "2"}
     told = subprocess.run(

@@ -41,8 +41,7 @@ def print_partitioned(program: Partitioned) -> str:
     total = bytes_text(sum(map(sent, collectives)))
     plural = "" if len(collectives) == 1 else "s"
     lines.append(
-        f"{len(collectives)} collective{plural}, each device sends {total} (counting one iteration of "
-        "each loop)"
+        f"{len(collectives)} collective{plural}, each device sends {total} (loops counted once)"
     )
     return "\n".join(lines)
 
