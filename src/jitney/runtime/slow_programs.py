@@ -134,7 +134,7 @@ def _warn_of_unrolled_loop(survey: _Survey, name: str) -> None:
     what = "iterations of this Python loop" if loop else "repetitions of this line"
     performance.warn(
         f"jit({name}) has {survey.operations:,} operations, most of them from {most:,} {what}: "
-        "tracing unrolls Python loops, and every iteration is compiled. Use jax.lax.scan or "
+        "tracing unrolls Python loops, and each iteration is compiled. Use jax.lax.scan or "
         "jax.lax.fori_loop instead, whose body is traced and compiled once.",
         loop or places[first],
     )
