@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from jitney.core import dtypes
 from jitney.core.lazy import listing
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import creation, promotion, reductions
@@ -150,6 +153,10 @@ def _reduced(
         raise ValueError(f"{name}: `num_segments` must be 0 or more, but it is {count}")
     trailing = values.shape[1:]
     values = broadcast_to(values, (*segments.shape, *trailing))
+    if not dtypes.issubdtype(segments.dtype, np.integer):
+        raise TypeError(
+            f"{name}: `segment_ids` must be integers, but are of {dtypes.long_name(segments.dtype)}"
+        )
     numbers = ScatterDimensionNumbers(tuple(range(1, values.ndim)), (0,), (0,))
 
     def of_rows(rows: Array, ids: Array) -> Array:

@@ -250,7 +250,7 @@ def test_order_of_nondifferentiable_arguments():
         assert seen == [("first", "last")] * 2
 
     check_claim(claim)
-    with pytest.raises(ValueError, match="no argument 'q'"):
+    with pytest.raises(ValueError, match="no parameter 'q'"):
         jitney.custom_vjp(lambda x: x, nondiff_argnames="q")
 
 

@@ -37,7 +37,9 @@ def test_texts_after_each_stage():
 
 
 def test_unknown_stages():
-    with pytest.raises(ValueError, match=r"unknown stage 'tokens'; there are jaxpr, hlo, simplify"):
+    with pytest.raises(
+        ValueError, match=r"unknown stage 'tokens'; the stages are jaxpr, hlo, simplify"
+    ):
         lowered().as_text("tokens")
 
 

@@ -47,7 +47,7 @@ def test_devices_are_one_object_each():
     assert copy.deepcopy(device) is device
     assert pickle.loads(pickle.dumps(device.client)) is device.client
     assert device.client.device(0) is device
-    with pytest.raises(ValueError, match="number 7"):
+    with pytest.raises(ValueError, match="id 7"):
         device.client.device(7)
 
 

@@ -7,6 +7,7 @@ import sys
 import pytest
 from tests.runtime import disk_faults
 
+import jitney
 from jitney.compiler.codegen import program
 from jitney.runtime import compiling
 from jitney.runtime.native import _loader
@@ -25,6 +26,7 @@ def test_faults(name, monkeypatch):
     monkeypatch.setattr(
         compiling, "MAX_CONSTANT_BYTES", -1
     )  # programs are looked for on disk alone
+    jitney.clear_caches()  # of equal programs that other tests have compiled
     fault = disk_faults.FAULTS[name]
     few = {"step": 101} if "step" in inspect.signature(fault).parameters else {}
     with disk_faults.folder() as place, disk_faults.cache(place):

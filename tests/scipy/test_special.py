@@ -307,7 +307,7 @@ def test_bernoulli(n: int):
 
 
 def test_bernoulli_refuses():
-    with pytest.raises(ValueError, match=r"bernoulli.*: `n` .* 0 or more, but it is -1"):
+    with pytest.raises(ValueError, match=r"bernoulli.*: `n`.* 0 or more, but it is -1"):
         special.bernoulli(-1)
 
 
