@@ -71,7 +71,7 @@ def test_wrong_arguments():
         jitney.image.resize(IMAGE, (2,), "linear")
     with pytest.raises(ValueError, match=r"`method` must be one of .*'cubist'"):
         jitney.image.resize(IMAGE, (2, 2, 3), "cubist")
-    with pytest.raises(ValueError, match="nearest neighbour"):
+    with pytest.raises(ValueError, match="nearest neighbor"):
         jitney.image.scale_and_translate(IMAGE, (7, 9, 3), (0,), one, one, "nearest")
     with pytest.raises(ValueError, match="one element for each of the 2 spatial_dims"):
         jitney.image.scale_and_translate(IMAGE, (7, 9, 3), (0, 1), one, one, "linear")

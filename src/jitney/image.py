@@ -102,7 +102,7 @@ _KERNELS: dict[ResizeMethod, Callable[[Array], Array]] = {
 }
 
 
-def _centres(samples: int, step: ArrayLike, translation: ArrayLike, dtype: np.dtype[Any]) -> Array:
+def _centers(samples: int, step: ArrayLike, translation: ArrayLike, dtype: np.dtype[Any]) -> Array:
     """Returns the positions of samples, in elements; the points of both grids are cell centers."""
     return (jnp.arange(samples, dtype=dtype) + 0.5) * step - translation * step - 0.5
 
@@ -122,11 +122,11 @@ def _weights(
     dtype = jnp.result_type(scale, translation)
     step = 1 / scale  # between samples, in elements
     width = jnp.maximum(step, 1.0) if antialias else 1.0
-    centres = _centres(samples, step, translation, dtype)
-    distance = jnp.abs(centres[None] - jnp.arange(elements, dtype=dtype)[:, None]) / width
+    centers = _centers(samples, step, translation, dtype)
+    distance = jnp.abs(centers[None] - jnp.arange(elements, dtype=dtype)[:, None]) / width
     weights = kernel(distance)
     weights = _normalized(weights, jnp.sum(weights, axis=0))
-    inside = (centres >= -0.5) & (centres <= elements - 0.5)
+    inside = (centers >= -0.5) & (centers <= elements - 0.5)
     return jnp.where(inside[None], weights, 0).astype(dtype)
 
 
@@ -135,15 +135,15 @@ def _weights_beyond_borders(
 ) -> Array:
     """Returns `_weights` with the border elements repeated twice beyond each border."""
     dtype = jnp.result_type(scale, translation)
-    centres = _centres(samples, 1 / scale, translation, dtype)
-    first = jnp.floor(centres)
+    centers = _centers(samples, 1 / scale, translation, dtype)
+    first = jnp.floor(centers)
     element = jnp.arange(elements, dtype=dtype)[:, None]
     total = jnp.zeros(samples, dtype)
     weights = jnp.zeros((elements, samples), dtype)
     for offset in (-1, 0, 1, 2):
         tap = first + offset
         exists = (tap >= -2) & (tap <= elements + 1)
-        weight = jnp.where(exists, _keys_cubic(jnp.abs(centres - tap), -0.75), 0)
+        weight = jnp.where(exists, _keys_cubic(jnp.abs(centers - tap), -0.75), 0)
         at = element == jnp.clip(tap, 0, elements - 1)[None]
         total = total + weight
         weights = weights + jnp.where(at, weight[None], 0)
@@ -171,8 +171,8 @@ def _nearest(x: Array, shape: Sequence[int]) -> Array:
     """Returns the element whose cell contains each sample."""
     for axis, (elements, samples) in enumerate(zip(x.shape, shape, strict=True)):
         if elements != samples:
-            centres = (jnp.arange(samples, dtype=np.float32) + 0.5) * elements / samples
-            x = jnp.take(x, jnp.floor(centres).astype(np.int32), axis=axis, mode="clip")
+            centers = (jnp.arange(samples, dtype=np.float32) + 0.5) * elements / samples
+            x = jnp.take(x, jnp.floor(centers).astype(np.int32), axis=axis, mode="clip")
     return x
 
 
@@ -234,7 +234,7 @@ def scale_and_translate(
         # The derivatives with respect to scale and translation would be 0 everywhere.
         raise ValueError(
             "scale_and_translate: `method` must be a smooth kernel, as 'linear', but it is "
-            f"{method!r}; `resize` supports nearest neighbours"
+            f"{method!r}; `resize` supports nearest neighbors"
         )
     axes = canonical_axes(spatial_dims, x.ndim)
     if scale.shape != (len(axes),) or translation.shape != (len(axes),):

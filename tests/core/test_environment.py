@@ -26,7 +26,7 @@ def clean(monkeypatch):
 )
 def test_misspelt(name, nearest, monkeypatch):
     monkeypatch.setenv(name, "1")
-    assert environment.misspelt() == {name: nearest}
+    assert environment.misspelled() == {name: nearest}
     assert environment.settings() == {}
 
 
@@ -42,13 +42,13 @@ def test_misspelt(name, nearest, monkeypatch):
 )
 def test_settings(name, monkeypatch):
     monkeypatch.setenv(name, "1")
-    assert environment.misspelt() == {}
+    assert environment.misspelled() == {}
     assert environment.settings() == {name: "1"}
 
 
 def test_other_programs_may_have_variables_of_their_own(monkeypatch):
     monkeypatch.setenv("JAX_TEST_COLLECTION_OF_SOMEONE", "1")
-    assert environment.misspelt() == environment.settings() == {}
+    assert environment.misspelled() == environment.settings() == {}
 
 
 def test_import_warns_once_at_the_users_line():

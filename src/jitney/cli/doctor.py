@@ -138,7 +138,7 @@ def _settings(troubles: list[str]) -> Iterator[tuple[str, str]]:
     others = {name: os.environ[name] for name in _OF_OTHERS if name in os.environ}
     for name, value in {**environment.settings(), **others}.items():
         yield "environment", f"{name}={value}"
-    for name, right in environment.misspelt().items():
+    for name, right in environment.misspelled().items():
         troubles.append(f"{name} is set, but is not a known setting; did you mean {right}?")
 
 

@@ -27,7 +27,7 @@ def settings() -> dict[str, str]:
     return {name: value for name, value in sorted(os.environ.items()) if name in known}
 
 
-def misspelt() -> dict[str, str]:
+def misspelled() -> dict[str, str]:
     """Returns the variables without effect whose names resemble a valid one -> the valid name."""
     prefixed = [name for name in os.environ if name.startswith(PREFIXES)]
     known = _known() if prefixed else set[str]()
@@ -65,7 +65,7 @@ def check() -> None:
         raise wrong.with_traceback(None) from None  # the inner traceback would not help users
     for name, why in refused.items():
         raise ValueError(f"the environment variable {name}: {why}")
-    for name, right in misspelt().items():
+    for name, right in misspelled().items():
         warn(f"the environment variable {name} has no effect; did you mean {right}?")
 
 

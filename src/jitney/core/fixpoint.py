@@ -11,19 +11,19 @@ After = TypeVar("After")
 
 
 def least_fixpoint(
-    analyse: Callable[[list[bool]], tuple[Found, Sequence[bool]]], start: Sequence[bool]
+    analyze: Callable[[list[bool]], tuple[Found, Sequence[bool]]], start: Sequence[bool]
 ) -> tuple[list[bool], Found]:
     """Returns the least fixpoint of flags of a loop carry, and the analysis result for it.
 
     Args:
-      analyse: maps the flags before an iteration to (the analysis result, the flags after it).
+      analyze: maps the flags before an iteration to (the analysis result, the flags after it).
       start: the initial flags. Flags are never cleared, so the iteration terminates.
     """
-    return least_fixpoint_by(analyse, list(start), _either)
+    return least_fixpoint_by(analyze, list(start), _either)
 
 
 def least_fixpoint_by(
-    analyse: Callable[[State], tuple[Found, After]],
+    analyze: Callable[[State], tuple[Found, After]],
     start: State,
     join: Callable[[State, After], State],
 ) -> tuple[State, Found]:
@@ -32,7 +32,7 @@ def least_fixpoint_by(
     `join` combines the states before and after an iteration; the states grow until they are equal.
     """
     while True:
-        result, after = analyse(start)
+        result, after = analyze(start)
         joined = join(start, after)
         if joined == start:
             return start, result

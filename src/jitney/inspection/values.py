@@ -218,7 +218,7 @@ class Values:
         for value in came:
             nearest = _nearest(value, operation.place)
             if nearest is not None:
-                return _with_neighbours(nearest)
+                return _with_neighbors(nearest)
         known = self._forward.get(operation.place, [])
         if len(known) > _MOST_LOOKED_AT:
             return []
@@ -228,7 +228,7 @@ class Values:
             if any(_is_among(value, read) for value in (*each.operands, *each.results))
         ]
         chosen = touching or known
-        instance = _with_neighbours(chosen[0]) if chosen else []
+        instance = _with_neighbors(chosen[0]) if chosen else []
         return instance if all(any(x is each for x in instance) for each in chosen) else []
 
 
@@ -340,7 +340,7 @@ def _nearest(value: _Value, place: Place) -> _Operation | None:
     return None
 
 
-def _with_neighbours(operation: _Operation) -> list[_Operation]:
+def _with_neighbors(operation: _Operation) -> list[_Operation]:
     """Returns the equations connected to one at its source location; empty if there are many."""
     members, pending = {id(operation): operation}, [operation]
     while pending:

@@ -218,7 +218,7 @@ def plan(shape: Shape, index: Index) -> Plan:
         axis += 1
     arrays = [e.array for e in entries if isinstance(e, Points)]
     points_shape = broadcast_shapes(*[a.shape for a in arrays]) if arrays else ()
-    together = _are_neighbours([k == POINTS for k in kinds])
+    together = _are_neighbors([k == POINTS for k in kinds])
     return Plan(
         tuple(extra_axes),
         tuple(full_shape),
@@ -448,7 +448,7 @@ def _window(item: Slice) -> Window:
     return Window(start, operator.index(size), item.stride)
 
 
-def _are_neighbours(flags: Sequence[bool]) -> bool:
+def _are_neighbors(flags: Sequence[bool]) -> bool:
     """Returns whether no False is between two Trues."""
     places = [k for k, flag in enumerate(flags) if flag]
     return not places or places[-1] - places[0] == len(places) - 1

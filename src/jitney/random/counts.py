@@ -251,7 +251,7 @@ def _binomial_rejection(key: Array, n: Array, q: Array) -> Array:
     deviation = lax.sqrt(n * q * (one - q))
     b = c(1.15) + c(2.53) * deviation
     a = c(-0.0873) + c(0.0248) * b + c(0.01) * q
-    centre = n * q + half
+    center = n * q + half
     v_r = c(0.92) - c(4.2) / b
     r = q / (one - q)
     alpha = (c(2.83) + c(5.1) / b) * deviation
@@ -261,7 +261,7 @@ def _binomial_rejection(key: Array, n: Array, q: Array) -> Array:
         u = u - half
         us = half - lax.abs(u)
         inside = (us >= c(0.07)) & (v <= v_r)
-        k = lax.floor((c(2) * a / us + b) * u + centre)
+        k = lax.floor((c(2) * a / us + b) * u + center)
         outside = (k < c(0)) | (k > n)
         s = lax.log(v * alpha / (a / (us * us) + b))
         density = (

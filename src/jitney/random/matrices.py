@@ -95,8 +95,8 @@ def _multivariate_normal(
     else:
         root = jnp.linalg.cholesky(cov)
     standard = normal(key, (*shape, mean.shape[-1]), dtype)
-    centred = jnp.einsum("...ij,...j->...i", root, standard)
-    return lax.broadcast_to_rank(mean, centred.ndim) + centred
+    centered = jnp.einsum("...ij,...j->...i", root, standard)
+    return lax.broadcast_to_rank(mean, centered.ndim) + centered
 
 
 def orthogonal(

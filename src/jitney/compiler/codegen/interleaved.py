@@ -25,12 +25,12 @@ def find_pairs(places: Iterable[Place], axis: int | None) -> dict[Place, tuple[P
     if axis is None:
         return {}
     pairs: dict[Place, tuple[Place, Place]] = {}
-    for first, second in _neighbours(places, axis, (2,)):
+    for first, second in _neighbors(places, axis, (2,)):
         pairs[first] = pairs[second] = (first, second)
     return pairs
 
 
-def _neighbours(
+def _neighbors(
     places: Iterable[Place], axis: int, sizes: Sequence[int]
 ) -> Iterator[tuple[Place, ...]]:
     """Yields groups of adjacent places, each as large as the stride between lanes.
@@ -102,5 +102,5 @@ def stored_together(
             numbers[o.param, o.index] = j
     if len(numbers) != len(outputs):
         return {}  # an element is written twice, and order matters
-    groups = [tuple([numbers[p] for p in group]) for group in _neighbours(numbers, axis, _TOGETHER)]
+    groups = [tuple([numbers[p] for p in group]) for group in _neighbors(numbers, axis, _TOGETHER)]
     return {group[0]: group for group in groups}

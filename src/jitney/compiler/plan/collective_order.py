@@ -23,10 +23,10 @@ def order_collectives(steps: Sequence[ir.Step]) -> list[ir.Step]:
     ordered = [ir.with_inner(step, order_collectives) for step in steps]
     for i in reversed(range(len(ordered))):
         if growth(ordered[i]) > 0:
-            ordered.insert(_neighbour(ordered, i, 1) - 1, ordered.pop(i))
+            ordered.insert(_neighbor(ordered, i, 1) - 1, ordered.pop(i))
     for i in range(len(ordered)):
         if growth(ordered[i]) < 0:
-            ordered.insert(_neighbour(ordered, i, -1) + 1, ordered.pop(i))
+            ordered.insert(_neighbor(ordered, i, -1) + 1, ordered.pop(i))
     return ordered
 
 
@@ -44,7 +44,7 @@ def growth(step: ir.Step) -> int:
             return 0
 
 
-def _neighbour(steps: Sequence[ir.Step], i: int, direction: int) -> int:
+def _neighbor(steps: Sequence[ir.Step], i: int, direction: int) -> int:
     """Returns the index of the nearest step that shares a buffer with step `i`.
 
     It is the end in that direction if there is none.

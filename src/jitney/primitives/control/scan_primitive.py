@@ -185,11 +185,11 @@ def _scan_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     n_carry, n_out = len(init), len(jaxpr.out_avals)
     ys = (False,) * (n_out - n_carry)
 
-    def analyse(carry_nz: list[bool]) -> Any:
+    def analyze(carry_nz: list[bool]) -> Any:
         raw, raw_nonzero = jvp_jaxpr(jaxpr, (*const_nz, *carry_nz, *xs_nz), (*carry_nz, *ys))
         return (raw, raw_nonzero), raw_nonzero[:n_carry]
 
-    carry_nz, (raw, raw_nonzero) = least_fixpoint(analyse, carry_nz)
+    carry_nz, (raw, raw_nonzero) = least_fixpoint(analyze, carry_nz)
     n_dcarry = sum(carry_nz)
     sizes = [len(consts), n_carry, len(xs), sum(const_nz), n_dcarry, sum(xs_nz)]
     program = regrouped(raw, sizes, n_out)
@@ -225,12 +225,12 @@ def _scan_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) ->
     order, n_carry, n_out = len(series[0]), len(parts[1]), len(jaxpr.out_avals)
     no_rows = ((None,) * order,) * (n_out - n_carry)
 
-    def analyse(carry: jet.Present) -> Any:
+    def analyze(carry: jet.Present) -> Any:
         operands = (*present_terms[0], *carry, *present_terms[2])
         raw, out_terms = jet.jet_jaxpr(jaxpr, operands, order, (*carry, *no_rows))
         return (raw, out_terms), out_terms[:n_carry]
 
-    present_terms[1], (raw, out_terms) = least_fixpoint_by(analyse, present_terms[1], jet.joined)
+    present_terms[1], (raw, out_terms) = least_fixpoint_by(analyze, present_terms[1], jet.joined)
     sizes = [*map(len, parts), *map(jet.number_of, present_terms)]
     program = regrouped(raw, sizes, n_out)
     consts, carry, xs = (
@@ -256,12 +256,12 @@ def _scan_partial(
     n_carry, n_out = len(init), len(jaxpr.out_avals)
     ys_known = [False] * (n_out - n_carry)
 
-    def analyse(carry_u: list[bool]) -> Any:
+    def analyze(carry_u: list[bool]) -> Any:
         mask = [*const_u, *carry_u, *xs_u]
         parts = trace_partially(jaxpr, mask, [*carry_u, *ys_known])
         return parts, parts[2][:n_carry]
 
-    carry_u, (known, late, out_u, n_res) = least_fixpoint(analyse, carry_u)
+    carry_u, (known, late, out_u, n_res) = least_fixpoint(analyze, carry_u)
     known_consts = [x for x, u in zip(consts, const_u, strict=True) if not u]
     known_init = [x for x, u in zip(init, carry_u, strict=True) if not u]
     known_xs = [x for x, u in zip(xs, xs_u, strict=True) if not u]
@@ -337,12 +337,12 @@ def _pruned(
     """
     n_consts, n_carry = flat_trees.sizes(params)
 
-    def analyse(carried: list[bool]) -> Any:
+    def analyze(carried: list[bool]) -> Any:
         wanted = (*carried, *used[n_carry:])
         _, needed = dce_jaxpr(params["jaxpr"].jaxpr, wanted)
         return (wanted, len(needed)), needed[n_consts : n_consts + n_carry]
 
-    carried, (wanted, n_operands) = least_fixpoint(analyse, used[:n_carry])
+    carried, (wanted, n_operands) = least_fixpoint(analyze, used[:n_carry])
     stay = (*[False] * n_consts, *carried, *[False] * (n_operands - n_consts - n_carry))
     program, needed = dce_closed(params["jaxpr"], wanted, stay)
     if all(needed) and all(wanted):
@@ -447,12 +447,12 @@ def _scan_batch_with_axis(
     n_carry, n_out = len(init), len(jaxpr.out_avals)
     ys = (False,) * (n_out - n_carry)
 
-    def analyse(carry_b: list[bool]) -> Any:
+    def analyze(carry_b: list[bool]) -> Any:
         batched = (*const_b, *carry_b, *xs_b)
         program, batched_out = batch_jaxpr(jaxpr, axis_data, batched, (*carry_b, *ys))
         return (program, batched_out), batched_out[:n_carry]
 
-    carry_b, (program, batched_out) = least_fixpoint(analyse, carry_b)
+    carry_b, (program, batched_out) = least_fixpoint(analyze, carry_b)
     size = axis_data.size
     consts = [
         x if d is None else rules.move_axis(x, d, 0) for x, d in zip(consts, const_d, strict=True)

@@ -48,16 +48,16 @@ def batched(
     body_b = tuple(d is not None for d in body_d)
     carry_b = [d is not None for d in init_d]
 
-    def analyse(carry_b: list[bool]) -> Any:
+    def analyze(carry_b: list[bool]) -> Any:
         body, carry_out = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
         return body, carry_out
 
-    carry_b, body = least_fixpoint(analyse, carry_b)
+    carry_b, body = least_fixpoint(analyze, carry_b)
     cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
     if pred_b and not all(carry_b):
         # If the predicate is batched, so is every carry.
         carry_b = [True] * len(carry_b)
-        body, _ = analyse(carry_b)
+        body, _ = analyze(carry_b)
         cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
     if pred_b:
         _refuse_effects(

@@ -36,9 +36,9 @@ def _last_axis_padded(
     return jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(before, after)], mode=mode, **how)
 
 
-def _times(count: int, plan: Segments, centred: bool, fs: ArrayLike, dtype: np.dtype) -> Array:
-    """Returns the times of the centers of the segments; the first one is 0 if `centred`."""
-    first = 0 if centred else plan.size / 2
+def _times(count: int, plan: Segments, centered: bool, fs: ArrayLike, dtype: np.dtype) -> Array:
+    """Returns the times of the centers of the segments; the first one is 0 if `centered`."""
+    first = 0 if centered else plan.size / 2
     return jnp.asarray(first + plan.step * np.arange(count), dtype) / fs
 
 

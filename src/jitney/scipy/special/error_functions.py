@@ -369,8 +369,8 @@ def _ndtri(p: Array) -> Array:
     fits = _QUANTILES if p.dtype == np.float64 else _QUANTILES_FLOAT32
     # Select before dividing: divisions are expensive.
     top, bottom = (
-        where(is_central, centre, where(r <= 5, tail, far))
-        for centre, tail, far in (
+        where(is_central, center, where(r <= 5, tail, far))
+        for center, tail, far in (
             [horner(x, fit[part]) for x, fit in zip(points, fits, strict=True)] for part in (0, 1)
         )
     )
