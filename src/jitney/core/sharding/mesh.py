@@ -437,7 +437,7 @@ class AbstractMesh(_Axes):
         return f"AbstractMesh({self.short_text()}{about})"
 
 
-# --- the mesh in force ------------------------------------------------------------------------------
+# --- the context mesh -----------------------------------------------------------------------------
 
 
 _EMPTY = Mesh(np.empty((), object), ())
