@@ -112,3 +112,21 @@ def test_functions_that_take_it_since_jax_0_12(name: str, what: str) -> None:
 def test_reductions_that_take_none(name: str) -> None:
     assert refusal(getattr(jitney.lax, name), (X, (0,)), "x") == "TypeError"
     assert of_jax(lambda j: refusal(getattr(j.lax, name), (X, (0,)), "x")) == "TypeError"
+
+
+@pytest.mark.parametrize("fold", ["add", "max", "min"])
+def test_folds_that_are_reductions_are_placed(fold: str) -> None:
+    start = {"add": 0, "max": -np.inf, "min": np.inf}[fold]
+    with jitney.set_mesh(jitney.make_mesh((1,), ("x",))):
+        for run in (lambda f: f, jitney.jit):
+            out = run(
+                lambda x: jitney.lax.reduce(
+                    x,
+                    np.float32(start),
+                    getattr(jitney.lax, fold),
+                    (0,),
+                    out_sharding=jitney.P("x"),
+                )
+            )(X)
+            assert out.sharding.spec == jitney.P("x")
+            np.testing.assert_array_equal(out, getattr(np, fold).reduce(X) if fold == "add" else V)

@@ -401,7 +401,8 @@ def reduce(
         must be neutral elements of `computation`.
       computation: an associative function of scalars, (accumulators, elements) -> accumulators.
       dimensions: axes to reduce over.
-      out_sharding: ignored; accepted for compatibility.
+      out_sharding: the sharding on the context mesh of a result that is a sum, a maximum or a
+        minimum from its neutral element; ignored for other computations.
 
     Returns: a pytree of the operands' structure, whose arrays lack the axes `dimensions`.
 
@@ -432,7 +433,9 @@ def reduce(
             start: Any = get_aval(inits[0])
             if operand.weak_type and not start.weak_type:
                 xs = [calculus.convert_element_type(xs[0], new_dtype=operand.dtype)]
-            return pytrees.tree_unflatten(tree, [monoid(xs[0], axes)])
+            placed = monoid in (reduce_sum, reduce_max, reduce_min)
+            options = {"out_sharding": out_sharding} if placed else {}
+            return pytrees.tree_unflatten(tree, [monoid(xs[0], axes, **options)])
     avals = [shaped_array((), a.dtype, a.weak_type) for a in map(get_aval, inits)]
     program = traced_once(
         computation,
