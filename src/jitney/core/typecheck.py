@@ -3,10 +3,13 @@
 var.C1   each variable is bound once, before it is read
 eqn.C1   the primitive's type rule maps the operands' types to the results' types
 eqn.C2   the equation's effects are those that the rule returns
+eqn.C3   sizes in types are Python integers or symbolic dimensions, not NumPy integers
 out.C1   results are variables in scope, or literals
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from jitney.core import messages
 from jitney.core.avals import AbstractValue, ShapedArray
@@ -80,6 +83,13 @@ def _check_eqn(eqn: JaxprEqn) -> None:
         if not same_type(var.aval, aval):
             raise JaxprTypeError(
                 f"{eqn.primitive} returns {aval} but binds it to {var.aval}: {eqn} [eqn.C1]"
+            )
+        if isinstance(var.aval, ShapedArray) and any(
+            [isinstance(n, np.integer) for n in var.aval.shape]
+        ):
+            raise JaxprTypeError(
+                f"{eqn.primitive} returns the shape {var.aval.shape}, which has NumPy integers: {eqn} "
+                "[eqn.C3]"
             )
     if set(effects) != set(eqn.effects):
         raise JaxprTypeError(

@@ -12,6 +12,7 @@ import numpy as np
 from jitney.core.avals import ShapedArray
 from jitney.core.key_reuse import KeyUse
 from jitney.core.primitive import Primitive, declare
+from jitney.core.symbolic.expressions import index
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape
 from jitney.primitives.array.shape import shape_of, squeeze
@@ -63,7 +64,8 @@ def _slice_abstract(
         )
     if any(s <= 0 for s in steps):
         raise TypeError(f"slice: `strides` must be 1 or more, but is {strides}")
-    return x.update(shape=tuple([-(-n // s) for n, s in zip(sizes, steps, strict=True)]))
+    # Parameters may be NumPy integers, as some print in JAX's programs.
+    return x.update(shape=tuple([index(-(-n // s)) for n, s in zip(sizes, steps, strict=True)]))
 
 
 @slice_p.eager
