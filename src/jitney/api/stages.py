@@ -162,10 +162,8 @@ class Traced(Stage):
     def closure_convert(self) -> tuple[list[Any], Callable[..., Any]]:
         """Returns the captured values, and a function that takes them as its first argument.
 
-        Returns:
-          consts: a list of the constants of the program and of captured tracers of enclosing
-            traces.
-          fun: a function of (consts, *args, **kwargs), without the static arguments.
+        Returns: (consts, fun): a list of the constants of the program and of captured tracers of
+          enclosing traces; and a function of (consts, *args, **kwargs), without the static arguments.
 
         Example:
           >>> scale = jnp.array(3.0)
@@ -181,9 +179,8 @@ class Traced(Stage):
     def with_consts_as_arg(self) -> tuple[list[Any], Traced]:
         """Returns the captured values, and a stage whose function takes them as its first argument.
 
-        Returns:
-          consts: as for `closure_convert`.
-          traced: the stage of a function of (consts, *args, **kwargs), which donates no arguments.
+        Returns: (consts, traced): the list of `closure_convert`; and the stage of a function of
+          (consts, *args, **kwargs), which donates no arguments.
         """
         from jitney.api import closure_conversion as conversion  # used by few programs
 
