@@ -159,6 +159,10 @@ class SdyShardingRule:
                     f"sharding rule: factor {name} is not an axis by itself anywhere; pass its "
                     f"size, {name}=..."
                 )
+        self._check_kinds(whole | parts.keys())
+
+    def _check_kinds(self, known: set[str]) -> None:
+        """Raises ValueError unless the factors of each kind are `known`, and of one kind."""
         seen: set[str] = set()
         for kind, factors in self._kinds():
             if isinstance(factors, str):
@@ -166,7 +170,7 @@ class SdyShardingRule:
                     f"sharding rule: {kind} must be a tuple of names, but is {factors!r}"
                 )
             for name in factors:
-                if name not in whole and name not in parts:
+                if name not in known:
                     raise ValueError(
                         f"sharding rule: {name!r}, one of {kind}, is not a factor of any axis"
                     )

@@ -380,6 +380,23 @@ def _cond_transpose(
     return [None, *operand_cts], transposed.log_of(as_value(index), outs)
 
 
+def _refuse_side_effects(branches: Sequence[ClosedJaxpr]) -> None:
+    """Raises NotImplementedError if a branch has effects that only the chosen one may have."""
+    if any(isinstance(e, InputEffect) for b in branches for e in b.effects):
+        # All branches run, so each would change the contents of the reference for all indices.
+        raise NotImplementedError(
+            "vmap of cond with a batched predicate: a branch writes to a Ref, and all branches "
+            "run, so each would write. Use one predicate for the whole batch, or write outside "
+            "of the branches"
+        )
+    if any(has_io(b.effects) for b in branches):
+        raise NotImplementedError(
+            "vmap of cond with a batched predicate: a branch calls io_callback, or another "
+            "function with side effects, and all branches run. Use one predicate for the whole "
+            "batch"
+        )
+
+
 @cond_p.batch_with_axis
 def _cond_batch_with_axis(
     axis_data: AxisData,
@@ -401,19 +418,7 @@ def _cond_batch_with_axis(
         programs = [batch_jaxpr(b, axis_data, batched, some)[0] for b in branches]
         outs = bind_branches(index, moved, programs, params)
         return outs, [0 if s else None for s in some]
-    if any(isinstance(e, InputEffect) for b in branches for e in b.effects):
-        # All branches run, so each would change the contents of the reference for all indices.
-        raise NotImplementedError(
-            "vmap of cond with a batched predicate: a branch writes to a Ref, and all branches "
-            "run, so each would write. Use one predicate for the whole batch, or write outside "
-            "of the branches"
-        )
-    if any(has_io(b.effects) for b in branches):
-        raise NotImplementedError(
-            "vmap of cond with a batched predicate: a branch calls io_callback, or another "
-            "function with side effects, and all branches run. Use one predicate for the whole "
-            "batch"
-        )
+    _refuse_side_effects(branches)
     # Every branch runs on all indices. Where an index does not take a branch, the operands of the
     # branch are constants in differentiation, so that no NaN comes from there.
     size = axis_data.size

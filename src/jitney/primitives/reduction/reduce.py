@@ -354,7 +354,7 @@ def _print_reduce(eqn: JaxprEqn, context: text.Context, settings: text.Settings)
 text.printing_rules["reduce"] = _print_reduce
 
 # Functions of `jax.lax` whose fold from the neutral element is a built-in reduction.
-_MONOIDS: dict[Callable[..., Any], tuple[str, Callable[..., Any]]] = {
+_MONOIDS: dict[Callable[..., Any], tuple[Monoid, Callable[..., Any]]] = {
     binary.add: ("add", reduce_sum),
     binary.mul: ("mul", reduce_prod),
     binary.max: ("max", reduce_max),
@@ -367,8 +367,8 @@ _MONOIDS: dict[Callable[..., Any], tuple[str, Callable[..., Any]]] = {
 
 def _special_case(
     computation: Callable[..., Any], operand: Value, init: Value
-) -> Callable[..., Any] | None:
-    """Returns the built-in reduction that equals a fold by `computation` from `init`, or None."""
+) -> tuple[Monoid, Callable[..., Any]] | None:
+    """Returns the monoid and the built-in reduction of a fold by `computation` from `init`, or None."""
     try:
         monoid = _MONOIDS.get(computation)
     except TypeError:
@@ -378,12 +378,12 @@ def _special_case(
         value, np.ndarray | np.generic | bool | int | float | complex
     ):
         return None
-    fn, function = monoid
+    fn = monoid[0]
     dtype: Any = get_aval(operand).dtype
     if dtypes.is_extended(dtype) or np.shape(value):
         return None
     neutral = reduction.neutral(fn, dtype)
-    return function if np.asarray(value) == neutral else None
+    return monoid if np.asarray(value) == neutral else None
 
 
 def reduce(
@@ -427,15 +427,15 @@ def reduce(
         raise ValueError("lax.reduce: `operands` must not be empty")
     axes = tuple([operator.index(d) for d in dimensions])
     if len(xs) == 1:
-        monoid = _special_case(computation, xs[0], inits[0])
-        if monoid is not None:
+        special = _special_case(computation, xs[0], inits[0])
+        if special is not None:
+            fn, function = special
             operand: Any = get_aval(xs[0])
             start: Any = get_aval(inits[0])
             if operand.weak_type and not start.weak_type:
                 xs = [calculus.convert_element_type(xs[0], new_dtype=operand.dtype)]
-            placed = monoid in (reduce_sum, reduce_max, reduce_min)
-            options = {"out_sharding": out_sharding} if placed else {}
-            return pytrees.tree_unflatten(tree, [monoid(xs[0], axes, **options)])
+            place = out_sharding if fn in _PLACED else None
+            return pytrees.tree_unflatten(tree, [function(xs[0], axes, out_sharding=place)])
     avals = [shaped_array((), a.dtype, a.weak_type) for a in map(get_aval, inits)]
     program = traced_once(
         computation,
