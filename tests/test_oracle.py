@@ -214,6 +214,12 @@ def test_agreement_at_special_values(dtype):
             )
 
 
+def test_agreement_of_signaling_nans():
+    """NumPy warns when it widens them, and warnings are errors here."""
+    x = np.array([0x7F81, 0x3F80], np.uint16).view(ml_dtypes.bfloat16)
+    assert agree(x, x.copy()) and not agree(x, np.ones(2, ml_dtypes.bfloat16))
+
+
 def test_agreement_of_the_parts_of_complex_numbers():
     def of(*parts):
         return np.array(parts).view(np.complex128)

@@ -182,4 +182,5 @@ def _parts(x: Any) -> np.ndarray:
     """The real and imaginary parts of floating-point elements, in float64: those of reals are one."""
     x = np.asarray(x)
     parts = [np.real(x), np.imag(x)] if x.dtype.kind == "c" else [x]
-    return np.array([part.astype(np.float64) for part in parts])
+    with np.errstate(invalid="ignore"):  # NumPy warns where narrow types hold signaling NaNs
+        return np.array([part.astype(np.float64) for part in parts])
