@@ -152,9 +152,10 @@ def prepare(venv: Path, what: str, python: str, oldest: bool) -> Path:
     pip = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
     bounds = lower_bounds() if oldest else []
     package = f".[{','.join(EXTRAS[what])}]" if EXTRAS[what] else "."
+    beside = " and real JAX, the oracle of tests," if "oracle" in EXTRAS[what] else ""
     _say(
-        f"installing {package}: its dependencies (some 400 MB, and more for tests), and the native "
-        "core, which is compiled in half a minute on two processors"
+        f"installing {package}{beside} into {venv.name}: dependencies (some 400 MB, and more for "
+        "tests), and the native core, which is compiled in half a minute on two processors"
     )
     # Python compiles what is imported; to compile all of what is installed takes most of the time.
     install = [*pip, "install", "--no-compile", *bounds, "-e", package]

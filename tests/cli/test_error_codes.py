@@ -30,6 +30,13 @@ def test_unknown_code(capsys):
     assert "did you mean bool-of-tracer?" in capsys.readouterr().err
 
 
+def test_words_that_are_neither_codes_nor_files(capsys):
+    assert command.main(["explain", "nosuch"]) == 2
+    told = capsys.readouterr().err
+    assert "nosuch is neither a file nor an error code; error codes: " in told
+    assert all(code in told for code in CODES)
+
+
 def test_codes_of_messages_are_explained():
     found: set[str] = set()
     for path in SOURCE.rglob("*.py"):

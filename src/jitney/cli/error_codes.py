@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-_CODE = re.compile(r"[a-z]+(-[a-z]+)+")
+_CODE = re.compile(r"[a-z]+(-[a-z]+)*")
 _SECTION = re.compile(r"^## ([a-z-]+)\n(.*?)(?=^## |\Z)", re.M | re.S)
 
 
@@ -30,6 +30,6 @@ def show(code: str) -> int:
         print(f"{code}\n{'-' * len(code)}\n{known[code]}")
         return 0
     near = difflib.get_close_matches(code, known, 1)
-    meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-    print(f"jitney explain: unknown error code {code}; {meant}", file=sys.stderr)
+    meant = f"did you mean {near[0]}?" if near else f"error codes: {', '.join(known)}"
+    print(f"jitney explain: {code} is neither a file nor an error code; {meant}", file=sys.stderr)
     return 2
