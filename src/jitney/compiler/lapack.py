@@ -110,7 +110,9 @@ def _declare(
         return batch * operations(**params) * (1 if types[0].dtype in REAL else 4)
 
     library.declare(
-        LibraryFunction(f"lapack.{name}", result_types, reference, native, work, counted)
+        LibraryFunction(
+            f"lapack.{name}", result_types, reference, native, work, counted, item_rank=first
+        )
     )
 
 

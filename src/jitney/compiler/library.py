@@ -136,6 +136,8 @@ class LibraryFunction:
         None if they are about `work`.
       updates: whether its only result is its first operand with some elements changed, and can be
         computed in the memory of that operand.
+      item_rank: rank of an item of the first operand, if all operands and results have the axes
+        before it in front: a batch, whose items are computed independently.
     """
 
     name: str
@@ -145,6 +147,7 @@ class LibraryFunction:
     work: Callable[..., int] = _unknown_work
     operations: Callable[..., float] | None = None
     updates: bool = False
+    item_rank: int | None = None
 
 
 _functions: Table[LibraryFunction] = Table("library function")

@@ -1,9 +1,9 @@
 """Sharding propagation: how values are sharded on a mesh, given the shardings of operands.
 
-This is a forward analysis. One rule for each kind of node returns the sharding of its result for
-given shardings of its operands, such that no data moves without need. A result without a rule is
-replicated. Where the user constrains a value's sharding there is a node, `ShardingConstraint`. The
-values of a program do not depend on the analysis.
+This is a forward analysis. The index map of a node (`index_map`) gives the sharding of its results
+for given shardings of its operands, such that no data moves without need. Results of a node without
+a map are replicated. Where the user constrains a value's sharding there is a node,
+`ShardingConstraint`. The values of a program do not depend on the analysis.
 
 The idea is GSPMD's (Xu et al., "GSPMD: General and Scalable Parallelization for ML Computation
 Graphs", 2021), without its backward passes.
@@ -13,21 +13,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from jitney.compiler.hlo import ir, map_loops, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.core.reshape_groups import reshape_groups
+from jitney.compiler.hlo.index_map import IndexMap, Spec as Spec, index_map
 
 if TYPE_CHECKING:
     import numpy as np
 
     from jitney.core.sharding.mesh import AbstractMesh, Mesh
     from jitney.core.sharding.sharding import Sharding
-
-# For each axis of an array, the mesh axes that it is sharded along, major first.
-Spec: TypeAlias = tuple[tuple[Any, ...], ...]
 
 
 class SaysDivision(ABC):
@@ -180,8 +177,7 @@ class _Propagation:
             elif isinstance(node, ir.Project):
                 specs_of[node] = (specs_of[node.node][node.index],)
             else:
-                operands = [specs_of[x][0] for x in traversal.operands(node)]
-                specs_of[node] = self.fitting(node, self.rule(node, operands))
+                specs_of[node] = self.fitting(node, self.results(node, specs_of))
         return [specs_of[result][0] for result in region.results]
 
     def fitting(self, node: ir.Node, specs: Sequence[Spec] | None) -> tuple[Spec, ...]:
@@ -192,8 +188,11 @@ class _Propagation:
         """Returns the number of shards along the mesh axes `names`."""
         return _parts(names, self.extents)
 
-    def rule(self, node: ir.Node, xs: list[Spec]) -> Sequence[Spec] | None:
-        """Returns the specs of results for operands with specs `xs`; None if replicated."""
+    def results(
+        self, node: ir.Node, specs_of: Mapping[ir.Node, tuple[Spec, ...]]
+    ) -> Sequence[Spec] | None:
+        """Returns the specs of results for given specs of operands; None if replicated."""
+        xs = [specs_of[x][0] for x in traversal.operands(node)]
         match node:
             case ir.While():
                 return self.loop(node, xs)
@@ -217,11 +216,31 @@ class _Propagation:
                 ]
             case ir.ShardingConstraint():
                 return [wanted(node.sharding, xs[0], self.extents)]
-            case ir.Reshape():
-                return [_reshaped(xs[0], node.x.shape, node.shape, self.parts)]
+            case ir.OptimizationBarrier():
+                return xs
             case _:
-                rule = _RULES.get(type(node))
-                return None if rule is None else rule(node, xs)
+                related = index_map(node)
+                if related is None or not related.operands:
+                    return None
+                read = xs if related.nodes is None else [specs_of[x][0] for x in related.nodes]
+                return self.mapped(related, read)
+
+    def mapped(self, related: IndexMap, xs: Sequence[Spec]) -> list[Spec]:
+        """Returns the specs of results that an index map gives for specs of its operands.
+
+        Operands that are sharded differently along a factor of the results are merged.
+        """
+        kept = {factor for dims in related.results for axis in dims for factor in axis}
+        divisions = [
+            related.read(dims, spec, self.parts)
+            for dims, spec in zip(related.operands, xs, strict=True)
+        ]
+        by_factor = [
+            tuple([division.get(k, ()) if k in kept else () for k in range(len(related.sizes))])
+            for division in divisions
+        ]
+        division = dict(enumerate(merged(by_factor)))
+        return [related.spec(dims, division, self.parts) for dims in related.results]
 
     def loop(self, node: ir.While, init: list[Spec]) -> list[Spec]:
         """Merges the specs of carries' initial values and of the body's results.
@@ -298,152 +317,3 @@ def merged(specs: Sequence[Spec], *, last_wins: bool = False) -> Spec:
                 out[k] = ()
                 contradicted.add(k)
     return tuple(out)
-
-
-def _reshaped(
-    spec: Spec, old: ir.Shape, new: ir.Shape, parts: Callable[[Sequence[Any]], int]
-) -> Spec:
-    """Returns the spec after a reshape.
-
-    Groups of axes with equal products keep the spec of their first axis.
-    """
-    out: list[tuple[Any, ...]] = [()] * len(new)
-    for (first, *_), (new_first, *_) in () if 0 in old else reshape_groups(old, new):
-        if new[new_first] % parts(spec[first]) == 0:
-            out[new_first] = spec[first]
-    return tuple(out)
-
-
-# --- rules ----------------------------------------------------------------------------------------
-
-
-def _elementwise(node: ir.Node, xs: list[Spec]) -> list[Spec]:
-    return [merged(xs)]
-
-
-def _same(node: ir.Node, xs: list[Spec]) -> list[Spec]:
-    return xs
-
-
-def _as_first(node: ir.Node, xs: list[Spec]) -> list[Spec]:
-    return [xs[0]]
-
-
-def _broadcast(node: Any, xs: list[Spec]) -> list[Spec]:
-    out: list[tuple[Any, ...]] = [()] * len(node.shape)
-    for k, dim in enumerate(node.dims):
-        if node.x.shape[k] == node.shape[dim]:
-            out[dim] = xs[0][k]
-    return [tuple(out)]
-
-
-def _bitcast(node: Any, xs: list[Spec]) -> list[Spec]:
-    """Keeps the operand's spec; an axis that is added at the end is replicated."""
-    return [(*xs[0], ())[: len(node.shape)]]
-
-
-def _transpose(node: Any, xs: list[Spec]) -> list[Spec]:
-    return [tuple([xs[0][k] for k in node.perm])]
-
-
-def _update_slice(node: ir.DynamicUpdateSlice, xs: list[Spec]) -> list[Spec]:
-    """Returns the spec of the updated operand.
-
-    An axis that is replicated there, and overwritten completely, has the update's spec.
-    """
-    pairs = zip(xs[0], xs[1], node.x.shape, node.update.shape, strict=True)
-    return [tuple([x or (update if n == m else ()) for x, update, n, m in pairs])]
-
-
-def _where_whole(node: Any, xs: list[Spec]) -> list[Spec]:
-    """Keeps the spec of axes that are read completely; others are replicated."""
-    pairs = zip(xs[0], node.x.shape, node.shape, strict=True)
-    return [tuple([names if n == m else () for names, n, m in pairs])]
-
-
-def _reduce(node: Any, xs: list[Spec]) -> list[Spec]:
-    return [tuple([names for k, names in enumerate(xs[0]) if k not in node.dims])]
-
-
-def _reduce_region(node: Any, xs: list[Spec]) -> list[Spec]:
-    n = len(node.xs)
-    kept = [k for k in range(len(xs[0])) if k not in node.dims]
-    spec = merged(xs[:n])
-    return [tuple([spec[k] for k in kept])] * n
-
-
-def _arg_reduce(node: Any, xs: list[Spec]) -> list[Spec]:
-    return [tuple([names for k, names in enumerate(xs[0]) if k != node.dim])]
-
-
-def _sort(node: Any, xs: list[Spec]) -> list[Spec]:
-    return [merged(xs)] * len(xs)
-
-
-def _top_k(node: Any, xs: list[Spec]) -> list[Spec]:
-    kept = tuple([() if k == node.dim else names for k, names in enumerate(xs[0])])
-    return [kept, kept]
-
-
-def _dot(node: Any, xs: list[Spec]) -> list[Spec]:
-    x, y = xs
-    (contract_x, contract_y), (batch_x, batch_y) = node.contract, node.batch
-    batch = [x[i] or y[j] for i, j in zip(batch_x, batch_y, strict=True)]
-    rest_x = [names for k, names in enumerate(x) if k not in (*contract_x, *batch_x)]
-    rest_y = [names for k, names in enumerate(y) if k not in (*contract_y, *batch_y)]
-    return [(*batch, *rest_x, *rest_y)]
-
-
-def _convolution(node: Any, xs: list[Spec]) -> list[Spec]:
-    dims = node.dims
-    out: list[tuple[Any, ...]] = [()] * len(node.shape)
-    if dims.batch_groups == 1:
-        out[dims.out_axes[0]] = xs[0][dims.x_axes[0]]
-    if dims.groups == 1:
-        out[dims.out_axes[1]] = xs[1][dims.w_axes[0]]
-    return [tuple(out)]
-
-
-def _gather(node: Any, xs: list[Spec]) -> list[Spec]:
-    x, indices = xs[0], xs[1]
-    dims = node.dims
-    gone = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
-    inner = iter([
-        names if size == n else ()
-        for k, (names, size, n) in enumerate(zip(x, node.slice_sizes, node.x.shape, strict=True))
-        if k not in gone
-    ])  # fmt: skip
-    outer = iter(indices[:-1])
-    return [
-        tuple([next(inner if k in dims.offset_dims else outer) for k in range(len(node.shape))])
-    ]
-
-
-def _dft(node: Any, xs: list[Spec]) -> list[Spec]:
-    return [merged(xs)] * (1 if node.to_real else 2)
-
-
-_RULES: dict[type, Callable[[Any, list[Spec]], list[Spec]]] = {
-    ir.Apply: _elementwise,
-    ir.Broadcast: _broadcast,
-    ir.Transpose: _transpose,
-    ir.Bitcast: _bitcast,
-    ir.Slice: _as_first,
-    ir.DynamicSlice: _where_whole,
-    ir.Reverse: _as_first,
-    ir.Pad: _as_first,
-    ir.Concatenate: _elementwise,
-    ir.DynamicUpdateSlice: _update_slice,
-    ir.Gather: _gather,
-    ir.Scatter: _as_first,
-    ir.Reduce: _reduce,
-    ir.ReduceRegion: _reduce_region,
-    ir.ArgReduce: _arg_reduce,
-    ir.Cumulative: _as_first,
-    ir.Dot: _dot,
-    ir.Convolution: _convolution,
-    ir.Sort: _sort,
-    ir.TopK: _top_k,
-    ir.Dft: _dft,
-    ir.OptimizationBarrier: _same,
-}

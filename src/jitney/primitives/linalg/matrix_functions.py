@@ -94,7 +94,7 @@ def _declare_library_function(prim: Primitive, reference: Callable[..., Any]) ->
         outs = _results(prim, [shaped_array(t.shape, t.dtype) for t in types], params)
         return [lowering.tensor_type(out) for out in outs]
 
-    library.declare(LibraryFunction(prim.name, result_types, on_arrays))
+    library.declare(LibraryFunction(prim.name, result_types, on_arrays, item_rank=2))
 
 
 def _weak_as_operands(rule: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,17 +1,9 @@
-"""Factors of a node: the axes of its index space, which determine how it can be sharded.
+"""Divisions of a node: the ways in which it can be sharded.
 
-A node computes over an index space. Each axis of it is a *factor*; an axis of an operand or of a
-result runs over one factor, over several (for a reshape; major first), or over none: then it has to
-be replicated. To shard a node is to assign mesh axes to factors. From this follow the shardings of
-its operands and results, and over which devices results are partial: those of a factor that is
-summed over. A product has three factors:
-
-    x[i, k] y[k, j] -> out[i, j], k reduced by add
-
-A rule for each kind of node returns its factors, and builds the node for shards; `rule` registers
-it. A node without a rule is replicated: each device computes all of it.
-
-The idea is Shardy's (openxla.org/shardy).
+To shard a node is to assign mesh axes to the factors of its index map (`hlo.index_map`). From this
+follow the shardings of its operands and results, and over which devices results are partial: those
+of a factor that is summed over. Each kind of node has a function that builds it for shards;
+`builds` registers it. A node without one is replicated: each device computes all of it.
 """
 
 from __future__ import annotations
@@ -19,17 +11,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.index_map import Dims, Division, IndexMap, index_map
 from jitney.compiler.hlo.partition.layout import Mesh, Names
 from jitney.compiler.hlo.partition.movement import Movement
 from jitney.compiler.hlo.sharding_propagation import Spec
 from jitney.core.record import record
-
-Dims: TypeAlias = tuple[tuple[int, ...], ...]  # for each axis of a tensor, its factors
-Division: TypeAlias = Mapping[int, Names]  # the mesh axes assigned to factors
 
 # (movement, shards of operands, sharding of factors, shapes of result shards) -> result shards
 Build: TypeAlias = Callable[
@@ -42,51 +33,21 @@ class Factors:
     """How a node can be sharded.
 
     Attributes:
-      sizes: sizes of the factors; the number of shards along a factor has to divide its size.
-      operands: for each operand the factors of its axes.
-      results: for each result the factors of its axes.
+      map: the factors of the axes of its operands and results, those apart that have to be
+        replicated.
       build: builds the node for shards.
-      reduced: factors that results are reduced over, with the monoid; along these, results are
-        partial.
-      nodes: the operands, if they are not the node's own.
     """
 
-    sizes: Sequence[int]
-    operands: Sequence[Dims]
-    results: Sequence[Dims]
+    map: IndexMap
     build: Build
-    reduced: Mapping[int, ir.Monoid] = {}
-    nodes: Sequence[ir.Node] | None = None
 
-    def operand_specs(self, division: Division) -> list[Spec]:
+    def operand_specs(self, division: Division, mesh: Mesh) -> list[Spec]:
         """Returns the specs of operands for a sharding of factors."""
-        return [_spec(dims, division) for dims in self.operands]
+        return [self.map.spec(dims, division, mesh.parts) for dims in self.map.operands]
 
-    def result_specs(self, division: Division) -> list[Spec]:
+    def result_specs(self, division: Division, mesh: Mesh) -> list[Spec]:
         """Returns the specs of results for a sharding of factors."""
-        return [_spec(dims, division) for dims in self.results]
-
-    def read(self, dims: Dims, spec: Spec, mesh: Mesh) -> dict[int, Names]:
-        """Returns the sharding of factors that a tensor with axes `dims` and `spec` implies.
-
-        Mesh axes that do not divide factors evenly are left out.
-        """
-        division: dict[int, Names] = {}
-        for factors, names in zip(dims, spec, strict=True):
-            remaining = names
-            for factor in factors:
-                taken = 0
-                while (
-                    taken < len(remaining)
-                    and self.sizes[factor] % mesh.parts(remaining[: taken + 1]) == 0
-                ):
-                    taken += 1
-                if taken:
-                    division[factor] = remaining[:taken]
-                remaining = remaining[taken:]
-                if mesh.parts(division.get(factor, ())) != self.sizes[factor]:
-                    break
-        return division
+        return [self.map.spec(dims, division, mesh.parts) for dims in self.map.results]
 
     def divisions(
         self, specs: Sequence[Spec | None], mesh: Mesh
@@ -101,9 +62,9 @@ class Factors:
         """
         options: dict[int, list[Names]] = {}
         kept = set[tuple[int, Names]]()
-        for dims, spec in zip(self.operands, specs, strict=True):
+        for dims, spec in zip(self.map.operands, specs, strict=True):
             if spec is not None:
-                read = self.read(dims, spec, mesh)
+                read = self.map.read(dims, spec, mesh.parts)
                 kept.update(read.items())
                 for factor, names in read.items():
                     _add(options, factor, names)
@@ -135,14 +96,16 @@ class Factors:
         The number of shards has to divide the size of a factor; factors before it in an axis must
         be sharded completely.
         """
-        if any([self.sizes[f] % mesh.parts(names) for f, names in division.items()]):
+        sizes = self.map.sizes
+        if any([sizes[f] % mesh.parts(names) for f, names in division.items()]):
             return False
-        for factors in {axis for dims in (*self.operands, *self.results) for axis in dims}:
+        tensors = (*self.map.operands, *self.map.results)
+        for factors in {axis for dims in tensors for axis in dims}:
             for major, minor in itertools.pairwise(factors):
-                whole = mesh.parts(division.get(major, ())) == self.sizes[major]
+                whole = mesh.parts(division.get(major, ())) == sizes[major]
                 if not whole and any([f in division for f in factors[factors.index(minor) :]]):
                     return False
-        return len({fn for factor, fn in self.reduced.items() if factor in division}) < 2
+        return len({fn for factor, fn in self.map.reduced.items() if factor in division}) < 2
 
 
 def _add(options: dict[int, list[Names]], factor: int, names: Names) -> None:
@@ -151,69 +114,27 @@ def _add(options: dict[int, list[Names]], factor: int, names: Names) -> None:
         known.append(names)
 
 
-def _spec(dims: Dims, division: Division) -> Spec:
-    return tuple([
-        tuple([name for factor in factors for name in division.get(factor, ())])
-        for factors in dims
-    ])  # fmt: skip
+# (node, and the arguments of a `Build`) -> result shards
+NodeBuild: TypeAlias = Callable[
+    [Any, Movement, list[ir.Node], Division, list[ir.Shape]], "ir.Node | list[ir.Node]"
+]
+_builds: dict[type, NodeBuild] = {}
 
 
-Rule: TypeAlias = Callable[[Any], "Factors | None"]
-_rules: dict[type, Rule] = {}
+def builds(*kinds: type) -> Callable[[NodeBuild], NodeBuild]:
+    """Registers how nodes of `kinds` are built for shards."""
 
-
-def rule(*kinds: type) -> Callable[[Rule], Rule]:
-    """Registers how nodes of `kinds` can be sharded.
-
-    The rule is node -> factors, or None if the node has to be replicated.
-    """
-
-    def enter(rule: Rule) -> Rule:
+    def enter(build: NodeBuild) -> NodeBuild:
         for kind in kinds:
-            _rules[kind] = rule
-        return rule
+            _builds[kind] = build
+        return build
 
     return enter
 
 
 def factors_of(node: ir.Node) -> Factors | None:
     """Returns how `node` can be sharded, or None if it has to be replicated."""
-    factor_rule = _rules.get(type(node))
-    return None if factor_rule is None else factor_rule(node)
-
-
-def refinement(old: ir.Shape, new: ir.Shape) -> tuple[list[int], Dims, Dims]:
-    """Returns the common factors of the axes of two shapes of equal size.
-
-    They are the sizes of the factors, and the factors of each axis of the two shapes.
-    """
-    bounds = sorted({*_bounds(old), *_bounds(new)}, reverse=True)
-    spans = [*itertools.pairwise(bounds)]
-    usable = {span for span in spans if span[0] % span[1] == 0}
-    while True:  # factors after an unusable one in an axis are not blocks of it
-        before = len(usable)
-        for shape in (old, new):
-            for axis, inner in zip(_spans(shape, spans), _bounds(shape)[1:], strict=True):
-                fits = [span in usable and span[1] % inner == 0 for span in axis]
-                usable -= {*axis[[*fits, False].index(False) :]}
-        if len(usable) == before:
-            break
-    numbers = {span: k for k, span in enumerate([s for s in spans if s in usable])}
-    dims = [
-        tuple([tuple([numbers[s] for s in axis if s in numbers]) for axis in _spans(shape, spans)])
-        for shape in (old, new)
-    ]
-    return [high // low for high, low in numbers], dims[0], dims[1]
-
-
-def _bounds(shape: ir.Shape) -> list[int]:
-    return [math.prod(shape[k:]) for k in range(len(shape) + 1)]
-
-
-def _spans(shape: ir.Shape, spans: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Returns the spans that each axis of a shape consists of."""
-    bounds = _bounds(shape)
-    return [
-        [span for span in spans if high >= span[0] and span[1] >= low]
-        for high, low in itertools.pairwise(bounds)
-    ]
+    build, related = _builds.get(type(node)), index_map(node)
+    if build is None or related is None:
+        return None
+    return Factors(related.divisible(), partial(build, node))

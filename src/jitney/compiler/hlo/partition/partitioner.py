@@ -162,7 +162,7 @@ class _Region:
             if node not in nodes:
                 nodes[node] = None
                 factors = None if _is_empty(node) else factors_of(node)
-                seen = None if factors is None else factors.nodes
+                seen = None if factors is None else factors.map.nodes
                 stack += traversal.operands(node) if seen is None else seen
         return sorted(nodes, key=lambda node: node.id)
 
@@ -251,7 +251,7 @@ class _Region:
         factors = factors_of(node)
         if factors is None or _is_empty(node):
             return self.undivided(node)
-        operands = traversal.operands(node) if factors.nodes is None else factors.nodes
+        operands = traversal.operands(node) if factors.map.nodes is None else factors.map.nodes
         values = [self.value(x) for x in operands]
         free = [v.make is not None or (not any(v.spec) and v.partial is None) for v in values]
         if isinstance(node, _FREE) and all(free):
@@ -290,15 +290,15 @@ class _Region:
         """Returns a value that is built on demand for the shard that is needed, without traffic."""
 
         def division_for(spec: Spec) -> Division:
-            division = factors.read(factors.results[0], spec, self.mesh)
+            division = factors.map.read(factors.map.results[0], spec, self.mesh.parts)
             return division if factors.is_possible(division, self.mesh) else {}
 
         def needs(spec: Spec) -> Sequence[tuple[Value, Spec]]:
-            return [*zip(values, factors.operand_specs(division_for(spec)), strict=True)]
+            return [*zip(values, factors.operand_specs(division_for(spec), self.mesh), strict=True)]
 
         def make(spec: Spec) -> ir.Node:
             division = division_for(spec)
-            built_spec = factors.result_specs(division)[0]
+            built_spec = factors.result_specs(division, self.mesh)[0]
             return self.m.moved(self.build(node, factors, values, division)[0], built_spec, spec)
 
         return Value(node.shape, whole(len(node.shape)), make=make, needs=needs)
@@ -309,11 +309,11 @@ class _Region:
         """Returns the shards of the results of a node that is sharded as `division` states."""
         operands = [
             self.at(value, spec)
-            for value, spec in zip(values, factors.operand_specs(division), strict=True)
+            for value, spec in zip(values, factors.operand_specs(division, self.mesh), strict=True)
         ]
         shapes = [
             self.mesh.local(t.shape, spec)
-            for t, spec in zip(_types(node), factors.result_specs(division), strict=True)
+            for t, spec in zip(_types(node), factors.result_specs(division, self.mesh), strict=True)
         ]
         built = factors.build(self.m, operands, division, shapes)
         return built if isinstance(built, list) else [built]
@@ -342,18 +342,18 @@ class _Region:
         results = [
             Value(t.shape, spec, part, partial)
             for t, spec, part in zip(
-                _types(node), factors.result_specs(division), parts, strict=True
+                _types(node), factors.result_specs(division, self.mesh), parts, strict=True
             )
         ]
         return results if isinstance(node.type, tuple) else results[0]
 
     def partial(self, factors: Factors, division: Division) -> Partial | None:
         """Returns the reduction that results still need, or None."""
-        divided = [f for f in factors.reduced if f in division]
+        divided = [f for f in factors.map.reduced if f in division]
         if not divided:
             return None
         names = tuple([name for f in divided for name in division[f]])
-        return Partial(factors.reduced[divided[0]], names)
+        return Partial(factors.map.reduced[divided[0]], names)
 
     def undivided(self, node: ir.Node) -> Values:
         """Returns the value of a node that is replicated: each device computes all of it."""

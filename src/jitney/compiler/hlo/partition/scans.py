@@ -6,33 +6,28 @@ Each device works on its shard alone; the results of shards are small, and are g
 from __future__ import annotations
 
 from jitney.compiler.hlo import ir
-from jitney.compiler.hlo.partition.factors import Division, Factors, rule
+from jitney.compiler.hlo.index_map import Division
+from jitney.compiler.hlo.partition.factors import builds
 from jitney.compiler.hlo.partition.layout import Names
 from jitney.compiler.hlo.partition.movement import Movement
-from jitney.compiler.hlo.partition.rules import Nodes, Shapes, plain, without
+from jitney.compiler.hlo.partition.rules import Nodes, Shapes
 from jitney.compiler.reference.reduction import neutral
 
 # For sums of floats: 0.0 would change -0.0.
 _NOTHING = {"add": -0.0}
 
 
-@rule(ir.Cumulative)
-def _partition_cumulative(node: ir.Cumulative) -> Factors:
-    """Returns the factors of a running reduction.
-
-    A shard is combined with the total of all shards before it.
-    """
-
-    def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
-        local = m.b.cumulative(xs[0], node.fn, node.dim, node.reverse)
-        if node.dim not in division:
-            return local
-        before = _before(m, local, node, division[node.dim])
-        whole = m.b.broadcast(before, local.shape, range(len(local.shape)))
-        return m.b.apply(node.fn, whole, local)
-
-    dims = plain(len(node.x.shape), (node.dim,) if node.fn == "logaddexp" else ())
-    return Factors(node.x.shape, [dims], [dims], build)
+@builds(ir.Cumulative)
+def _cumulative(
+    node: ir.Cumulative, m: Movement, xs: Nodes, division: Division, shapes: Shapes
+) -> ir.Node:
+    """Builds a running reduction: a shard is combined with the total of all shards before it."""
+    local = m.b.cumulative(xs[0], node.fn, node.dim, node.reverse)
+    if node.dim not in division:
+        return local
+    before = _before(m, local, node, division[node.dim])
+    whole = m.b.broadcast(before, local.shape, range(len(local.shape)))
+    return m.b.apply(node.fn, whole, local)
 
 
 def _before(m: Movement, local: ir.Node, node: ir.Cumulative, names: Names) -> ir.Node:
@@ -51,34 +46,27 @@ def _before(m: Movement, local: ir.Node, node: ir.Cumulative, names: Names) -> i
     return m.dynamic_slice(m.b.concatenate(parts, dim), dim, m.number(names), shape)
 
 
-@rule(ir.ArgReduce)
-def _partition_arg_reduce(node: ir.ArgReduce) -> Factors:
-    """Returns the factors of an arg-reduction.
-
-    The result is the global index of the extreme of the shards' extremes.
-    """
-    dim = node.dim
-
-    def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
-        b, x = m.b, xs[0]
-        index = b.arg_reduce(x, node.kind, dim, node.dtype)
-        if dim not in division:
-            return index
-        names = division[dim]
-        start = b.convert(m.offset(names, x.shape[dim]), node.dtype)
-        index = b.apply("add", index, b.broadcast(start, index.shape, ()))
-        row = (*x.shape[:dim], 1, *x.shape[dim + 1 :])
-        extremes, indices = [
-            m.collective("all_gather", names, (("dim", dim),), b.reshape(part, row))
-            for part in (b.reduce(x, node.kind, (dim,)), index)
-        ]
-        winner = b.arg_reduce(extremes, node.kind, dim, node.dtype)
-        kept = [k for k in range(len(row)) if k != dim]
-        chosen = b.apply(
-            "eq", b.iota(node.dtype, indices.shape, dim), b.broadcast(winner, indices.shape, kept)
-        )
-        zero = b.full(indices.shape, 0, node.dtype)
-        return b.reduce(b.apply("select", chosen, indices, zero), "add", (dim,))
-
-    dims = plain(len(node.x.shape))
-    return Factors(node.x.shape, [dims], [without(dims, (dim,))], build)
+@builds(ir.ArgReduce)
+def _arg_reduce(
+    node: ir.ArgReduce, m: Movement, xs: Nodes, division: Division, shapes: Shapes
+) -> ir.Node:
+    """Builds an arg-reduction: the global index of the extreme of the shards' extremes."""
+    b, x, dim = m.b, xs[0], node.dim
+    index = b.arg_reduce(x, node.kind, dim, node.dtype)
+    if dim not in division:
+        return index
+    names = division[dim]
+    start = b.convert(m.offset(names, x.shape[dim]), node.dtype)
+    index = b.apply("add", index, b.broadcast(start, index.shape, ()))
+    row = (*x.shape[:dim], 1, *x.shape[dim + 1 :])
+    extremes, indices = [
+        m.collective("all_gather", names, (("dim", dim),), b.reshape(part, row))
+        for part in (b.reduce(x, node.kind, (dim,)), index)
+    ]
+    winner = b.arg_reduce(extremes, node.kind, dim, node.dtype)
+    kept = [k for k in range(len(row)) if k != dim]
+    chosen = b.apply(
+        "eq", b.iota(node.dtype, indices.shape, dim), b.broadcast(winner, indices.shape, kept)
+    )
+    zero = b.full(indices.shape, 0, node.dtype)
+    return b.reduce(b.apply("select", chosen, indices, zero), "add", (dim,))
