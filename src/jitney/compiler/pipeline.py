@@ -16,7 +16,16 @@ import numpy as np
 
 from jitney.compiler.codegen import program
 from jitney.compiler.hlo import ir
-from jitney.compiler.hlo.passes import decompose, loops, simplify, split_complex
+from jitney.compiler.hlo.passes import (
+    carries,
+    decompose,
+    hoist,
+    loop_fission,
+    simplify,
+    sink_reductions,
+    split_complex,
+)
+from jitney.compiler.hlo.passes.loops import has_loops
 from jitney.compiler.hlo.verify import verify
 from jitney.compiler.plan import build as planning, ir as plans
 from jitney.compiler.plan.text import print_plan
@@ -31,7 +40,8 @@ if TYPE_CHECKING:
 
 CompiledProgram = program.CompiledProgram
 
-TENSOR_IR, PLAN, MACHINE_CODE = "tensor IR", "plan and kernels", "machine code"
+TENSOR_IR, STEPS, PLAN = "tensor IR", "steps and kernels", "plan and kernels"
+MACHINE_CODE = "machine code"
 
 
 @record(frozen=True, eq=False)
@@ -73,18 +83,50 @@ PIPELINE = (
         decompose.run, lambda module: decompose.is_needed(module.region), simplifies=True,
     ),
     Stage(
-        "loops", TENSOR_IR, TENSOR_IR, "removes carries, hoists loop-invariant code, splits loops",
-        loops.run, loops.has_loops, simplifies=True,
+        "carries", TENSOR_IR, TENSOR_IR,
+        "removes dead, congruent and constant carries, adds values that two iterations compute",
+        carries.run, has_loops,
     ),
     Stage(
-        "plan", TENSOR_IR, PLAN, "fusion, kernels, library calls, buffer assignment",
+        "hoist", TENSOR_IR, TENSOR_IR,
+        "moves products with loop-invariant matrices, and their transposes, before loops",
+        hoist.run, has_loops,
+    ),
+    Stage(
+        "sink_reductions", TENSOR_IR, TENSOR_IR,
+        "moves sums over iterations after loops", sink_reductions.run, has_loops,
+    ),
+    Stage(
+        "fission", TENSOR_IR, TENSOR_IR,
+        "splits loops, to compute what is known for all iterations at once",
+        loop_fission.run, has_loops, simplifies=True,
+    ),
+    Stage(
+        "build_kernels", TENSOR_IR, STEPS,
+        "fuses nodes into groups, selects library calls, builds and schedules kernels",
         lambda module: planning.build(module, supports),
+    ),
+    Stage(
+        "strip_mine", STEPS, STEPS, "runs chains of kernels strip by strip of rows in a cache",
+        planning.strip_mine,
+    ),
+    Stage(
+        "schedule", STEPS, STEPS, "orders collectives, overlaps communication and computation",
+        planning.schedule,
+    ),
+    Stage(
+        "assign_buffers", STEPS, PLAN, "shares memory among buffers whose live ranges differ",
+        planning.assign_buffers,
     ),
     Stage(
         "codegen", PLAN, MACHINE_CODE, "LLVM functions for kernels, one entry; linking",
         program.compile_plan,
     ),
 )  # fmt: skip
+
+
+# The last stage on the tensor IR, and the last before code generation.
+OPTIMIZED, PLANNED = "fission", "assign_buffers"
 
 
 def _module_text(module: ir.Module) -> str:
@@ -95,23 +137,27 @@ def _module_text(module: ir.Module) -> str:
 
 # Verifiers of the IRs, run after each stage that produces them if checks are on; and printers.
 CHECKS: dict[str, Callable[[Any], None]] = {TENSOR_IR: verify, PLAN: verify_plan}
-TEXTS: dict[str, Callable[[Any], str]] = {TENSOR_IR: _module_text, PLAN: print_plan}
+TEXTS: dict[str, Callable[[Any], str]] = {
+    TENSOR_IR: _module_text, STEPS: print_plan, PLAN: print_plan,
+}  # fmt: skip
 # Texts between a plan and machine code.
 CODE_TEXTS: dict[str, Callable[[plans.Plan], str]] = {
     "llvm": program.llvm_text,
     "asm": program.asm_text,
 }
 # Other names of points in the list: the first stage's input, and the named stages' outputs.
-ALIASES = {"stablehlo": "hlo", "mlir": "hlo", "optimized": "loops", "kernels": "plan"}
-STAGES = ("hlo", *[stage.name for stage in PIPELINE[:-1]], *CODE_TEXTS)
+ALIASES = {"stablehlo": "hlo", "mlir": "hlo", "optimized": OPTIMIZED, "kernels": PLANNED}
+GROUP = "group"  # the tensor IR before kernels are built, with what is fused or stored, and why
+_NAMES = [stage.name for stage in PIPELINE]
+_BUILD = _NAMES.index("build_kernels")
+STAGES = ("hlo", *_NAMES[:_BUILD], GROUP, *_NAMES[_BUILD:-1], *CODE_TEXTS)
 
 
 def run(value: Any, *, first: str = PIPELINE[0].name, last: str) -> Any:
     """Runs the stages from `first` to `last`, given by name, on `value`, and returns the result."""
-    names = [stage.name for stage in PIPELINE]
     if first == PIPELINE[0].name:
         _check(TENSOR_IR, value)
-    for stage in PIPELINE[names.index(first) : names.index(last) + 1]:
+    for stage in PIPELINE[_NAMES.index(first) : _NAMES.index(last) + 1]:
         value = _apply(stage, value)
     return value
 
@@ -136,12 +182,12 @@ def _check(kind: str, value: object) -> None:
 
 def optimize(module: ir.Module) -> ir.Module:
     """Returns the program after all passes on the tensor IR."""
-    return run(module, last="loops")
+    return run(module, last=OPTIMIZED)
 
 
 def plan(module: ir.Module) -> plans.Plan:
     """Returns the plan of an optimized program."""
-    return run(module, first="plan", last="plan")
+    return run(module, first=_NAMES[_BUILD], last=PLANNED)
 
 
 def compile_module(module: ir.Module) -> CompiledProgram:
@@ -170,7 +216,12 @@ def as_text(module: ir.Module, stage: str) -> str:
     if name == "hlo":
         return _module_text(module)
     if name in CODE_TEXTS:
-        return CODE_TEXTS[name](run(module, last="plan"))
+        return CODE_TEXTS[name](run(module, last=PLANNED))
+    if name == GROUP:
+        from jitney.compiler.plan.groups import print_groups  # compiling does not need it
+
+        optimized = optimize(module)
+        return print_groups(optimized, plan(optimized))
     for candidate in PIPELINE:
         if candidate.name == name and candidate.gives in TEXTS:
             return TEXTS[candidate.gives](run(module, last=name))
@@ -199,7 +250,7 @@ def cost_analysis(module: ir.Module) -> dict[str, float]:
     """Estimates the cost of a call: "flops", and "bytes accessed" by kernels and library calls."""
     from jitney.compiler.plan.analysis import plan_cost
 
-    return plan_cost(run(module, last="plan"))
+    return plan_cost(run(module, last=PLANNED))
 
 
 def interpret(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

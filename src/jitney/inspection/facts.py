@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import linecache
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from jitney.compiler import pipeline
 from jitney.compiler.codegen.driver import division
 from jitney.compiler.fusion import group as fusion
-from jitney.compiler.hlo import ir as hlo, traversal
+from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.accesses import reads_and_writes
 from jitney.compiler.plan.estimate import operations, traffic
+from jitney.compiler.plan.groups import nodes_of
 from jitney.core.avals import is_valid_operand
 from jitney.core.jaxpr import is_high
 from jitney.core.pytree import pytrees
@@ -401,33 +402,6 @@ def _within(step: plans.Step) -> list[plans.Step]:
     if isinstance(step, plans.RowStrips):
         return list(step.launches)
     return [x for block in plans.inner(step) for x in block]
-
-
-def nodes_of(step: plans.Step, stored: Container[hlo.Node]) -> Iterator[hlo.Node]:
-    """Yields the nodes that a step computes, including the regions of a loop that is one kernel."""
-    if isinstance(step, plans.RowStrips):
-        for launch in step.launches:
-            yield from nodes_of(launch, stored)
-    if not isinstance(step, plans.ComputingStep):
-        return
-    nodes_seen = dict.fromkeys(step.nodes)
-    pending = list(step.nodes)
-    while pending:
-        for x in traversal.operands(pending.pop()):
-            if x not in nodes_seen and x not in stored and not isinstance(x, _LEAVES):
-                nodes_seen[x] = None
-                pending.append(x)
-    for node in nodes_seen:
-        yield node
-        if not isinstance(step, plans.Loop | plans.Branch | plans.Copy):
-            yield from _nodes_within(node)
-
-
-def _nodes_within(node: hlo.Node) -> Iterator[hlo.Node]:
-    for _, region in traversal.regions(node):
-        for inner in traversal.topological_order(traversal.roots(region)):
-            yield inner
-            yield from _nodes_within(inner)
 
 
 def _sources(nodes: Iterable[hlo.Node]) -> list[Source]:

@@ -17,7 +17,7 @@ def counted(f, *shapes):
     """The operations of library calls and products of a program."""
     args = [jitney.ShapeDtypeStruct(shape, np.float32) for shape in shapes]
     module = jitney.jit(f).lower(*args).compiler_ir()
-    steps = pipeline.run(module, last="plan").steps
+    steps = pipeline.run(module, last="assign_buffers").steps
     return max(map(operations, steps))
 
 

@@ -1,4 +1,4 @@
-"""Builds plans from the tensor IR: fusion, kernels, library calls, memory.
+"""Builds plans from the tensor IR: fusion, kernels, library calls; then order and memory.
 
 There is a way to compute every node of the tensor IR: kernels for elementwise code, views,
 reductions and small contractions; BLAS for large contractions; native loops and branches for
@@ -12,6 +12,7 @@ from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.plan import ir, loops, memory, overlap, row_strips, single_nodes
 from jitney.compiler.plan.collective_order import order_collectives
 from jitney.compiler.plan.region import Planner, Rule, Supports
+from jitney.core.record import replace
 
 _RULES: dict[type[hlo.Node], Rule] = {
     hlo.Concatenate: single_nodes.concatenate,
@@ -30,7 +31,7 @@ _RULES: dict[type[hlo.Node], Rule] = {
 
 
 def build(module: hlo.Module, supports: Supports) -> ir.Plan:
-    """Returns the plan of `module`.
+    """Returns the plan of `module`, whose buffers are not assigned yet.
 
     Args:
       module: a simplified program.
@@ -40,15 +41,27 @@ def build(module: hlo.Module, supports: Supports) -> ir.Plan:
     region = module.region
     inputs = [ir.Buffer("input", p.tensor_type.nbytes, i) for i, p in enumerate(region.parameters)]
     outputs = [ir.Buffer("output", r.tensor_type.nbytes, i) for i, r in enumerate(region.results)]
-    steps = row_strips.strip_mine(planner.region(region, inputs, outputs))
-    steps = overlap.overlap(order_collectives(steps))
     return ir.Plan(
         module.name,
-        steps,
+        planner.region(region, inputs, outputs),
         tuple(p.tensor_type for p in region.parameters),
         tuple(r.tensor_type for r in region.results),
-        memory.assign_buffers(steps),
-        planner.keep_alive,
-        planner.stored,
-        module.optimization_level,
+        keep_alive=planner.keep_alive,
+        stored=planner.stored,
+        optimization_level=module.optimization_level,
     )
+
+
+def strip_mine(plan: ir.Plan) -> ir.Plan:
+    """Returns `plan` with chains of launches over the same rows merged into strips of rows."""
+    return replace(plan, steps=row_strips.strip_mine(plan.steps))
+
+
+def schedule(plan: ir.Plan) -> ir.Plan:
+    """Returns `plan` with collectives where they keep memory small, and calls that overlap."""
+    return replace(plan, steps=overlap.overlap(order_collectives(plan.steps)))
+
+
+def assign_buffers(plan: ir.Plan) -> ir.Plan:
+    """Returns `plan` with memory for its buffers."""
+    return replace(plan, arena_bytes=memory.assign_buffers(plan.steps))

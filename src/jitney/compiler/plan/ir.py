@@ -272,6 +272,7 @@ class Plan:
     """A complete program.
 
     Attributes:
+      arena_bytes: size of the arena; -1 before buffers are assigned.
       stored: nodes that are in memory, and why; for readers.
       optimization_level: the level of its machine code; see `hlo.ir.Module`.
     """
@@ -280,7 +281,7 @@ class Plan:
     steps: list[Step]
     inputs: tuple[TensorType, ...]
     outputs: tuple[TensorType, ...]
-    arena_bytes: int = 0
+    arena_bytes: int = -1
     keep_alive: list[Any] = field(default_factory=list)
     stored: dict[hlo.Node, fusion.Reason] = field(default_factory=dict)
     optimization_level: int = 2

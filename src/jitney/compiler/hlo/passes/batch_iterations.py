@@ -8,15 +8,13 @@ trip count, which callers bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Any
 
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.loop_analysis import CountedLoop, covers_all_rows, is_invariant
 from jitney.compiler.hlo.passes.carries import add_carries, project_carries
-
-RunLoop = Callable[[ir.While], list[ir.Node]]
 
 VIEWS = (ir.Reshape, ir.Transpose, ir.Slice, ir.Reverse, ir.Bitcast)
 

@@ -1,12 +1,19 @@
 """Removes and adds carries of loops: dead and congruent carries, and predictive commoning.
 
+    while (a, b) ...   where nothing needs b   ->   while (a) ...
+
+    while (a, b) ...   where b starts as a and is updated as a   ->   while (a) ...
+
+    while (a, c) ...   where c is a constant and stays so   ->   while (a) ... c itself
+
+    while (a) ...  y = f(a), z = f(a')   where a' is the next a
+        ->  while (a, y = f(a)) ...  z = f(a'), and that is the next y
+
 A carry is removed if nothing needs it (dead code elimination by liveness of carries), if it equals
 another (congruent induction variables), or if it is a constant. One is added for a value that two
 iterations would compute (predictive commoning, O'Brien 1990; scalar replacement, Callahan, Carr and
-Kennedy 1990):
-
-    while (a)            y = f(a); a' = ...; z = f(a')
-    while (a, y = f(a))            a' = ...; z = f(a');  y' = z
+Kennedy 1990): for the forces in Verlet integration, and for Runge-Kutta methods whose last stage is
+the first of the next step.
 
 Congruence is found by optimistic partition refinement. The cost of each analysis is linear in the
 nodes of the body, times the number of refinements.
@@ -22,8 +29,33 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.loop_analysis import is_invariant
+from jitney.compiler.hlo.passes.loops import change_loops
 
 Place: TypeAlias = int | ir.Constant | None
+
+
+def run(module: ir.Module) -> ir.Module:
+    """Returns `module`, in whose loops no carry is dead or congruent to another."""
+    return change_loops(module, _loop)
+
+
+def _loop(b: Builder, loop: ir.While, used: set[int]) -> list[ir.Node]:
+    """Returns the results of `loop`; those that are not `used` are the initial values."""
+    values = list(loop.init)
+    needed = live_carries(loop, used)
+    if len(needed) < len(loop.init):
+        loop = project_carries(loop, needed)
+    start = loop.init
+    kept, place = congruent_carries(loop)
+    if len(kept) < len(start):
+        loop = with_carries(loop, kept, place)
+    known = common_across_iterations(loop)
+    if known:
+        loop = with_known(b, loop, known)
+    results = b.while_(loop.cond, loop.body, loop.init)
+    for i, j, x in zip(needed, place, start, strict=True):
+        values[i] = results[j] if isinstance(j, int) else x
+    return values
 
 
 # --- removing carries -----------------------------------------------------------------------------

@@ -42,7 +42,13 @@ from jitney.compiler.hlo.passes.batch_iterations import (
     with_stacked_outputs,
 )
 from jitney.compiler.hlo.passes.carries import add_carries, project_carries
+from jitney.compiler.hlo.passes.loops import change_loops
 from jitney.core.record import record
+
+
+def run(module: ir.Module) -> ir.Module:
+    """Returns `module` with its loops split as long as that saves work."""
+    return change_loops(module, lambda b, loop, used: run_in_parts(b, loop))
 
 
 def run_in_parts(b: Builder, loop: ir.While) -> list[ir.Node]:

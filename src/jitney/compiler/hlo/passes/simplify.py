@@ -378,20 +378,22 @@ def is_narrow(node: ir.Dot, side: int) -> bool:
     return shape[1] < COSTS.narrow_row <= shape[0]
 
 
-def with_turned(b: Builder, node: ir.Dot, side: int, turned: ir.Node, other: ir.Node) -> ir.Node:
+def with_transposed(
+    b: Builder, node: ir.Dot, side: int, matrix: ir.Node, other: ir.Node
+) -> ir.Node:
     """Returns the product `node` with one operand replaced by its transpose."""
     along, others = 1 - node.contract[side][0], node.contract[1 - side]
     if side == 0:
-        return b.dot(turned, other, ((along,), others), node.batch, node.dtype)
-    return b.dot(other, turned, (others, (along,)), node.batch, node.dtype)
+        return b.dot(matrix, other, ((along,), others), node.batch, node.dtype)
+    return b.dot(other, matrix, (others, (along,)), node.batch, node.dtype)
 
 
 def dot_of_narrow_constant(b: Builder, node: ir.Dot) -> ir.Node | None:
     """Transposes a constant matrix of short rows, so that kernels read along its long axis."""
     for side, x in enumerate((node.x, node.y)):
         if isinstance(x, ir.Constant) and is_narrow(node, side):
-            turned = b.constant(np.ascontiguousarray(x.value.T))
-            return with_turned(b, node, side, turned, (node.x, node.y)[1 - side])
+            matrix = b.constant(np.ascontiguousarray(x.value.T))
+            return with_transposed(b, node, side, matrix, (node.x, node.y)[1 - side])
     return None
 
 

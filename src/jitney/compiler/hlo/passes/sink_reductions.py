@@ -21,12 +21,12 @@ from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.loop_analysis import CountedLoop, count_trips
 from jitney.compiler.hlo.passes.batch_iterations import (
-    RunLoop,
     batch_over_iterations,
     can_lift,
     is_loop_invariant,
     with_stacked_outputs,
 )
+from jitney.compiler.hlo.passes.loops import change_loops
 from jitney.core.record import record
 
 _FLOATS = (
@@ -51,7 +51,17 @@ class Sum:
     sources: list[ir.Node]
 
 
-def sums_over_turns(loop: ir.While) -> list[Sum]:
+def run(module: ir.Module) -> ir.Module:
+    """Returns `module`, whose loops leave sums of small terms to reductions after them."""
+    return change_loops(module, _loop)
+
+
+def _loop(b: Builder, loop: ir.While, used: set[int]) -> list[ir.Node]:
+    sums = sums_over_iterations(loop)
+    return without_sums(b, loop, sums) if sums else b.while_(loop.cond, loop.body, loop.init)
+
+
+def sums_over_iterations(loop: ir.While) -> list[Sum]:
     """Returns the carries of `loop` whose sums should be computed after it."""
     trips = count_trips(loop)
     if trips is None or trips.count < COSTS.sunk_trips:
@@ -126,15 +136,16 @@ def _is_stacked(loop: ir.While, trips: CountedLoop, node: ir.Node) -> bool:
     return not (is_leaf and can_lift(loop, trips, node))
 
 
-def without_sums(b: Builder, loop: ir.While, sums: Sequence[Sum], run: RunLoop) -> list[ir.Node]:
-    """Returns the results of `loop`, which `run` builds in `b` without the carries of `sums`."""
+def without_sums(b: Builder, loop: ir.While, sums: Sequence[Sum]) -> list[ir.Node]:
+    """Returns the results of `loop`, built in `b` without the carries of `sums`."""
     trips = count_trips(loop)
     assert trips is not None
     every = dict.fromkeys([x for one in sums for x in one.sources])
     stacked = [x for x in every if _is_stacked(loop, trips, x)]
     gone = {one.index for one in sums}
     kept = [i for i in range(len(loop.init)) if i not in gone]
-    done = run(with_stacked_outputs(b, loop, trips, stacked, kept))
+    remaining = with_stacked_outputs(b, loop, trips, stacked, kept)
+    done = b.while_(remaining.cond, remaining.body, remaining.init)
 
     results = list(loop.init)
     for i, x in zip(kept, done, strict=False):
