@@ -39,12 +39,14 @@ if TYPE_CHECKING:
 
     from jitney.core.avals import AbstractValue
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
@@ -66,7 +68,7 @@ def _jit_lower(
     in_shardings: Sequence[object],
     out_shardings: Sequence[object],
     **_: object,
-) -> list[Any]:
+) -> list[Node]:
     operands = [divided(b, x, place) for x, place in zip(nodes, in_shardings, strict=True)]
     outs = lowering.inline(b, jaxpr, operands)
     return [divided(b, x, place) for x, place in zip(outs, out_shardings, strict=True)]
@@ -77,7 +79,7 @@ def call_params(
     jaxpr: ClosedJaxpr,
     in_shardings: Sequence[object] | None = None,
     out_shardings: Sequence[object] | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Returns the parameters of a call, adapted to the program `jaxpr` and to the given shardings.
 
     Layouts are reset to None, and no operand is donated.
@@ -95,7 +97,9 @@ def call_params(
 
 
 @jit_p.jvp
-def _jit_jvp(primals: Primals, tangents: Tangents, *, jaxpr: ClosedJaxpr, **params: object) -> Any:
+def _jit_jvp(
+    primals: Primals, tangents: Tangents, *, jaxpr: ClosedJaxpr, **params: object
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     nonzero = tuple(type(t) is not Zero for t in tangents)
     program, nonzero_out = jvp_jaxpr(jaxpr, nonzero, False)
     nonzero_tangents = [t for t in tangents if not isinstance(t, Zero)]
@@ -116,7 +120,7 @@ def _jit_jvp(primals: Primals, tangents: Tangents, *, jaxpr: ClosedJaxpr, **para
 @jit_p.jet
 def _jit_jet(
     primals: Primals, series: Sequence[jet.Terms], *, jaxpr: ClosedJaxpr, **params: object
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[jet.Terms]]:
     program, out_terms = jet_jaxpr(jaxpr, types_of(series), len(series[0]))
     outs = jit_p.bind(*primals, *present(series), **call_params(params, program))
     n = len(jaxpr.out_avals)
@@ -126,7 +130,7 @@ def _jit_jet(
 @jit_p.partial
 def _jit_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
-) -> list[Any]:
+) -> list[Value]:
     return divided_call(
         trace,
         unknown,
@@ -146,7 +150,7 @@ def divided_call(
     program: ClosedJaxpr,
     call: Callable[[ClosedJaxpr, list[Any]], Sequence[Any]],
     record: Callable[[ClosedJaxpr, list[Any]], Sequence[Any]],
-) -> list[Any]:
+) -> list[Value]:
     """Partially evaluates a call: runs its known part, and records a call of the remainder.
 
     Args:
@@ -209,7 +213,7 @@ def _results_computed(closed: ClosedJaxpr) -> tuple[ClosedJaxpr | None, tuple[in
 @jit_p.logged_transpose
 def _jit_transpose(
     cts: Sequence[Cotangent], *args: Operand, jaxpr: ClosedJaxpr, **params: object
-) -> tuple[list[Any], Log]:
+) -> tuple[Sequence[Cotangent | None], Log]:
     return transposed_call(
         lambda linear, nonzero: transposed_program(
             jaxpr, linear, nonzero, weakness_of(cts), other_dtypes(cts, jaxpr.out_avals)
@@ -254,7 +258,7 @@ def transposed_program(
     has_ct: tuple[bool, ...] = ()
     log_tree: Any = None
 
-    def fun(*xs: Value) -> list[Any]:
+    def fun(*xs: Value) -> list[Value]:
         nonlocal has_ct, log_tree
         values = iter(xs)
         operands = [
@@ -284,7 +288,7 @@ def transposed_program(
 @jit_p.batch_with_axis
 def _jit_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: ClosedJaxpr, **params: object
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     program, out_dims = batch_jaxpr_at(jaxpr, axis_data, tuple(dims))
     names = () if axis_data.spmd_name is None else names_of(axis_data.spmd_name)
     both = [

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -26,8 +26,14 @@ from jitney.core.trace import Tracer
 from jitney.primitives.call.inlined import calls_program
 
 if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import PyTree
     from jitney.primitives.rule_types import Cotangent, Dims, Operand, Primals, Tangents
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 composite_p = declare("composite", multiple_results=True)
 calls_program(composite_p, "call_jaxpr")
@@ -37,17 +43,19 @@ _CURE = "jax.custom_jvp or jax.custom_vjp around the composite adds one"
 
 
 @composite_p.jvp
-def _composite_jvp(_primals: Primals, _tangents: Tangents, *, name: str, **_: object) -> Any:
+def _composite_jvp(_primals: Primals, _tangents: Tangents, *, name: str, **_: object) -> NoReturn:
     raise ValueError(f"composite {name!r} has no derivative rule, which jvp and grad need; {_CURE}")
 
 
 @composite_p.transpose
-def _composite_transpose(_cts: list[Cotangent], *_operands: Operand, name: str, **_: object) -> Any:
+def _composite_transpose(
+    _cts: list[Cotangent], *_operands: Operand, name: str, **_: object
+) -> NoReturn:
     raise ValueError(f"composite {name!r} has no rule for linear_transpose; {_CURE}")
 
 
 @composite_p.batch
-def _composite_batch(_args: Primals, _dims: Dims, *, name: str, **_: object) -> Any:
+def _composite_batch(_args: Primals, _dims: Dims, *, name: str, **_: object) -> NoReturn:
     raise NotImplementedError(
         f"composite {name!r} has no batching rule, which vmap needs; jax.custom_batching.custom_vmap "
         "around the composite adds one"
@@ -74,7 +82,9 @@ class HashableArray:
         return f"HashableArray({self.val!r})"
 
 
-def _attribute(name: str, operation: str, value: PyTree) -> tuple[str, tuple[Any, ...], Any]:
+def _attribute(
+    name: str, operation: str, value: PyTree
+) -> tuple[str, tuple[object, ...], PyTreeDef]:
     """Returns an attribute as a parameter of the composite: (name, leaves, treedef)."""
     leaves, tree = pytrees.tree_flatten(value)
     if any(isinstance(leaf, Tracer) for leaf in leaves):
@@ -83,14 +93,13 @@ def _attribute(name: str, operation: str, value: PyTree) -> tuple[str, tuple[Any
             "the operation; pass a NumPy array or a number, or make it an argument"
         )
     hashable = [
-        HashableArray(np.asarray(x)) if isinstance(x, np.ndarray | Array) else x for x in leaves
+        HashableArray(np.asarray(cast("Any", x))) if isinstance(x, np.ndarray | Array) else x
+        for x in leaves
     ]
     return name, tuple(hashable), tree
 
 
-def composite(
-    decomposition: Callable[..., PyTree], name: str, version: int = 0
-) -> Callable[..., Any]:
+def composite(decomposition: Callable[P, T], name: str, version: int = 0) -> Callable[P, T]:
     """Returns a function that programs record as a single operation called `name`.
 
     Args:
@@ -116,7 +125,7 @@ def composite(
     """
 
     @functools.wraps(decomposition)
-    def operation(*args: PyTree, **kwargs: PyTree) -> Any:
+    def operation(*args: P.args, **kwargs: P.kwargs) -> T:
         leaves, tree = pytrees.tree_flatten(args)
         attributes = tuple(_attribute(key, name, value) for key, value in kwargs.items())
         flat = FlatFunction(functools.partial(decomposition, **kwargs), tree)

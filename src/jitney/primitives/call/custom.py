@@ -9,7 +9,7 @@ The rules are flat: they map sequences of values to sequences of values (`api.cu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -32,9 +32,12 @@ from jitney.transforms.transpose import accumulator_of, logged_backward_pass
 from jitney.transforms.zero import SymbolicZero, Zero, instantiate
 
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from jitney.core.avals import AbstractValue
     from jitney.core.trace import TraceTag
     from jitney.primitives.rule_types import (
+        BatchDim,
         Cotangent,
         Dims,
         Operand,
@@ -47,6 +50,8 @@ if TYPE_CHECKING:
     from jitney.transforms import jet
     from jitney.transforms.accumulators import GradAccum
     from jitney.transforms.logs import Log
+
+T = TypeVar("T")
 
 
 class FlatRule:
@@ -81,7 +86,7 @@ def without_axis(zero: Zero) -> Zero:
     return type(zero)(aval.update(shape=aval.shape[1:]))
 
 
-def visible_tangent(tangent: Tangent, symbolic: bool) -> Any:
+def visible_tangent(tangent: Tangent, symbolic: bool) -> Tangent:
     """Returns a tangent for a user's rule: dense, or a `SymbolicZero` if `symbolic`."""
     if not isinstance(tangent, Zero):
         return tangent
@@ -98,14 +103,14 @@ def _custom_jvp_call_jvp(
     jvp: FlatRule,
     num_consts: int,
     symbolic_zeros: bool,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     rule_tangents = [visible_tangent(t, symbolic_zeros) for t in tangents]
     outs, douts = jvp([*map(with_shape, primals[num_consts:])], rule_tangents[num_consts:])
     _check_value("JVP rule", jvp, name, outs, call_jaxpr)
     return outs, douts
 
 
-def with_shape(x: Value) -> Any:
+def with_shape(x: Value) -> Value:
     """Returns an operand for a user's rule: a Python scalar becomes an array."""
     return owned(x) if type(x) in (int, float, complex) else x
 
@@ -133,7 +138,7 @@ def _custom_jvp_call_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     program, _ = dce_closed(eqn.params["call_jaxpr"], tuple(used), True)
     rule: FlatRule = eqn.params["jvp"]
 
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Value], list[Tangent]]:
         outs, douts = rule(primals, tangents)
         return _used(outs, used), _used(douts, used)
 
@@ -141,14 +146,14 @@ def _custom_jvp_call_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     return eqn.replace(params={**eqn.params, **changed}, outvars=_used(eqn.outvars, used))
 
 
-def _used(values: Sequence[Any], used: Sequence[bool]) -> list[Any]:
+def _used(values: Sequence[T], used: Sequence[bool]) -> list[T]:
     return [x for x, u in zip(values, used, strict=True) if u]
 
 
 @custom_jvp_call_p.logged_transpose
 def _custom_jvp_call_transpose(
     cts: Sequence[Cotangent], *args: Operand, call_jaxpr: ClosedJaxpr, **_: Any
-) -> tuple[list[Any], Log]:
+) -> tuple[Sequence[Cotangent | None], Log]:
     """Transposes the operations of the program, for functions that are linear themselves."""
     return logged_backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
 
@@ -161,7 +166,9 @@ def _batched_program(
     return batch_jaxpr(program, axis_data, batched, some)[0], some
 
 
-def _result(x: Tangent, dim: int | None, mapped: bool, axis_data: AxisData, rule: FlatRule) -> Any:
+def _result(
+    x: Tangent, dim: int | None, mapped: bool, axis_data: AxisData, rule: FlatRule
+) -> Tangent:
     """Returns a result of a rule, with the batch axis in front if `mapped`.
 
     Raises:
@@ -186,14 +193,16 @@ def _custom_jvp_call_batch_with_trace(
     jvp: FlatRule,
     num_consts: int,
     **params: object,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     axis_data, tag = trace.axis_data, trace.tag
     batched = tuple(d is not None for d in dims)
     program, mapped = _batched_program(call_jaxpr, axis_data, batched)
     moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     in_dims = [0 if b else None for b in batched[num_consts:]]
 
-    def batched_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    def batched_jvp(
+        primals: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[list[Tangent], list[Tangent]]:
         n = len(primals)
         # Symbolic zeros stay symbolic, with the unbatched type.
         inner_tangents = [
@@ -249,14 +258,16 @@ calls_program(custom_vjp_call_p, "call_jaxpr")
 
 
 @custom_vjp_call_p.jvp
-def _custom_vjp_call_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _custom_vjp_call_jvp(
+    primals: Primals, tangents: Tangents, **params: Param
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     return differentiate_custom_vjp(primals, tangents, **params)
 
 
 @custom_vjp_call_p.jet
 def _custom_vjp_call_jet(
     primals: Primals, series: Sequence[jet.Terms], *, call_jaxpr: ClosedJaxpr, **_: Any
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[jet.Terms]]:
     # The custom rule is for reverse mode only, so the series is that of the function's operations.
     return jet_flat(
         lambda *xs: eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *xs),
@@ -277,7 +288,7 @@ def differentiate_custom_vjp(
     name: str = "",
     call_jaxpr: ClosedJaxpr | None = None,
     **_: Any,
-) -> Any:
+) -> tuple[list[Value], list[Tangent]]:
     """Runs the forward rule, and binds the backward rule as a linear operation on the tangents.
 
     Returns: (results, tangents).
@@ -308,7 +319,7 @@ def _custom_vjp_call_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     fwd: FlatRule = params["fwd"]
     bwd: FlatRule = params["bwd"]
 
-    def forward(*args: Sequence[Any]) -> Any:
+    def forward(*args: Sequence[Any]) -> tuple[list[Value], Sequence[Value]]:
         outs, residuals = fwd(*args)
         return _used(outs, used), residuals
 
@@ -339,7 +350,7 @@ def _custom_vjp_call_batch_with_trace(
     bwd: FlatRule,
     num_consts: int,
     **params: object,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     axis_data = trace.axis_data
     batched = tuple(d is not None for d in dims)
     program, mapped = _batched_program(call_jaxpr, axis_data, batched)
@@ -386,10 +397,12 @@ class _BatchedRules:
         self.mapped = mapped
         self.residual_dims: list[int | None] = []
 
-    def forward(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+    def forward(
+        self, primals: Sequence[Any], perturbed: Sequence[bool]
+    ) -> tuple[Sequence[Tangent], Sequence[Value]]:
         counts: list[int] = []
 
-        def flat(*xs: Value) -> list[Any]:
+        def flat(*xs: Value) -> list[Value]:
             outs, residuals = self.fwd(xs, perturbed)
             counts.append(len(outs))
             return [*outs, *residuals]
@@ -409,7 +422,7 @@ class _BatchedRules:
         n, n_accums, mapped = len(residuals), len(accums), self.mapped
         log_tree: Any = None
 
-        def flat(*xs: Value) -> list[Any]:
+        def flat(*xs: Value) -> list[Tangent]:
             nonlocal log_tree
             inner_accums = [
                 ValAccum(without_axis(Zero(accum.aval)).aval if d is not None else accum.aval)
@@ -430,7 +443,9 @@ class _BatchedRules:
         return pytrees.tree_unflatten(log_tree, [move_to(x, d, 0, size, along) for x, d in entries])
 
 
-def _gathered_cotangent(ct: Cotangent, dim: int | None, mapped: bool, axis_data: AxisData) -> Any:
+def _gathered_cotangent(
+    ct: Cotangent, dim: int | None, mapped: bool, axis_data: AxisData
+) -> Cotangent:
     """Returns the cotangent of an operand, with a leading batch axis if it is `mapped`."""
     if isinstance(ct, Zero):
         return with_axis(ct, axis_data.size) if mapped else ct
@@ -465,14 +480,14 @@ calls_program(remat_opt_p, "fwd_jaxpr")
 
 
 @remat_opt_p.def_impl
-def _remat_opt_def_impl(*args: Value, fwd_jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
+def _remat_opt_def_impl(*args: Value, fwd_jaxpr: ClosedJaxpr, **_: Any) -> list[Value]:
     return eval_jaxpr(fwd_jaxpr.jaxpr, fwd_jaxpr.consts, *args)
 
 
 @remat_opt_p.jvp
 def _remat_opt_jvp(
     primals: Primals, tangents: Tangents, *, fwd_jaxpr: ClosedJaxpr, **_: Any
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     return jvp_flat(
         lambda *xs: eval_jaxpr(fwd_jaxpr.jaxpr, fwd_jaxpr.consts, *xs), primals, tangents
     )
@@ -487,7 +502,7 @@ def _remat_opt_batch_with_axis(
     fwd_jaxpr: ClosedJaxpr,
     fun_jaxpr: ClosedJaxpr,
     num_res: int,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     batched = tuple(d is not None for d in dims)
     moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     outs = remat_opt_p.bind(
@@ -524,7 +539,7 @@ custom_lin_p.declares_sharding = True
 @custom_lin_p.abstract
 def _custom_lin_abstract(
     *avals: AbstractValue, out_avals: Sequence[AbstractValue], **_: Any
-) -> Any:
+) -> list[AbstractValue]:
     return list(out_avals)
 
 
@@ -536,7 +551,7 @@ def _custom_lin_transpose(
     bwd: FlatRule,
     out_avals: Sequence[AbstractValue],
     symbolic_zeros: bool,
-) -> tuple[list[Any], Log]:
+) -> tuple[Sequence[Cotangent | None], Log]:
     residuals = [*map(_flag, args[:num_res])]
     pairs = [accumulator_of(x) for x in args[num_res:]]
     accums = [accum for accum, _ in pairs]
@@ -545,7 +560,7 @@ def _custom_lin_transpose(
     return [None] * num_res + [a.freeze() if returned else None for a, returned in pairs], log
 
 
-def _flag(x: Operand) -> Any:
+def _flag(x: Operand) -> Operand:
     """Converts boolean scalar residuals back to Python bools; programs hold them as literals."""
     if isinstance(x, np.ndarray) and not x.shape and x.dtype == np.bool_:
         return bool(x)
@@ -558,7 +573,7 @@ _FORWARD = (
 )
 
 
-def _no_forward_mode(*_: Any, **__: Any) -> Any:
+def _no_forward_mode(*_: Any, **__: Any) -> NoReturn:
     raise TypeError(_FORWARD)
 
 

@@ -34,10 +34,12 @@ from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
     from jitney.primitives.rule_types import (
+        BatchDim,
         Cotangent,
         Dims,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
@@ -56,7 +58,7 @@ class FunctionCall(CallPrimitive):
         super().__init__(name)
         self.parameter = parameter
 
-    def bind(self, *args: Value, **params: Any) -> Any:
+    def bind(self, *args: Value, **params: Any) -> Sequence[Value]:
         """Calls the function `subfuns[0]`, or a program.
 
         Args:
@@ -83,11 +85,11 @@ class FunctionCall(CallPrimitive):
 
     def call(
         self, program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]
-    ) -> list[Any]:
+    ) -> list[Value]:
         """Binds the primitive to a program and its operands."""
         return state.trace.process_primitive(self, operands, {**params, self.parameter: program})
 
-    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, object]:
         """Converts an equation's parameters to those of `bind`: its program to a function."""
         program: ClosedJaxpr = params[self.parameter]
         function = wrap_init(jaxpr_as_fun(program), debug_info=program.jaxpr.debug_info)
@@ -108,7 +110,9 @@ def _set_derivatives(prim: Primitive, parameter: str, call: Call) -> None:
     """Sets the rules for derivatives: the derivative of a call is a call of the derivative."""
 
     @prim.jvp
-    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
+    def jvp_rule(
+        primals: Primals, tangents: Tangents, **params: object
+    ) -> tuple[Sequence[Value], Sequence[Tangent]]:
         called = _program(params.pop(parameter))
         nonzero = tuple(type(t) is not Zero for t in tangents)
         program, nonzero_out = jvp_jaxpr(called, nonzero, False)
@@ -119,7 +123,9 @@ def _set_derivatives(prim: Primitive, parameter: str, call: Call) -> None:
         return outs[:n], with_zeros(outs[n:], nonzero_out, types)
 
     @prim.jet
-    def jet_rule(primals: Primals, series: Sequence[jet.Terms], **params: object) -> Any:
+    def jet_rule(
+        primals: Primals, series: Sequence[jet.Terms], **params: object
+    ) -> tuple[Sequence[Value], Sequence[jet.Terms]]:
         called = _program(params.pop(parameter))
         program, out_terms = jet_jaxpr(called, types_of(series), len(series[0]))
         outs = call(program, [*primals, *present(series)], params)
@@ -129,7 +135,7 @@ def _set_derivatives(prim: Primitive, parameter: str, call: Call) -> None:
     @prim.logged_transpose
     def transpose_rule(
         cts: Sequence[Cotangent], *args: Operand, **params: object
-    ) -> tuple[list[Any], Log]:
+    ) -> tuple[Sequence[Cotangent | None], Log]:
         called = _program(params.pop(parameter))
         return transposed_call(
             lambda linear, nonzero: transposed_program(
@@ -149,7 +155,7 @@ def _set_rules(prim: Primitive, parameter: str, call: Call) -> None:
     @prim.partial
     def partial_rule(
         trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
-    ) -> list[Any]:
+    ) -> list[Value]:
         return divided_call(
             trace,
             unknown,
@@ -164,7 +170,7 @@ def _set_rules(prim: Primitive, parameter: str, call: Call) -> None:
     @prim.batch_with_axis
     def batch_with_axis_rule(
         axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: object
-    ) -> Any:
+    ) -> tuple[Sequence[Value], Sequence[BatchDim]]:
         called = _program(params.pop(parameter))
         program, out_dims = batch_jaxpr_at(called, axis_data, tuple(dims))
         return call(program, args, params), out_dims
@@ -234,10 +240,12 @@ def register_call_primitive_rules(
       inline_jax_late: accepted for compatibility; lowering always inlines the program.
     """
 
-    def call(program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]) -> list[Any]:
+    def call(
+        program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value]:
         return prim.bind(*operands, **{**params, _PARAMETER: program})
 
-    def evaluated(*args: Value, call_jaxpr: ClosedJaxpr, **_: object) -> list[Any]:
+    def evaluated(*args: Value, call_jaxpr: ClosedJaxpr, **_: object) -> list[Value]:
         return eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *args)
 
     _set_rules(prim, _PARAMETER, call)
@@ -293,7 +301,7 @@ class _WithAccumulators:
 
     def __call__(
         self, cts: Sequence[Cotangent], *args: Operand, **params: object
-    ) -> tuple[list[Any], Log]:
+    ) -> tuple[Sequence[Cotangent | None], Log]:
         accums: list[Any] = [
             ValAccum(x.aval.to_cotangent_aval()) if isinstance(x, UndefinedPrimal) else x
             for x in args

@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import PyTree
     from jitney.primitives.rule_types import (
+        BatchDim,
         Cotangent,
         Dims,
         Operand,
         Param,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
@@ -85,7 +87,7 @@ class VJPHiPrimitive:
         for name in ("in_avals", "out_aval", "params"):
             if not hasattr(self, name):
                 raise AttributeError(f"{type(self).__name__}.__init__ must set self.{name}")
-        if self._defines("vjp_bwd") and self._defines("vjp_bwd_retval"):
+        if self.defines("vjp_bwd") and self.defines("vjp_bwd_retval"):
             raise AttributeError(
                 f"{type(self).__name__} must define only one of vjp_bwd and vjp_bwd_retval"
             )
@@ -94,7 +96,7 @@ class VJPHiPrimitive:
         self.__dict__.update(self.params)
         self.check(*self.in_avals)
 
-    def _defines(self, method: str) -> bool:
+    def defines(self, method: str) -> bool:
         return getattr(type(self), method) is not getattr(VJPHiPrimitive, method)
 
     def _undefined(self, use: str, methods: str) -> NotImplementedError:
@@ -102,11 +104,11 @@ class VJPHiPrimitive:
 
     # --- what subclasses define -------------------------------------------------------------------
 
-    def expand(self, *args: PyTree) -> Any:
+    def expand(self, *args: PyTree) -> object:
         """Computes the operation by means of other operations."""
         raise self._undefined("evaluation", "expand")
 
-    def vjp_fwd(self, nzs_in: PyTree, /, *args: PyTree) -> Any:
+    def vjp_fwd(self, nzs_in: PyTree, /, *args: PyTree) -> tuple[object, ...]:
         """Returns (results, residuals), optionally followed by which results have a tangent.
 
         Args:
@@ -127,19 +129,19 @@ class VJPHiPrimitive:
             for accumulator, part in zip(leaves, parts, strict=True):
                 accumulator.accum(part)
 
-    def vjp_bwd_retval(self, res: PyTree, outgrad: PyTree, /) -> Any:
+    def vjp_bwd_retval(self, res: PyTree, outgrad: PyTree, /) -> tuple[object, ...]:
         """Returns the cotangents of the operands as a tuple."""
         raise self._undefined("reverse derivatives", "vjp_bwd or vjp_bwd_retval")
 
-    def jvp(self, primals: PyTree, tangents: PyTree) -> Any:
+    def jvp(self, primals: PyTree, tangents: PyTree) -> tuple[object, object]:
         """Computes (results, tangents of the results)."""
         raise self._undefined("forward derivatives", "jvp")
 
-    def lin(self, nzs_in: PyTree, *primals: PyTree) -> Any:
+    def lin(self, nzs_in: PyTree, *primals: PyTree) -> tuple[object, ...]:
         """Returns (results, residuals), optionally followed by which results have a tangent."""
         raise self._undefined("linearize", "lin and linearized")
 
-    def linearized(self, residuals: PyTree, *tangents: PyTree) -> Any:
+    def linearized(self, residuals: PyTree, *tangents: PyTree) -> object:
         """Computes the tangents of the results from residuals and tangents of the operands."""
         raise self._undefined("linearize", "lin and linearized")
 
@@ -147,7 +149,7 @@ class VJPHiPrimitive:
         """Adds cotangents to the accumulators that stand for the linear operands."""
         raise self._undefined("transposition", "transpose")
 
-    def batch(self, axis_data: AxisData, args: PyTree, dims: PyTree) -> Any:
+    def batch(self, axis_data: AxisData, args: PyTree, dims: PyTree) -> tuple[object, object]:
         """Returns (results, their batch dimensions) for batched operands.
 
         Args:
@@ -158,11 +160,11 @@ class VJPHiPrimitive:
         out_dim = self.batch_dim_rule(axis_data, dims)
         return VmapOf(self, axis_data, dims, out_dim)(*args), out_dim
 
-    def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> Any:
+    def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> object:
         """Returns the batch dimensions of the results for operands with batch dimensions `dims`."""
         raise self._undefined("vmap", "batch or batch_dim_rule")
 
-    def dce(self, used_outs: PyTree) -> Any:
+    def dce(self, used_outs: PyTree) -> tuple[object, object, VJPHiPrimitive | None]:
         """Returns (operands used, results kept, pruned operation or None to drop it)."""
         if any(pytrees.tree_leaves(used_outs)):
             return True, True, self
@@ -181,7 +183,7 @@ class VJPHiPrimitive:
     def __repr__(self) -> str:
         return f"{type(self).__name__}[{self.params}]"
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         return type(self), tuple(self.params.items()), self.effects
 
     def __hash__(self) -> int:
@@ -220,19 +222,23 @@ class _Call(HiPrimitive):
     def is_effectful(self, params: dict[str, Any]) -> bool:
         return bool(params["_prim"].effects)
 
-    def abstract_eval(self, *arg_avals: AbstractValue, **params: Param) -> Any:
+    def abstract_eval(
+        self, *arg_avals: AbstractValue, **params: Param
+    ) -> tuple[list[AbstractValue], Effects]:
         _prim: VJPHiPrimitive = params["_prim"]
         return list(_prim.out_avals_flat), _prim.effects
 
-    def to_lojax(self, *leaves: Value, _prim: VJPHiPrimitive) -> list[Any]:
+    def to_lojax(self, *leaves: Value, _prim: VJPHiPrimitive) -> list[Value]:
         out = _prim.expand(*pytrees.tree_unflatten(_prim.in_tree, leaves))
         return _prim.out_tree.flatten_up_to(out)
 
-    def jvp(self, primals: Primals, tangents: Tangents, **params: Param) -> Any:
+    def jvp(
+        self, primals: Primals, tangents: Tangents, **params: Param
+    ) -> tuple[Sequence[Value], Sequence[Tangent]]:
         _prim: VJPHiPrimitive = params["_prim"]
-        if _prim._defines("vjp_fwd"):
+        if _prim.defines("vjp_fwd"):
             forward = _prim.vjp_fwd
-        elif _prim._defines("lin"):
+        elif _prim.defines("lin"):
             forward = _prim.lin
         else:
             args = pytrees.tree_unflatten(_prim.in_tree, primals)
@@ -244,7 +250,7 @@ class _Call(HiPrimitive):
             *pytrees.tree_unflatten(_prim.in_tree, primals),
         )
         leaves, tree = pytrees.tree_flatten(residuals)
-        two_ways = _prim._defines("jvp") and _prim._defines("vjp_fwd")
+        two_ways = _prim.defines("jvp") and _prim.defines("vjp_fwd")
         kept = [*primals] if two_ways else []
         nonzero_tangents: list[Any] = [t for t in tangents if type(t) is not Zero]
         douts = call_hi_primitive_linearized_p.bind(
@@ -266,7 +272,9 @@ class _Call(HiPrimitive):
             )
         ]
 
-    def transpose(self, cts: Sequence[Cotangent], *args: Operand, _prim: VJPHiPrimitive) -> Any:
+    def transpose(
+        self, cts: Sequence[Cotangent], *args: Operand, _prim: VJPHiPrimitive
+    ) -> list[Cotangent | None]:
         linear = [type(x) is UndefinedPrimal for x in args]
 
         def run(*accumulators: PyTree) -> None:
@@ -291,7 +299,7 @@ call_hi_primitive_p = _Call("call_hi_primitive")
 
 def _batch(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, _prim: VJPHiPrimitive
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Value], list[MappingSpec]]:
     if all([d is None for d in dims]):
         outs = call_hi_primitive_p.bind(*args, _prim=_prim)
         return outs, [None] * len(outs)
@@ -333,12 +341,14 @@ class _Linearized(HiPrimitive):
         del self.rules["transpose"]
         self.rules["logged_transpose"] = self._logged_transpose
 
-    def abstract_eval(self, *arg_avals: AbstractValue, _prim: VJPHiPrimitive, **_: Param) -> Any:
+    def abstract_eval(
+        self, *arg_avals: AbstractValue, _prim: VJPHiPrimitive, **_: Param
+    ) -> tuple[list[AbstractValue], Effects]:
         return [a.to_tangent_aval() for a in _prim.out_avals_flat], frozenset()
 
     def _parts(
         self, args: Sequence[Any], residuals_tree: PyTreeDef, nz_in_flat: Sequence[bool]
-    ) -> tuple[Any, list[Any], list[Any]]:
+    ) -> tuple[object, list[Value], list[Value]]:
         """Splits operands into (residuals, primal operands if they were kept, nonzero tangents)."""
         n, n_tangents = residuals_tree.num_leaves, sum(nz_in_flat)
         m = len(args) - n_tangents
@@ -350,7 +360,7 @@ class _Linearized(HiPrimitive):
         _prim: VJPHiPrimitive,
         residuals_tree: PyTreeDef,
         nz_in_flat: Sequence[bool],
-    ) -> list[Any]:
+    ) -> list[Value]:
         """Computes the tangents of the results with the operation's forward-mode rule."""
         residuals, primals, nonzero_tangents = self._parts(args, residuals_tree, nz_in_flat)
         remaining = iter(nonzero_tangents)
@@ -359,7 +369,7 @@ class _Linearized(HiPrimitive):
             for nz, a in zip(nz_in_flat, _prim.in_avals_flat, strict=True)
         ]
         trees = pytrees.tree_unflatten(_prim.in_tree, tangents)
-        if _prim._defines("vjp_fwd"):
+        if _prim.defines("vjp_fwd"):
             if not primals and _prim.in_avals_flat:
                 _prim.jvp(trees, trees)  # raises the error that `jvp` is not defined
             _, douts = _prim.jvp(pytrees.tree_unflatten(_prim.in_tree, primals), trees)
@@ -367,7 +377,9 @@ class _Linearized(HiPrimitive):
             douts = _prim.linearized(residuals, *trees)
         return [instantiate(t) for t in _prim.out_tree.flatten_up_to(douts)]
 
-    def jvp(self, primals: Primals, tangents: Tangents, **params: Param) -> Any:
+    def jvp(
+        self, primals: Primals, tangents: Tangents, **params: Param
+    ) -> tuple[Sequence[Value], Sequence[Tangent]]:
         """Differentiates the operations that evaluate it."""
         return jvp_flat(lambda *xs: self.to_lojax(*xs, **params), primals, tangents)
 
@@ -378,7 +390,7 @@ class _Linearized(HiPrimitive):
         _prim: VJPHiPrimitive,
         residuals_tree: PyTreeDef,
         nz_in_flat: Sequence[bool],
-    ) -> tuple[list[Any], Log]:
+    ) -> tuple[Sequence[Cotangent | None], Log]:
         residuals, primals, _ = self._parts(args, residuals_tree, nz_in_flat)
         tangents = args[len(args) - sum(nz_in_flat) :]
         pairs = [accumulator_of(x) for x in tangents]
@@ -403,7 +415,7 @@ call_hi_primitive_linearized_p = _Linearized("call_hi_primitive_linearized")
 
 def _batch_linearized(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Value], list[BatchDim]]:
     return batch_flat(
         lambda *xs: call_hi_primitive_linearized_p.to_lojax(*xs, **params), axis_data, args, dims
     )
@@ -434,10 +446,10 @@ class VmapOf(VJPHiPrimitive):
 
     def _batched(
         self, fun: Callable[..., Sequence[Any]], values: Sequence[Any], dims: Sequence[Any]
-    ) -> tuple[list[Any], list[Any]]:
+    ) -> tuple[list[Value], list[BatchDim]]:
         return batch_flat(fun, self.axis_data, values, dims)
 
-    def _at(self, outs: Sequence[Any], dims: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
+    def _at(self, outs: Sequence[Any], dims: Sequence[Any], wanted: Sequence[Any]) -> list[Tangent]:
         """Moves the batch axis of each value to the dimension that is `wanted`."""
         size = self.axis_data.size
         return [
@@ -445,10 +457,10 @@ class VmapOf(VJPHiPrimitive):
             for x, d, w in zip(outs, dims, wanted, strict=True)
         ]
 
-    def expand(self, *args: PyTree) -> Any:
+    def expand(self, *args: PyTree) -> object:
         prim = self.prim
 
-        def fun(*xs: Value) -> list[Any]:
+        def fun(*xs: Value) -> list[Value]:
             return prim.out_tree.flatten_up_to(
                 prim.expand(*pytrees.tree_unflatten(prim.in_tree, xs))
             )
@@ -456,17 +468,17 @@ class VmapOf(VJPHiPrimitive):
         outs_and_dims = self._batched(fun, self.in_tree.flatten_up_to(args), self.flat_in)
         return pytrees.tree_unflatten(self.out_tree, self._at(*outs_and_dims, self.flat_out))
 
-    def _defines(self, method: str) -> bool:
+    def defines(self, method: str) -> bool:
         if method in ("jvp", "vjp_fwd"):
-            return self.prim._defines(method)
+            return self.prim.defines(method)
         return method == "vjp_bwd"
 
-    def jvp(self, primals: PyTree, tangents: PyTree) -> Any:
+    def jvp(self, primals: PyTree, tangents: PyTree) -> tuple[object, object]:
         prim = self.prim
         xs, ts = map(self.in_tree.flatten_up_to, (primals, tangents))
         zero = [isinstance(t, Zero) for t in ts]
 
-        def fun(*values: Value) -> list[Any]:
+        def fun(*values: Value) -> list[Value]:
             remaining = iter(values[len(xs) :])
             tangents = [
                 Zero(a.to_tangent_aval()) if z else next(remaining)
@@ -483,15 +495,16 @@ class VmapOf(VJPHiPrimitive):
         dims = [*self.flat_in, *(d for d, z in zip(self.flat_in, zero, strict=True) if not z)]
         outs = self._at(*self._batched(fun, values, dims), [*self.flat_out, *self.flat_out])
         n = len(self.flat_out)
-        return tuple(pytrees.tree_unflatten(self.out_tree, part) for part in (outs[:n], outs[n:]))
+        tree = self.out_tree
+        return pytrees.tree_unflatten(tree, outs[:n]), pytrees.tree_unflatten(tree, outs[n:])
 
-    def vjp_fwd(self, nzs_in: PyTree, /, *args: PyTree) -> Any:
+    def vjp_fwd(self, nzs_in: PyTree, /, *args: PyTree) -> tuple[object, ...]:
         prim = self.prim
         n = len(self.flat_out)
         nonzeros_out: list[Any] = []
         trees: list[Any] = []
 
-        def fun(*xs: Value) -> list[Any]:
+        def fun(*xs: Value) -> list[Value]:
             out, residuals, *nonzeros = prim.vjp_fwd(
                 nzs_in, *pytrees.tree_unflatten(prim.in_tree, xs)
             )
@@ -512,7 +525,7 @@ class VmapOf(VJPHiPrimitive):
         zero_at: list[bool] = []
         log_tree: Any = None
 
-        def fun(*values: Value) -> list[Any]:
+        def fun(*values: Value) -> list[Value]:
             nonlocal zero_at, log_tree
             nonzero_cts = iter(values[n:])
             inner_cts = [
@@ -551,7 +564,7 @@ class VmapOf(VJPHiPrimitive):
             accumulator.accum(ct)
         return pytrees.tree_unflatten(log_tree, [move_to(x, d, 0, size) for x, d in remaining])
 
-    def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> Any:
+    def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> object:
         """Returns the dimensions of an outer batch axis in the results.
 
         They are counted with this operation's own batch axis present.
@@ -584,6 +597,6 @@ pytrees.register_pytree_node(
 )
 
 
-def _with(avals: Sequence[Any], dims: Sequence[MappingSpec], size: int) -> list[Any]:
+def _with(avals: Sequence[Any], dims: Sequence[MappingSpec], size: int) -> list[AbstractValue]:
     """Returns the types `avals` with a batch axis of `size` inserted at `dims`."""
     return [a if d is None else a.inc_rank(size, d) for a, d in zip(avals, dims, strict=True)]

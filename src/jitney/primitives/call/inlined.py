@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from jitney.core.avals import AbstractValue
+    from jitney.core.effects import Effects
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.primitive import Primitive
     from jitney.primitives.rule_types import Builder, Cotangent, Node, Operand, Value
@@ -34,13 +35,17 @@ def calls_program(prim: Primitive, parameter: str, *, lowered: bool = True) -> N
     prim.called = parameter
 
     @prim.abstract
-    def abstract_rule(*_avals: object, **params: ClosedJaxpr) -> Any:
+    def abstract_rule(
+        *_avals: object, **params: ClosedJaxpr
+    ) -> tuple[list[AbstractValue], Effects]:
         program = params[parameter]
         n = len(program.jaxpr.constvars)
         return program.out_avals, moved(program.effects, -n)
 
     @prim.discharge
-    def discharge_rule(which: tuple[bool, ...], *values: Value, **params: ClosedJaxpr) -> Any:
+    def discharge_rule(
+        which: tuple[bool, ...], *values: Value, **params: ClosedJaxpr
+    ) -> tuple[Sequence[Value], Sequence[Value | None]]:
         program, changed = discharge(params[parameter], which)
         outs = eval_jaxpr(program.jaxpr, program.consts, *values)
         return with_contents(changed, outs, len(params[parameter].out_avals))
@@ -50,7 +55,7 @@ def calls_program(prim: Primitive, parameter: str, *, lowered: bool = True) -> N
     prim.is_transparent = True
 
     @prim.lower
-    def lower_rule(b: Builder, *nodes: Node, **params: ClosedJaxpr) -> Any:
+    def lower_rule(b: Builder, *nodes: Node, **params: ClosedJaxpr) -> list[Node]:
         return lowering.inline(b, params[parameter], nodes)
 
 
@@ -59,7 +64,7 @@ def transposed_call(
     bind: Callable[[ClosedJaxpr, list[Any]], Sequence[Any]],
     cts: Sequence[Cotangent],
     args: Sequence[Operand],
-) -> tuple[list[Any], Log]:
+) -> tuple[Sequence[Cotangent | None], Log]:
     """Transposes a call by calling the transposed program.
 
     Args:
@@ -84,7 +89,7 @@ def transposed_call(
 
 def other_dtypes(
     cts: Sequence[Cotangent], avals: Sequence[AbstractValue]
-) -> tuple[np.dtype[Any] | None, ...] | None:
+) -> tuple[np.dtype | None, ...] | None:
     """Returns the dtypes of cotangents that differ from the dtypes of the results.
 
     Users' backward rules may widen cotangents, and operations that only move elements pass them on.
@@ -101,14 +106,14 @@ def other_dtypes(
     return None if all([dtype is None for dtype in found]) else tuple(found)
 
 
-def _other_dtype(ct: Cotangent, aval: AbstractValue) -> np.dtype[Any] | None:
+def _other_dtype(ct: Cotangent, aval: AbstractValue) -> np.dtype | None:
     got, wanted = get_aval(ct), aval.to_cotangent_aval()
     if not isinstance(got, ShapedArray) or not isinstance(wanted, ShapedArray):
         return None
     return None if got.dtype == wanted.dtype else got.dtype
 
 
-def of_own_dtypes(cts: Sequence[Cotangent], avals: Sequence[AbstractValue]) -> list[Any]:
+def of_own_dtypes(cts: Sequence[Cotangent], avals: Sequence[AbstractValue]) -> list[Cotangent]:
     """Converts cotangents to the dtypes of the results' cotangent types, as loops require."""
     return [
         ct

@@ -37,7 +37,7 @@ class LoadedModule:
 
 
 @loaded_program_p.abstract
-def _loaded_program_abstract(*_avals: AbstractValue, program: LoadedModule) -> Any:
+def _loaded_program_abstract(*_avals: AbstractValue, program: LoadedModule) -> list[AbstractValue]:
     return list(program.out_avals)
 
 

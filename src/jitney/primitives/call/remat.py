@@ -52,13 +52,17 @@ from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
+    from jitney.core.effects import Effects
+    from jitney.core.typing import Array
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
@@ -80,12 +84,12 @@ def _name_eager(x: np.ndarray, *, name: str) -> np.ndarray:
 
 
 @name_p.lower
-def _name_lower(b: Builder, x: Node, *, name: str) -> Any:
+def _name_lower(b: Builder, x: Node, *, name: str) -> Node:
     return x
 
 
 @name_p.jvp
-def _name_jvp(primals: Primals, tangents: Tangents, *, name: str) -> Any:
+def _name_jvp(primals: Primals, tangents: Tangents, *, name: str) -> tuple[Value, Tangent]:
     return name_p.bind(*primals, name=name), tangents[0]
 
 
@@ -102,20 +106,22 @@ remat_p.effectful = True
 
 
 @remat_p.abstract
-def _remat_abstract(*avals: AbstractValue, jaxpr: Jaxpr, **_: Any) -> Any:
+def _remat_abstract(
+    *avals: AbstractValue, jaxpr: Jaxpr, **_: Any
+) -> tuple[list[AbstractValue], Effects]:
     return jaxpr.out_avals, frozenset(jaxpr.effects)
 
 
 @remat_p.discharge
 def _remat_discharge(
     which: tuple[bool, ...], *values: Value, jaxpr: Jaxpr, **params: object
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[Value | None]]:
     program, changed = discharge(closed_of(jaxpr), which)
     return with_contents(changed, bind_program(program, values, params), len(jaxpr.outvars))
 
 
 @remat_p.def_impl
-def _remat_def_impl(*args: Value, jaxpr: Jaxpr, **_: Any) -> list[Any]:
+def _remat_def_impl(*args: Value, jaxpr: Jaxpr, **_: Any) -> list[Array]:
     return [as_value(x) for x in eval_jaxpr(jaxpr, (), *args)]
 
 
@@ -127,7 +133,7 @@ def _remat_lower(
     prevent_cse: bool | Sequence[bool],
     differentiated: bool,
     **_: Any,
-) -> Any:
+) -> list[Node]:
     # Common-subexpression elimination must not merge the recomputation with the original
     # computation.
     flags = _flags(prevent_cse, len(nodes)) if differentiated else [False] * len(nodes)
@@ -140,7 +146,9 @@ def _remat_lower(
 remat_p.absent("eager", why="evaluated equation by equation")
 
 
-def bind_program(closed: ClosedJaxpr, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+def bind_program(
+    closed: ClosedJaxpr, operands: Sequence[Any], params: dict[str, Any]
+) -> list[Value]:
     """Binds `remat2` to a program and its operands.
 
     The parameter `prevent_cse` is a flag, or a sequence of flags for the leading operands. All
@@ -159,7 +167,7 @@ def _flags(prevent_cse: bool | Sequence[bool], n: int) -> list[bool]:
     return [prevent_cse] * n if isinstance(prevent_cse, bool) else list(prevent_cse)
 
 
-def _picked(params: dict[str, Any], flags: Sequence[bool]) -> dict[str, Any]:
+def _picked(params: dict[str, Any], flags: Sequence[bool]) -> dict[str, object]:
     """Replaces `prevent_cse` by `flags`, unless it is a single flag for all operands."""
     if isinstance(params["prevent_cse"], bool):
         return params
@@ -167,7 +175,9 @@ def _picked(params: dict[str, Any], flags: Sequence[bool]) -> dict[str, Any]:
 
 
 @remat_p.jvp
-def _remat_jvp(primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, **params: object) -> Any:
+def _remat_jvp(
+    primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, **params: object
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     nonzero = tuple(type(t) is not Zero for t in tangents)
     # Writes to references within the program are recomputed with the rest, as values.
     program, nonzero_out = jvp_jaxpr(discharged(closed_of(jaxpr)), nonzero, False)
@@ -182,7 +192,7 @@ def _remat_jvp(primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, **params: 
 @remat_p.jet
 def _remat_jet(
     primals: Primals, series: Sequence[jet.Terms], *, jaxpr: Jaxpr, **params: object
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[jet.Terms]]:
     program, out_terms = jet.jet_jaxpr(closed_of(jaxpr), jet.types_of(series), len(series[0]))
     outs = bind_program(program, [*primals, *jet.present(series)], params)
     n = len(jaxpr.outvars)
@@ -192,7 +202,7 @@ def _remat_jet(
 @remat_p.batch_with_axis
 def _remat_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: Jaxpr, **params: object
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     batched = tuple(d is not None for d in dims)
     program, out_batched = batch_jaxpr(closed_of(jaxpr), axis_data, batched, False)
     moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
@@ -228,7 +238,7 @@ _RECOMPUTED = new_name_stack("rematted_computation")
 @remat_p.partial
 def _remat_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
-) -> list[Any]:
+) -> list[Value]:
     split = _divided(params["jaxpr"], tuple(unknown), params["policy"])
     known_args = [x for x, u in zip(args, unknown, strict=True) if not u]
     with set_current_trace(trace.parent_trace):
@@ -392,7 +402,7 @@ text.printing_rules["remat2"] = _print_remat
 @remat_p.logged_transpose
 def _remat_transpose(
     cts: Sequence[Cotangent], *args: Operand, jaxpr: Jaxpr, **params: Any
-) -> tuple[list[Any], Log]:
+) -> tuple[Sequence[Cotangent | None], Log]:
     flags = _flags(params["prevent_cse"], len(args))
     known = [f for f, x in zip(flags, args, strict=True) if type(x) is not UndefinedPrimal]
     picked = _picked(params, known)
@@ -417,7 +427,7 @@ def _transposed(
     has_ct: tuple[bool, ...] = ()
     log_tree: Any = None
 
-    def fun(*xs: Value) -> list[Any]:
+    def fun(*xs: Value) -> list[Value]:
         nonlocal has_ct, log_tree
         n_known = len(known.in_avals)
         residuals = eval_jaxpr(known.jaxpr, known.consts, *xs[:n_known])

@@ -168,7 +168,7 @@ def _divided_cond(eqn: JaxprEqn, policy: Policy) -> Division:
         """Returns branch `k` with zeros for the values that other branches save."""
         forward, _, _ = parts[k]
 
-        def run(*args: Value) -> list[Any]:
+        def run(*args: Value) -> list[Value]:
             outs = eval_jaxpr(forward.jaxpr, forward.consts, *args)
             own_residuals = outs[n_out:]
             residuals = [
@@ -186,7 +186,7 @@ def _divided_cond(eqn: JaxprEqn, policy: Policy) -> Division:
         n_in = len(eqn.invars) - 1
         own_slots = slice(n_in + before, n_in + before + len(inner[k]))
 
-        def run(*args: Value) -> list[Any]:
+        def run(*args: Value) -> list[Value]:
             return eval_jaxpr(again.jaxpr, again.consts, *args[:n_in], *args[own_slots])
 
         avals = [*again.in_avals[:n_in], *(v.aval for v in kept)]
@@ -220,7 +220,7 @@ def without_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
     if all(eqn.primitive.name != "jit" for eqn in closed.jaxpr.eqns):
         return closed
 
-    def run(program: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    def run(program: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Value]:
         env: dict[Var, Any] = dict(zip(program.constvars, consts, strict=True))
         env.update(zip(program.invars, args, strict=True))
         for eqn in program.eqns:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -18,11 +18,15 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.indexing.slice import slice_in_dim
 
 if TYPE_CHECKING:
-    from jitney.core.typing import PyTree
+    from collections.abc import Sequence
+
+    from jitney.core.typing import Array
     from jitney.primitives.rule_types import Value
 
+T = TypeVar("T")
 
-def _interleave(a: Value, b: Value, axis: int) -> Any:
+
+def _interleave(a: Value, b: Value, axis: int) -> Array:
     """Interleaves `a` and `b` along `axis`: a0, b0, a1, ..."""
     n, m = shape_of(a)[axis], shape_of(b)[axis]
     assert n in (m, m + 1)
@@ -36,9 +40,7 @@ def _interleave(a: Value, b: Value, axis: int) -> Any:
 
 
 @api_boundary
-def associative_scan(
-    fn: Callable[[PyTree, PyTree], PyTree], elems: PyTree, reverse: bool = False, axis: int = 0
-) -> PyTree:
+def associative_scan(fn: Callable[[T, T], T], elems: T, reverse: bool = False, axis: int = 0) -> T:
     """Computes all prefix reductions of `elems` along `axis` with the associative function `fn`.
 
     Args:
@@ -74,14 +76,14 @@ def associative_scan(
         values = [rev(x, (k,)) for x, k in zip(values, axes, strict=True)]
     where = axes[0] if axes else 0
 
-    def combine(a: list[Any], b: list[Any]) -> list[Any]:
+    def combine(a: Sequence[Value], b: Sequence[Value]) -> list[Value]:
         out = fn(pytrees.tree_unflatten(tree, a), pytrees.tree_unflatten(tree, b))
         return pytrees.tree_leaves(out)
 
-    def part(xs: list[Any], start: int, stop: int | None, step: int = 1) -> list[Any]:
+    def part(xs: Sequence[Value], start: int, stop: int | None, step: int = 1) -> list[Array]:
         return [slice_in_dim(x, start, stop, step, where) for x in xs]
 
-    def folded(xs: list[Any]) -> list[Any]:
+    def folded(xs: Sequence[Value]) -> Sequence[Value]:
         n = shape_of(xs[0])[where]
         if n < 2:
             return xs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from jitney.core.flat_function import FlatFunction
 from jitney.core.pytree import pytrees
@@ -12,13 +12,16 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 
 if TYPE_CHECKING:
-    from jitney.core.typing import PyTree
+    pass
+
+X = TypeVar("X")
+Y = TypeVar("Y")
 
 
-def batched_function(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def batched_function(f: Callable[[X], Y]) -> Callable[[X], Y]:
     """Batches `f`, a function of a pytree, along the leading axis of the pytree's arrays."""
 
-    def many(xs: PyTree) -> Any:
+    def many(xs: X) -> Y:
         leaves, tree = pytrees.tree_flatten(xs)
         size = shape_of(leaves[0])[0]
         flat = FlatFunction(f, pytrees.treedef_tuple((tree,)))

@@ -7,7 +7,7 @@ The functions are traced and become branches of one equation of the primitive `c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, PyTree
     from jitney.primitives.rule_types import Value
 
+T = TypeVar("T")
+
 
 _INT32 = np.dtype(np.int32)
 
@@ -39,10 +41,10 @@ _INT32 = np.dtype(np.int32)
 @api_boundary
 def switch(
     index: ArrayLike,
-    branches: Sequence[Callable[..., PyTree]],
+    branches: Sequence[Callable[..., T]],
     *operands: PyTree,
     operand: PyTree = None,
-) -> PyTree:
+) -> T:
     """Calls branches[index](*operands); an `index` out of range is clamped.
 
     Args:
@@ -96,10 +98,10 @@ def switch(
 def conditional(
     index: Value,
     names: Sequence[str],
-    functions: Sequence[Callable[..., Any]],
+    functions: Sequence[Callable[..., T]],
     operands: Sequence[PyTree],
     params: dict[str, Any] | None = None,
-) -> Any:
+) -> T:
     """Traces functions of pytrees, and binds `cond` to them; `names` are used in error messages."""
     leaves, tree = pytrees.tree_flatten(tuple(operands))
     avals = [get_aval(x) for x in leaves]
@@ -125,12 +127,12 @@ _MISSING = object()
 @api_boundary
 def cond(
     pred: ArrayLike,
-    true_fun: Callable[..., PyTree],
-    false_fun: Callable[..., PyTree],
+    true_fun: Callable[..., T],
+    false_fun: Callable[..., T],
     *operands: PyTree,
     operand: PyTree = _MISSING,
     linear: object = None,
-) -> PyTree:
+) -> T:
     """Calls true_fun(*operands) if `pred` is true, else false_fun(*operands); only one is executed.
 
     Args:
@@ -162,8 +164,15 @@ def cond(
         and callable(false_fun)
         and callable(operands[1])
     ):
-        x, f, y, g = true_fun, false_fun, operands[0], operands[1]
-        return cond(pred, lambda ops: f(ops[0]), lambda ops: g(ops[1]), (x, y))
+        x, f, (y, g) = true_fun, false_fun, operands
+
+        def on_true(both: Sequence[object]) -> T:
+            return f(both[0])
+
+        def on_false(both: Sequence[object]) -> T:
+            return g(both[1])
+
+        return cond(pred, on_true, on_false, (x, y))
     if not callable(true_fun) or not callable(false_fun):
         raise TypeError(
             f"lax.cond: `true_fun` and `false_fun` must be functions, but are {true_fun!r} and "
@@ -171,7 +180,8 @@ def cond(
         )
     if operand is not _MISSING:
         operands = (operand,)
-    if pred is None:
+    given: Any = pred
+    if given is None:
         raise TypeError("lax.cond: `pred` must be a boolean or a number, but is None")
     aval: Any = get_aval(pred)
     if aval.shape != ():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr_trace import retrace
@@ -130,10 +130,10 @@ def _filled(
     if has_ct == wanted and not before and not after:
         return closed
 
-    def zeros(avals: Iterable[AbstractValue]) -> list[Any]:
+    def zeros(avals: Iterable[AbstractValue]) -> list[Value]:
         return [Zero(a).instantiate() for a in avals]
 
-    def fun(*args: Value) -> list[Any]:
+    def fun(*args: Value) -> list[Value]:
         outs = iter(eval_jaxpr(closed.jaxpr, closed.consts, *args))
         cts = [next(outs) if h else Zero(a) for h, a in zip(has_ct, avals, strict=True)]
         values = [

@@ -7,7 +7,7 @@ branches' derivatives; with a batched index all branches are executed and their 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import communication, dtypes, text, varying
 from jitney.core.avals import ShapedArray
-from jitney.core.effects import InputEffect, has_io, moved
+from jitney.core.effects import InputEffect, has_io, moved, no_effects
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal
 from jitney.core.jaxpr_trace import retrace
@@ -43,14 +43,17 @@ from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
+    from jitney.core.effects import Effects
     from jitney.core.typing import Array
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
@@ -68,8 +71,8 @@ _INT32 = np.dtype(np.int32)
 @cond_p.abstract
 def _cond_abstract(
     index: ShapedArray, *avals: AbstractValue, branches: tuple[ClosedJaxpr, ...], **_: Any
-) -> Any:
-    effects = frozenset().union(*(moved(b.effects, 1 - len(b.jaxpr.constvars)) for b in branches))
+) -> tuple[list[AbstractValue], Effects]:
+    effects = no_effects.union(*(moved(b.effects, 1 - len(b.jaxpr.constvars)) for b in branches))
     return branches[0].out_avals, effects  # weak types are those of the first branch
 
 
@@ -80,7 +83,7 @@ def _cond_discharge(
     *operands: Value,
     branches: tuple[ClosedJaxpr, ...],
     **params: object,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[Value | None]]:
     parts = [discharge(b, which[1:]) for b in branches]
     some = [any(column) for column in zip(*(changed for _, changed in parts), strict=True)]
     n_out = len(branches[0].out_avals)
@@ -92,8 +95,8 @@ def _cond_discharge(
 @cond_p.lojax
 def _cond_lojax(
     index: Value, *operands: Value, branches: tuple[ClosedJaxpr, ...], **params: object
-) -> list[Any]:
-    def bind(index: Value, values: Sequence[Any], programs: Sequence[ClosedJaxpr]) -> list[Any]:
+) -> list[Value]:
+    def bind(index: Value, values: Sequence[Any], programs: Sequence[ClosedJaxpr]) -> list[Value]:
         return bind_branches(index, values, programs, params)
 
     return cond_on_arrays(index, operands, branches, bind)
@@ -132,6 +135,15 @@ def branch_for_cpu(platforms: Platforms) -> int:
     )
 
 
+def _inlined(branch: ClosedJaxpr) -> Callable[..., list[Node]]:
+    """Returns the function that builds the region of a branch."""
+
+    def body(b: Builder, *args: Node) -> list[Node]:
+        return lowering.inline(b, branch, args)
+
+    return body
+
+
 @cond_p.lower
 def _cond_lower(
     b: Builder,
@@ -140,14 +152,11 @@ def _cond_lower(
     branches: tuple[ClosedJaxpr, ...],
     branches_platforms: Platforms | None = None,
     **_: Any,
-) -> Any:
+) -> list[Node]:
     if branches_platforms is not None:
         return lowering.inline(b, branches[branch_for_cpu(branches_platforms)], nodes)
     types: list[Any] = [n.type for n in nodes]
-    regions = [
-        b.region(types, lambda inner, *args, _branch=branch: lowering.inline(inner, _branch, args))
-        for branch in branches
-    ]
+    regions = [b.region(types, _inlined(branch)) for branch in branches]
     return b.cond(b.convert(index, _INT32), regions, nodes)
 
 
@@ -160,7 +169,7 @@ def bind_branches(
     operands: Sequence[Any],
     branches: Sequence[ClosedJaxpr],
     params: dict[str, Any] | None = None,
-) -> list[Any]:
+) -> list[Value]:
     """Binds `cond` to an index, operands and branches.
 
     Args:
@@ -178,7 +187,7 @@ def bind_branches(
 @cond_p.jvp
 def _cond_jvp(
     primals: Primals, tangents: Tangents, *, branches: tuple[ClosedJaxpr, ...], **params: object
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     index, *operands = primals
     nonzero = tuple(type(t) is not Zero for t in tangents[1:])
     n_out = len(branches[0].out_avals)
@@ -198,7 +207,7 @@ def _cond_jet(
     *,
     branches: tuple[ClosedJaxpr, ...],
     **params: object,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[jet.Terms]]:
     index, *operands = primals
     order = len(series[0])
     operand_terms = jet.tangent_types_of(series[1:], branches[0].in_avals)
@@ -215,7 +224,7 @@ def _cond_jet(
 @cond_p.partial
 def _cond_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
-) -> list[Any]:
+) -> list[Value]:
     branches: tuple[ClosedJaxpr, ...] = params["branches"]
     index, *operands = args
     if unknown[0]:  # the branch is unknown, so all results are
@@ -267,7 +276,7 @@ def _cond_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 
 def _places_of_residuals(
     programs: Sequence[ClosedJaxpr], n_out: int
-) -> tuple[tuple[Any, ...], list[int], list[tuple[int, ...]]]:
+) -> tuple[tuple[AbstractValue, ...], list[int], list[tuple[int, ...]]]:
     """Assigns the residuals of branches to shared result slots, or to the operands that they equal.
 
     Args:
@@ -299,7 +308,7 @@ def _places_of_residuals(
 
 def _shared_slots(
     residuals: list[Sequence[Any]],
-) -> tuple[tuple[Any, ...], list[tuple[int, ...]]]:
+) -> tuple[tuple[AbstractValue, ...], list[tuple[int, ...]]]:
     """Assigns residuals to slots; equal types of different branches share a slot.
 
     Returns: (types of the slots; for each branch, the slots of its residuals).
@@ -327,7 +336,7 @@ def _with_other_residuals(
     Residuals with a position past the slots are operands, not results.
     """
 
-    def fun(*args: Value) -> list[Any]:
+    def fun(*args: Value) -> list[Value]:
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)
         filled = [_filler(aval) for aval in slots]
         for place, x in zip(own_places, outs[n_out:], strict=True):
@@ -338,7 +347,7 @@ def _with_other_residuals(
     return retrace("cond", fun, closed.in_avals, closed)
 
 
-def _filler(aval: AbstractValue) -> Any:
+def _filler(aval: AbstractValue) -> Array:
     scalar = empty2_p.bind(dtype=aval.dtype, memory_space=MemorySpace.Device)
     if not aval.shape:
         return scalar
@@ -352,7 +361,7 @@ def _taking_residuals(
     """Makes `closed` take the residuals of all branches, whose types are `slots`."""
     avals = [*slots, *closed.in_avals[len(own_places) :]]
 
-    def fun(*args: Value) -> list[Any]:
+    def fun(*args: Value) -> list[Value]:
         own = [*(args[place] for place in own_places), *args[len(slots) :]]
         return eval_jaxpr(closed.jaxpr, closed.consts, *own)
 
@@ -366,7 +375,7 @@ def _cond_transpose(
     *operands: Operand,
     branches: tuple[ClosedJaxpr, ...],
     **params: object,
-) -> tuple[list[Any], Log]:
+) -> tuple[Sequence[Cotangent | None], Log]:
     cts = of_own_dtypes(cts, branches[0].out_avals)
     linear = tuple([type(x) is UndefinedPrimal for x in operands])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
@@ -405,7 +414,7 @@ def _cond_batch_with_axis(
     *,
     branches: tuple[ClosedJaxpr, ...],
     **params: object,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     index, *operands = args
     batched = tuple(d is not None for d in dims[1:])
     moved = [
@@ -447,7 +456,7 @@ def _cond_batch_with_axis(
     return outs, places
 
 
-def _masked(chosen: Array, x: Value) -> Any:
+def _masked(chosen: Array, x: Value) -> Value:
     if not dtypes.issubdtype(rules.aval_of(x).dtype, np.inexact):
         return x
     shape = rules.shape_of(x)

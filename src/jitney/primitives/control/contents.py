@@ -6,7 +6,7 @@ The condition and the body have separate constants, and both may have the same r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr
@@ -47,7 +47,7 @@ def run_with_contents(
     places: Sequence[int | None],
     contents: Sequence[Value],
     carry: Sequence[Value],
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Value], list[Value]]:
     """Runs the condition or the body of a loop that carries the contents of references.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -17,19 +17,21 @@ from jitney.primitives.control.while_loop import while_from
 from jitney.primitives.elementwise.convert import convert
 
 if TYPE_CHECKING:
-    from jitney.core.typing import ArrayLike, PyTree
+    from jitney.core.typing import Array, ArrayLike, PyTree
     from jitney.primitives.rule_types import Value
+
+T = TypeVar("T")
 
 
 @api_boundary
 def fori_loop(
     lower: ArrayLike,
     upper: ArrayLike,
-    body_fun: Callable[[Any, PyTree], PyTree],
-    init_val: PyTree,
+    body_fun: Callable[[Any, T], T],
+    init_val: T,
     *,
     unroll: int | bool | None = None,
-) -> PyTree:
+) -> T:
     """Repeats val = body_fun(i, val) for i from `lower` to `upper` - 1; returns the last `val`.
 
     Args:
@@ -63,7 +65,7 @@ def fori_loop(
                 value = body_fun(i, value)
             return value
 
-        def step(loop_carry: tuple[Any, PyTree], _: Any) -> Any:
+        def step(loop_carry: tuple[ArrayLike, T], _: object) -> tuple[tuple[ArrayLike, T], None]:
             i, value = loop_carry
             return (i + 1, body_fun(i, value)), None
 
@@ -91,7 +93,7 @@ def fori_loop(
     return result
 
 
-def _goes_on(carry: tuple[Value, Value, PyTree]) -> Any:
+def _goes_on(carry: tuple[Value, Value, PyTree]) -> Array:
     return calculus.lt(carry[0], carry[1])
 
 
@@ -101,7 +103,7 @@ def _known(bound: Value) -> int | None:
     return None if value is None or np.ndim(value) else int(value)
 
 
-def _of_one_dtype(lower: Value, upper: Value) -> tuple[Any, Any]:
+def _of_one_dtype(lower: Value, upper: Value) -> tuple[Value, Value]:
     """Returns the bounds with equal dtypes: a weakly typed one adopts the other's signed dtype.
 
     Raises:

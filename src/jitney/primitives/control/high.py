@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Value
 
 
-def row_type(aval: AbstractValue) -> Any:
+def row_type(aval: AbstractValue) -> AbstractValue:
     """Returns the type of a row of a value of type `aval`, as a scan's body takes it."""
     if aval.is_high:
         high: Any = aval
@@ -37,7 +37,7 @@ def row_type(aval: AbstractValue) -> Any:
     return array.dec_rank(None, array.leading_axis_spec())
 
 
-def rows_type(aval: AbstractValue, length: int) -> Any:
+def rows_type(aval: AbstractValue, length: int) -> AbstractValue:
     """Returns the type of `length` stacked values of type `aval`."""
     array: Any = aval
     return array.inc_rank(length, array.leading_axis_spec())
@@ -52,7 +52,7 @@ def scan_on_arrays(
     params: dict[str, Any],
     bind: Callable[..., list[Any]],
     reordered: Callable[[ClosedJaxpr, Sequence[int], Sequence[int]], ClosedJaxpr],
-) -> list[Any]:
+) -> list[Value]:
     """Evaluates a `scan` on user-defined types as a `scan` on arrays; returns its results.
 
     Args:
@@ -87,7 +87,7 @@ def scan_on_arrays(
     )
     types = [*low.in_avals[:m], *map(get_aval, values[m:])]
 
-    def given(operands: Sequence[int]) -> list[Any]:
+    def given(operands: Sequence[int]) -> list[Value]:
         return lowered_values([types[k] for k in operands], [values[k] for k in operands])
 
     outs = bind(
@@ -121,7 +121,7 @@ def cond_on_arrays(
     operands: Sequence[Value],
     branches: Sequence[ClosedJaxpr],
     bind: Callable[[Value, Sequence[Any], Sequence[ClosedJaxpr]], list[Any]],
-) -> list[Any]:
+) -> list[Value]:
     """Evaluates a `cond` on user-defined types as a `cond` on arrays, which `bind` binds."""
     lows = [lower_program(branch) for branch in branches]
     first = lows[0]
@@ -145,7 +145,7 @@ def while_on_arrays(
     params: dict[str, Any],
     bind: Callable[..., list[Any]],
     as_loop_part: LoopPart,
-) -> list[Any]:
+) -> list[Value]:
     """Evaluates a `while_loop` on user-defined types as a `while_loop` on arrays.
 
     The arrays that represent mutable values are carried.
@@ -168,7 +168,9 @@ def while_on_arrays(
             held[id(x)] = aval, x
     n_held = len(lowered_types([aval for aval, _ in held.values()]))
 
-    def run(part: Lowered, consts: Sequence[Value], carry: Sequence[Any]) -> tuple[Any, Any]:
+    def run(
+        part: Lowered, consts: Sequence[Value], carry: Sequence[Any]
+    ) -> tuple[list[Value], dict[int, list[Value]]]:
         """Runs the condition or the body; returns (results, contents of mutable values by id)."""
         remaining = iter(carry)
         contents = {k: [next(remaining) for _ in aval.lo_ty()] for k, (aval, _) in held.items()}
@@ -182,10 +184,10 @@ def while_on_arrays(
                 contents[id(x)] = [next(outs) for _ in final.lo_ty()]
         return results, contents
 
-    def goes_on(*carry: Any) -> list[Any]:
+    def goes_on(*carry: Any) -> list[Value]:
         return run(cond, values[:n], carry)[0]
 
-    def step(*carry: Any) -> list[Any]:
+    def step(*carry: Any) -> list[Value]:
         results, contents = run(body, values[n:m], carry)
         return [*(x for k in held for x in contents[k]), *results]
 

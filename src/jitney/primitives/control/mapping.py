@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core.pytree import pytrees
 from jitney.core.tracebacks import api_boundary
@@ -15,14 +15,18 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.indexing.slice import slice_in_dim
 
 if TYPE_CHECKING:
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import Array
     from jitney.primitives.control.tracing import Source
+    from jitney.primitives.rule_types import Value
+
+X = TypeVar("X")
+Y = TypeVar("Y")
 
 
 @api_boundary
 def map(  # noqa: A001
-    f: Callable[[PyTree], PyTree], xs: PyTree, *, batch_size: int | None = None
-) -> PyTree:
+    f: Callable[[X], Y], xs: X, *, batch_size: int | None = None
+) -> Y:
     """Applies `f` to each row of `xs` sequentially, and stacks the results.
 
     Args:
@@ -43,32 +47,39 @@ def map(  # noqa: A001
     return _map_rows((f, "map"), f, xs)
 
 
-def _map_rows(source: Source, f: Callable[[PyTree], PyTree], xs: PyTree) -> PyTree:
+def _map_rows(source: Source, f: Callable[[X], Y], xs: X) -> Y:
     """Applies `f` to each row; functions with the same `source` are traced once."""
     _, ys = scan_from(source, lambda _, x: ((), f(x)), (), xs)
     return ys
 
 
-def _map_in_batches(f: Callable[..., Any], xs: PyTree, batch_size: int) -> Any:
+def _map_in_batches(f: Callable[[X], Y], xs: X, batch_size: int) -> Y:
     leaves = pytrees.tree_leaves(xs)
     n = shape_of(leaves[0])[0]
     whole, remainder = divmod(n, batch_size)
     many = batched_function(f)
     parts: list[Any] = []
     if whole:
-        blocks = pytrees.tree_map(
-            lambda x: reshape(
-                slice_in_dim(x, 0, whole * batch_size), (whole, batch_size, *shape_of(x)[1:])
-            ),
-            xs,
-        )
-        out = _map_rows((f, "batches"), many, blocks)
-        parts.append(
-            pytrees.tree_map(lambda y: reshape(y, (whole * batch_size, *shape_of(y)[2:])), out)
-        )
+
+        def in_blocks(x: Value) -> Array:
+            rows = slice_in_dim(x, 0, whole * batch_size)
+            return reshape(rows, (whole, batch_size, *shape_of(x)[1:]))
+
+        def in_rows(y: Value) -> Array:
+            return reshape(y, (whole * batch_size, *shape_of(y)[2:]))
+
+        out = _map_rows((f, "batches"), many, pytrees.tree_map(in_blocks, xs))
+        parts.append(pytrees.tree_map(in_rows, out))
     if remainder or not parts:
-        tail = pytrees.tree_map(lambda x: slice_in_dim(as_value(x), whole * batch_size, n), xs)
-        parts.append(many(tail))
+
+        def behind_blocks(x: Value) -> Array:
+            return slice_in_dim(as_value(x), whole * batch_size, n)
+
+        parts.append(many(pytrees.tree_map(behind_blocks, xs)))
     if len(parts) == 1:
         return parts[0]
-    return pytrees.tree_map(lambda a, b: concatenate([a, b], 0), *parts)
+
+    def joined(a: Value, b: Value) -> Array:
+        return concatenate([a, b], 0)
+
+    return pytrees.tree_map(joined, *parts)

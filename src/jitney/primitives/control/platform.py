@@ -7,7 +7,7 @@ In programs it is a `cond` whose branches are labeled with platforms and whose i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jitney.core.typing import PyTree
-    from jitney.primitives.rule_types import Builder
+    from jitney.primitives.rule_types import Builder, Node
+
+T = TypeVar("T")
 
 platform_index_p = declare("platform_index")
 
@@ -38,7 +40,7 @@ def _platform_index_eager(*, platforms: Platforms) -> np.ndarray:
 
 
 @platform_index_p.lower
-def _platform_index_lower(b: Builder, *, platforms: Platforms) -> Any:
+def _platform_index_lower(b: Builder, *, platforms: Platforms) -> Node:
     return b.full((), branch_for_cpu(platforms), np.dtype(np.int32))
 
 
@@ -47,9 +49,9 @@ platform_index_p.absent("jvp", "transpose", "batch", why="no operands")
 
 def platform_dependent(
     *args: PyTree,
-    default: Callable[..., PyTree] | None = None,
-    **per_platform: Callable[..., PyTree],
-) -> PyTree:
+    default: Callable[..., T] | None = None,
+    **per_platform: Callable[..., T],
+) -> T:
     """Calls the function for the current platform (here always the CPU), or else the default.
 
     Args:
@@ -74,9 +76,9 @@ def platform_dependent(
 
 def chosen_by_platform(
     args: Sequence[PyTree],
-    per_platform: dict[tuple[str, ...], Callable[..., Any]],
-    default: Callable[..., Any] | None,
-) -> Any:
+    per_platform: dict[tuple[str, ...], Callable[..., T]],
+    default: Callable[..., T] | None,
+) -> T:
     """Records `platform_dependent` in a program, as a `cond` over platforms."""
     functions = [*per_platform.values(), *([default] if default else [])]
     platforms: Platforms = (*per_platform, *([None] if default else []))

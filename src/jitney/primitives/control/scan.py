@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -38,17 +38,21 @@ if TYPE_CHECKING:
     from jitney.core.typing import PyTree
     from jitney.primitives.control.tracing import Source, Traced
 
+Carry = TypeVar("Carry")
+X = TypeVar("X")
+Y = TypeVar("Y")
+
 
 @api_boundary
 def scan(
-    f: Callable[[PyTree, PyTree], tuple[PyTree, PyTree]],
-    init: PyTree,
-    xs: PyTree = None,
+    f: Callable[[Carry, X], tuple[Carry, Y]],
+    init: Carry,
+    xs: X | None = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
     _split_transpose: bool = False,
-) -> tuple[PyTree, PyTree]:
+) -> tuple[Carry, Y]:
     """Repeats `carry, y = f(carry, x)` for each row x of `xs`; returns the last carry and all y.
 
     Args:
@@ -80,13 +84,13 @@ def scan(
 
 def scan_from(
     source: Source | None,
-    f: Callable[[PyTree, PyTree], tuple[PyTree, PyTree]],
-    init: PyTree,
-    xs: PyTree,
+    f: Callable[[Carry, X], tuple[Carry, Y]],
+    init: Carry,
+    xs: X | None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
-) -> tuple[PyTree, PyTree]:
+) -> tuple[Carry, Y]:
     """Runs `scan` with an `f` derived from a user's function; each `source` is traced once."""
     x_leaves, x_tree = pytrees.tree_flatten(xs)
     length = _length(xs, x_leaves, length)
@@ -172,18 +176,19 @@ def _without_copies(
 
 def _unroll_factor(unroll: int | bool | np.integer | np.bool_, length: int) -> int:
     """Returns `unroll` as a number of iterations, at least 1; 0 and False mean 1."""
-    unroll = concrete_or_error(None, unroll, "lax.scan: `unroll` must be known.")
-    if isinstance(unroll, bool | np.bool_):
-        return length if unroll else 1
-    if not isinstance(unroll, int | np.integer):
-        raise TypeError(f"scan: `unroll` must be a bool or an int, but got {unroll!r}")
-    if unroll < 0:
-        raise ValueError(f"scan: `unroll` must be a bool or a non-negative int, but got {unroll}")
-    return int(unroll) or 1
+    known: Any = concrete_or_error(None, unroll, "lax.scan: `unroll` must be known.")
+    count = known
+    if isinstance(known, bool | np.bool_):
+        return length if known else 1
+    if not isinstance(known, int | np.integer):
+        raise TypeError(f"scan: `unroll` must be a bool or an int, but got {known!r}")
+    if known < 0:
+        raise ValueError(f"scan: `unroll` must be a bool or a non-negative int, but got {known}")
+    return int(count) or 1
 
 
-def _carry_tree(f: Callable[..., Any], traced: Traced) -> Any:
-    out = traced.out
+def _carry_tree(f: Callable[..., Any], traced: Traced) -> pytrees.PyTreeDef:
+    out: tuple[Any, ...] | None = traced.out
     if not isinstance(out, tuple) or len(out) != 2:
         raise TypeError(
             f"lax.scan: {source_info.fun_sourceinfo(f)} must return a pair (carry, y), but has "
@@ -236,14 +241,15 @@ def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
 
 
 def _scan_eagerly(
-    f: Callable[..., Any],
-    init: PyTree,
+    f: Callable[[Carry, X], tuple[Carry, Y]],
+    init: Carry,
     leaves: Sequence[Any],
     tree: pytrees.PyTreeDef,
     length: int,
     reverse: bool,
-) -> Any:
-    carry, ys = init, []
+) -> tuple[Carry, Y]:
+    carry = init
+    ys: list[Any] = []
     if not length:
         raise ValueError("lax.scan: with no iterations, and within disable_jit, `f` is not called, so "
                          "the types of its results are unknown")  # fmt: skip

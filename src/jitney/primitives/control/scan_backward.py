@@ -26,7 +26,7 @@ from jitney.transforms.zero import add_tangents, instantiate, with_zeros
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
-    from jitney.primitives.rule_types import Value
+    from jitney.primitives.rule_types import Operand, Value
     from jitney.transforms.logs import Log
 
 T = TypeVar("T")
@@ -73,11 +73,11 @@ class BackwardIteration:
             *(a for a, lin in zip(xs, self.linear_xs, strict=True) if not lin),
         ]
 
-    def body(self, *values: Value) -> tuple[list[Any], Log]:
+    def body(self, *values: Value) -> tuple[list[Value], Log]:
         """Runs one iteration; returns (cotangents, log)."""
         remaining = iter(values)
 
-        def take(n: int) -> list[Any]:
+        def take(n: int) -> list[Value]:
             return list(itertools.islice(remaining, n))
 
         given_consts = iter(take(self.linear_consts.count(False)))
@@ -103,7 +103,7 @@ class BackwardIteration:
 
 def _undefined_where(
     linear: Sequence[bool], avals: Sequence[AbstractValue], known: Iterator[Value]
-) -> list[Any]:
+) -> list[Operand]:
     """Returns operands for transposition: undefined if linear, else the next of `known`."""
     return [
         UndefinedPrimal(a) if lin else next(known) for a, lin in zip(avals, linear, strict=True)
@@ -124,7 +124,7 @@ def backward_program(
     back = BackwardIteration(jaxpr, n_carry, linear_consts, linear_xs, nonzero_ys, weak)
     log_tree: Any = None
 
-    def fun(*values: Value) -> list[Any]:
+    def fun(*values: Value) -> list[Value]:
         nonlocal log_tree
         cts, log = back.body(*values)
         entries, log_tree = flat_log(log)

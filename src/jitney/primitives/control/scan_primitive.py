@@ -8,7 +8,7 @@ in further such arrays; loop-invariant residuals are stored once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -45,7 +45,9 @@ from jitney.transforms.zero import Zero, instantiate, with_zeros
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
+    from jitney.core.effects import Effects
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
@@ -53,10 +55,13 @@ if TYPE_CHECKING:
         Operand,
         Param,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
     from jitney.transforms.logs import Log
+
+T = TypeVar("T")
 
 scan_p = declare("scan", multiple_results=True)
 scan_p.communication(communication.of_contents)
@@ -70,7 +75,7 @@ _INT32 = np.dtype(np.int32)
 @scan_p.abstract
 def _scan_abstract(
     *avals: AbstractValue, jaxpr: ClosedJaxpr, length: int, ft_out: FlatTree, **_: object
-) -> Any:
+) -> tuple[list[AbstractValue], Effects]:
     outs = jaxpr.out_avals
     num_carry = len(ft_out.elts[0])
     effects = jaxpr.effects and moved(jaxpr.effects, -len(jaxpr.jaxpr.constvars))
@@ -78,7 +83,9 @@ def _scan_abstract(
 
 
 @scan_p.discharge
-def _scan_discharge(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
+def _scan_discharge(
+    which: tuple[bool, ...], *values: Value, **params: Param
+) -> tuple[Sequence[Value], Sequence[Value | None]]:
     """Discharges references: changed contents become carries, written rows become results."""
     n_consts, n_carry = flat_trees.sizes(params)
     m = n_consts + n_carry
@@ -107,7 +114,7 @@ def _scan_discharge(which: tuple[bool, ...], *values: Value, **params: Param) ->
 
 
 @scan_p.lojax
-def _scan_lojax(*values: Value, **params: Param) -> list[Any]:
+def _scan_lojax(*values: Value, **params: Param) -> list[Value]:
     return scan_on_arrays(values, params, _bind, reordered)
 
 
@@ -120,7 +127,7 @@ def _scan_lower(
     ft_in: FlatTree,
     reverse: bool,
     **_: Any,
-) -> Any:
+) -> list[Node]:
     n_consts, n_carry = len(ft_in.elts[0]), len(ft_in.elts[1])
     xs = nodes[n_consts + n_carry :]
     y_types = [lowering.tensor_type(a) for a in jaxpr.out_avals[n_carry:]]
@@ -147,7 +154,7 @@ scan_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eage
 scan_p.by_steps(scan_by_steps)
 
 
-def _split(args: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+def _split(args: Sequence[T], params: dict[str, Any]) -> tuple[list[T], list[T], list[T]]:
     n, n_carry = flat_trees.sizes(params)
     m = n + n_carry
     return list(args[:n]), list(args[n:m]), list(args[m:])
@@ -161,7 +168,7 @@ def _bind(
     params: dict[str, Any],
     ft_in: FlatTree | None = None,
     ft_out: FlatTree | None = None,
-) -> list[Any]:
+) -> list[Value]:
     """Binds `scan`; operands and results are grouped as flat lists by default."""
     n = len(carry)
     changed = {
@@ -176,7 +183,9 @@ def _bind(
 
 
 @scan_p.jvp
-def _scan_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _scan_jvp(
+    primals: Primals, tangents: Tangents, **params: Param
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     consts, init, xs = _split(primals, params)
     consts_t, init_t, xs_t = _split(tangents, params)
@@ -185,7 +194,9 @@ def _scan_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     n_carry, n_out = len(init), len(jaxpr.out_avals)
     ys = (False,) * (n_out - n_carry)
 
-    def analyze(carry_nz: list[bool]) -> Any:
+    def analyze(
+        carry_nz: list[bool],
+    ) -> tuple[tuple[ClosedJaxpr, tuple[bool, ...]], tuple[bool, ...]]:
         raw, raw_nonzero = jvp_jaxpr(jaxpr, (*const_nz, *carry_nz, *xs_nz), (*carry_nz, *ys))
         return (raw, raw_nonzero), raw_nonzero[:n_carry]
 
@@ -195,10 +206,12 @@ def _scan_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     program = regrouped(raw, sizes, n_out)
     carry_tangents = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
     present = (const_nz, carry_nz, xs_nz), (carry_nz, raw_nonzero[n_carry:])
+    const_tangents: list[Any] = [t for t in consts_t if type(t) is not Zero]
+    x_tangents: list[Any] = [t for t in xs_t if type(t) is not Zero]
     outs = _bind(
-        [*consts, *(t for t in consts_t if type(t) is not Zero)],
+        [*consts, *const_tangents],
         [*init, *carry_tangents],
-        [*xs, *(t for t in xs_t if type(t) is not Zero)],
+        [*xs, *x_tangents],
         program,
         params,
         *[
@@ -215,7 +228,9 @@ def _scan_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
 
 
 @scan_p.jet
-def _scan_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
+def _scan_jet(
+    primals: Primals, series: Sequence[jet.Terms], **params: Param
+) -> tuple[Sequence[Value], Sequence[jet.Terms]]:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     parts, terms = _split(primals, params), _split(series, params)
     present_terms = [
@@ -225,7 +240,7 @@ def _scan_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) ->
     order, n_carry, n_out = len(series[0]), len(parts[1]), len(jaxpr.out_avals)
     no_rows = ((None,) * order,) * (n_out - n_carry)
 
-    def analyze(carry: jet.Present) -> Any:
+    def analyze(carry: jet.Present) -> tuple[tuple[ClosedJaxpr, jet.Present], jet.Present]:
         operands = (*present_terms[0], *carry, *present_terms[2])
         raw, out_terms = jet.jet_jaxpr(jaxpr, operands, order, (*carry, *no_rows))
         return (raw, out_terms), out_terms[:n_carry]
@@ -249,14 +264,16 @@ def _scan_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) ->
 @scan_p.partial
 def _scan_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
-) -> list[Any]:
+) -> list[Value]:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     const_u, carry_u, xs_u = _split(unknown, params)
     consts, init, xs = _split(args, params)
     n_carry, n_out = len(init), len(jaxpr.out_avals)
     ys_known = [False] * (n_out - n_carry)
 
-    def analyze(carry_u: list[bool]) -> Any:
+    def analyze(
+        carry_u: list[bool],
+    ) -> tuple[tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], int], tuple[bool, ...]]:
         mask = [*const_u, *carry_u, *xs_u]
         parts = trace_partially(jaxpr, mask, [*carry_u, *ys_known])
         return parts, parts[2][:n_carry]
@@ -306,7 +323,7 @@ def _positions(atoms: Sequence[Atom], among: Sequence[Var]) -> list[int | None]:
 
 def _late_loop(
     late: ClosedJaxpr, invariant: Sequence[int | None], trees: Sequence[FlatTree]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Returns the body and the operand grouping of the loop that runs on unknown operands.
 
     Args:
@@ -330,14 +347,14 @@ def _late_loop(
 
 def _pruned(
     params: dict[str, Any], used: Sequence[bool]
-) -> tuple[dict[str, Any], tuple[bool, ...], tuple[bool, ...]]:
+) -> tuple[dict[str, object], tuple[bool, ...], tuple[bool, ...]]:
     """Prunes a scan to `used` results; returns (parameters, operands kept, results kept).
 
     Unused results are not stacked; carries that no used result depends on are dropped.
     """
     n_consts, n_carry = flat_trees.sizes(params)
 
-    def analyze(carried: list[bool]) -> Any:
+    def analyze(carried: list[bool]) -> tuple[tuple[tuple[bool, ...], int], list[bool]]:
         wanted = (*carried, *used[n_carry:])
         _, needed = dce_jaxpr(params["jaxpr"].jaxpr, wanted)
         return (wanted, len(needed)), needed[n_consts : n_consts + n_carry]
@@ -364,7 +381,7 @@ def _scan_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 @scan_p.logged_transpose
 def _scan_transpose(
     cts: Sequence[Cotangent], *args: Operand, **params: Param
-) -> tuple[list[Any], Log]:
+) -> tuple[Sequence[Cotangent | None], Log]:
     """Returns the cotangents of the linear operands, and the log.
 
     Results without a cotangent are pruned first: 0 times an infinite derivative would be NaN.
@@ -388,7 +405,9 @@ def _no_cotangent(x: Operand) -> Zero | None:
     return Zero(x.aval.to_cotangent_aval()) if type(x) is UndefinedPrimal else None
 
 
-def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> tuple[list[Any], Log]:
+def _transposed(
+    cts: Sequence[Cotangent], *args: Operand, **params: Param
+) -> tuple[Sequence[Cotangent | None], Log]:
     """Runs the loop backwards; carries cotangents of the carry and sums those of constants.
 
     Entries of the log are stacked, with one row per iteration.
@@ -400,6 +419,8 @@ def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> tu
     const_avals = [x.aval.to_cotangent_aval() for x in consts if type(x) is UndefinedPrimal]
     of_carry: list[Any] = [instantiate(ct) for ct in ct_carry_out]
     of_ys: list[Any] = [ct for ct in ct_ys if type(ct) is not Zero]
+    known_consts: list[Any] = [x for x in consts if type(x) is not UndefinedPrimal]
+    known_xs: list[Any] = [x for x in xs if type(x) is not UndefinedPrimal]
     program = backward_program(
         params["jaxpr"],
         len(init),
@@ -412,9 +433,9 @@ def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> tu
     n_lc, n_carry, n_log = len(const_avals), len(init), program.log_tree.num_leaves
     n_consts, n_rows = linear_consts.count(False), linear_xs.count(False)
     outs = _bind(
-        [x for x in consts if type(x) is not UndefinedPrimal],
+        known_consts,
         [*(Zero(a).instantiate() for a in const_avals), *of_carry],
-        [*of_ys, *(x for x in xs if type(x) is not UndefinedPrimal)],
+        [*of_ys, *known_xs],
         program.closed,
         {**params, "reverse": not params["reverse"]},
         lists(((n_consts, 0), (n_lc, n_carry), (0, len(of_ys), n_rows))),
@@ -438,7 +459,7 @@ def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> tu
 @scan_p.batch_with_axis
 def _scan_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     consts, init, xs = _split(args, params)
     const_d, init_d, xs_d = _split(dims, params)
@@ -447,7 +468,9 @@ def _scan_batch_with_axis(
     n_carry, n_out = len(init), len(jaxpr.out_avals)
     ys = (False,) * (n_out - n_carry)
 
-    def analyze(carry_b: list[bool]) -> Any:
+    def analyze(
+        carry_b: list[bool],
+    ) -> tuple[tuple[ClosedJaxpr, tuple[bool, ...]], tuple[bool, ...]]:
         batched = (*const_b, *carry_b, *xs_b)
         program, batched_out = batch_jaxpr(jaxpr, axis_data, batched, (*carry_b, *ys))
         return (program, batched_out), batched_out[:n_carry]

@@ -83,7 +83,7 @@ def trace_function(
     )
 
 
-def _constants(traced: Traced) -> list[Any]:
+def _constants(traced: Traced) -> list[Value]:
     return traced.consts
 
 
@@ -131,7 +131,7 @@ def check_refs(fun: Callable[..., Any], traced: Traced, args: Sequence[Any]) -> 
     check_passed_once(args, traced.consts, names, info)
 
 
-def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], list[Any]]:
+def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], list[Value]]:
     """Returns programs that all take the union of the closed-over values, and these values."""
     consts: list[Any] = []
     position: dict[int, int] = {}
@@ -260,7 +260,7 @@ def _component(argument: str, path: KeyPath) -> str:
     return f"component {argument}{where}" if where else argument
 
 
-def _example(tree: pytrees.PyTreeDef) -> Any:
+def _example(tree: pytrees.PyTreeDef) -> object:
     return pytrees.tree_unflatten(tree, list(range(tree.num_leaves)))
 
 
@@ -282,7 +282,7 @@ def _short(a: AbstractValue) -> str:
 def _why(a: AbstractValue, b: AbstractValue) -> str:
     if a.is_high or b.is_high:
         return "their types differ"
-    reasons = []
+    reasons: list[str] = []
     if a.dtype != b.dtype:
         reasons.append("their dtypes differ")
     if a.shape != b.shape:
@@ -378,7 +378,7 @@ def _at(path: KeyPath) -> str:
     return f" at path {where}" if where else ""
 
 
-def with_types(leaves: Sequence[Value], avals: Sequence[AbstractValue]) -> list[Any]:
+def with_types(leaves: Sequence[Value], avals: Sequence[AbstractValue]) -> list[Value]:
     """Converts the leaves of an initial carry to the types that it has in the loop."""
     return [
         x if has_type(x, a) else convert(x, a.dtype, a.weak_type)

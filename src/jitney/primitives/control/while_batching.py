@@ -7,7 +7,7 @@ carries. Otherwise only carries that depend on batched values become batched.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core.effects import has_io
 from jitney.core.evaluate import eval_jaxpr
@@ -19,10 +19,12 @@ from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr, move_to, 
 from jitney.transforms.discharge import changed_refs
 
 if TYPE_CHECKING:
-    from jitney.primitives.rule_types import Dims, Value
+    from jitney.primitives.rule_types import BatchDim, Dims, Value
+
+T = TypeVar("T")
 
 
-def parts_of(args: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+def parts_of(args: Sequence[T], params: dict[str, Any]) -> tuple[list[T], list[T], list[T]]:
     """Splits a loop's operands into the condition's constants, the body's and the carries."""
     n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     return list(args[:n]), list(args[n:m]), list(args[m:])
@@ -30,7 +32,7 @@ def parts_of(args: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], li
 
 def batched(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, params: dict[str, Any]
-) -> tuple[list[Any], dict[str, Any], list[int | None]]:
+) -> tuple[list[Value], dict[str, object], list[BatchDim]]:
     """Batches a loop; returns its operands, its parameters and the batch dimensions of its results.
 
     Args:
@@ -48,7 +50,7 @@ def batched(
     body_b = tuple(d is not None for d in body_d)
     carry_b = [d is not None for d in init_d]
 
-    def analyze(carry_b: list[bool]) -> Any:
+    def analyze(carry_b: list[bool]) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
         body, carry_out = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
         return body, carry_out
 
@@ -80,7 +82,7 @@ def batched(
         move_to(x, d, place, axis_data.size, axis_data.along) if b else x
         for x, d, b in zip(init, init_d, carry_b, strict=True)
     ]
-    changed = {
+    changed: dict[str, object] = {
         "cond_jaxpr": cond,
         "cond_nconsts": len(cond_consts),
         "body_jaxpr": body,
@@ -124,7 +126,7 @@ def _batched_at(
     """Batches `closed`(constants, carry): constants along axis 0, carries along `place`."""
     dims = [0 if b else None for b in consts_b] + [place if b else None for b in carry_b]
 
-    def fun(*args: Value) -> list[Any]:
+    def fun(*args: Value) -> list[Value]:
         outs, out_dims = batch_flat(
             lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis_data, args, dims
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -59,10 +59,14 @@ from jitney.transforms.partial import (
 from jitney.transforms.zero import Zero, instantiate, with_zeros
 
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from jitney.core.avals import AbstractValue
-    from jitney.core.typing import ArrayLike, PyTree
+    from jitney.core.effects import Effects
+    from jitney.core.typing import ArrayLike
     from jitney.primitives.control.tracing import Source, Traced
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
@@ -70,9 +74,12 @@ if TYPE_CHECKING:
         Operand,
         Param,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
+
+T = TypeVar("T")
 
 while_p = declare("while", multiple_results=True)
 while_p.communication(communication.of_contents)
@@ -84,7 +91,7 @@ while_p.effectful = True
 @while_p.abstract
 def _while_abstract(
     *avals: AbstractValue, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, **params: int
-) -> Any:
+) -> tuple[list[AbstractValue], Effects]:
     n, k = params["cond_nconsts"], len(body_jaxpr.jaxpr.constvars)
     of_cond = {_moved_of_cond(e, n, params["body_nconsts"], cond_jaxpr) for e in cond_jaxpr.effects}
     return body_jaxpr.out_avals, of_cond | moved(body_jaxpr.effects, n - k)
@@ -99,7 +106,9 @@ def _moved_of_cond(effect: Effect, n_cond: int, n_body: int, cond: ClosedJaxpr) 
 
 
 @while_p.discharge
-def _while_discharge(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
+def _while_discharge(
+    which: tuple[bool, ...], *values: Value, **params: Param
+) -> tuple[Sequence[Value], Sequence[Value | None]]:
     """Discharges references: changed contents become carries.
 
     A condition that writes is evaluated in the body.
@@ -116,12 +125,12 @@ def _while_discharge(which: tuple[bool, ...], *values: Value, **params: Param) -
     n_held = len(held)
     writes = any(cond_changed)
 
-    def goes_on(*carry: Any) -> list[Any]:
+    def goes_on(*carry: Any) -> list[Value]:
         if writes:
             return [carry[0]]
         return run_cond(carry[:n_held], carry[n_held:])[0]
 
-    def step(*carry: Any) -> list[Any]:
+    def step(*carry: Any) -> list[Value]:
         carry = carry[1:] if writes else carry
         outs, contents = run_body(carry[:n_held], carry[n_held:])
         if not writes:
@@ -151,8 +160,8 @@ def _while_discharge(which: tuple[bool, ...], *values: Value, **params: Param) -
 
 
 @while_p.lojax
-def _while_lojax(*values: Value, **params: Param) -> list[Any]:
-    def bind(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+def _while_lojax(*values: Value, **params: Param) -> list[Value]:
+    def bind(operands: Sequence[Any], params: dict[str, Any]) -> list[Value]:
         return while_p.bind(*operands, **params)
 
     return while_on_arrays(values, params, bind, _as_loop_part)
@@ -160,7 +169,7 @@ def _while_lojax(*values: Value, **params: Param) -> list[Any]:
 
 def _as_loop_part(
     fun: Callable[..., list[Any]], avals: Sequence[AbstractValue], like: ClosedJaxpr
-) -> tuple[ClosedJaxpr, list[Any]]:
+) -> tuple[ClosedJaxpr, list[Value]]:
     """Traces `fun`; returns the program, with closed-over values as operands, and the values."""
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, like.jaxpr.debug_info._replace(arg_names=None))
     variables = [*jaxpr.constvars, *jaxpr.invars]
@@ -175,7 +184,7 @@ def _while_lower(
     cond_nconsts: int,
     body_jaxpr: ClosedJaxpr,
     body_nconsts: int,
-) -> Any:
+) -> list[Node]:
     n, m = cond_nconsts, cond_nconsts + body_nconsts
     types: list[Any] = [x.type for x in nodes]
 
@@ -216,7 +225,9 @@ while_p.by_steps(while_by_steps)
 
 
 @while_p.jvp
-def _while_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _while_jvp(
+    primals: Primals, tangents: Tangents, **params: Param
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_consts, body_consts, init = parts_of(primals, params)
     _, body_t, init_t = parts_of(tangents, params)
@@ -231,10 +242,11 @@ def _while_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
         cond_jaxpr, n_cond, body_jaxpr, raw, tuple(const_nz), tuple(carry_nz)
     )
     carry_tangents = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
+    const_tangents: list[Any] = [t for t, nz in zip(body_t, const_nz, strict=True) if nz]
     outs = while_p.bind(
         *cond_consts,
         *body_consts,
-        *(t for t, nz in zip(body_t, const_nz, strict=True) if nz),
+        *const_tangents,
         *init,
         *carry_tangents,
         cond_jaxpr=cond,
@@ -274,7 +286,7 @@ def _derivative_parts(
         *(a.to_tangent_aval() for a, nz in zip(t, carry_nz, strict=True) if nz),
     ]
 
-    def body(*args: Value) -> list[Any]:
+    def body(*args: Value) -> list[Value]:
         consts, remaining = args[:n_const], args[n_const:]
         dconsts, remaining = remaining[:n_ct], remaining[n_ct:]
         carry, dcarry = remaining[:n_carry], remaining[n_carry:]
@@ -290,7 +302,9 @@ def _derivative_parts(
 
 
 @while_p.jet
-def _while_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
+def _while_jet(
+    primals: Primals, series: Sequence[jet.Terms], **params: Param
+) -> tuple[Sequence[Value], Sequence[jet.Terms]]:
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_consts, body_consts, init = parts_of(primals, params)
     _, const_terms, init_terms = parts_of(series, params)
@@ -311,13 +325,13 @@ def _while_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) -
     carry_avals = [*body_jaxpr.in_avals[n_const:]]
     carry_avals += [t for types in carry_given for t in types if t is not None]
 
-    def body(*args: Value) -> list[Any]:
+    def body(*args: Value) -> list[Value]:
         consts, remaining = args[:n_const], args[n_const:]
         terms, remaining = remaining[:n_ct], remaining[n_ct:]
         carry, carry_terms = remaining[:n_carry], remaining[n_carry:]
         return eval_jaxpr(raw.jaxpr, raw.consts, *consts, *carry, *terms, *carry_terms)
 
-    def cond(*args: Value) -> list[Any]:
+    def cond(*args: Value) -> list[Value]:
         return eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *args[: n_cond + n_carry])
 
     outs = while_p.bind(
@@ -339,7 +353,7 @@ def _while_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) -
 @while_p.partial
 def _while_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
-) -> list[Any]:
+) -> list[Value]:
     """Computes carries that depend on known values only; records the whole loop for the rest."""
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_u, body_u, carry_u = parts_of(unknown, params)
@@ -380,7 +394,7 @@ def _known_part(closed: ClosedJaxpr, unknown: list[bool], out_unknown: list[bool
 
 
 @while_p.transpose
-def _while_transpose(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
+def _while_transpose(cts: Sequence[Cotangent], *args: Operand, **params: object) -> NoReturn:
     raise ValueError(
         "lax.while_loop, and lax.fori_loop with traced bounds, have no reverse-mode derivative: "
         "the trip count, and so the size of the residuals for the backward pass, is not known in "
@@ -392,7 +406,7 @@ def _while_transpose(cts: Sequence[Cotangent], *args: Operand, **params: object)
 @while_p.batch_with_axis
 def _while_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     """Batches the loop; keeps unbatched carries unbatched if they never change."""
     _, _, init = parts_of(args, params)
     _, _, init_d = parts_of(dims, params)
@@ -423,7 +437,7 @@ def _while_batch_with_axis(
 
 def _bound(
     operands: Sequence[Value], params: dict[str, Any], dims: list[int | None]
-) -> tuple[Any, list[int | None]]:
+) -> tuple[list[Value], list[BatchDim]]:
     return while_p.bind(*operands, **params), dims
 
 
@@ -432,10 +446,10 @@ def _bound(
 
 @api_boundary
 def while_loop(
-    cond_fun: Callable[[PyTree], ArrayLike],
-    body_fun: Callable[[PyTree], PyTree],
-    init_val: PyTree,
-) -> PyTree:
+    cond_fun: Callable[[T], ArrayLike],
+    body_fun: Callable[[T], T],
+    init_val: T,
+) -> T:
     """Repeats `val = body_fun(val)` while `cond_fun(val)` holds; returns the last `val`.
 
     Args:
@@ -468,10 +482,10 @@ def while_loop(
 def while_from(
     cond_source: Source | None,
     body_source: Source | None,
-    cond_fun: Callable[[PyTree], ArrayLike],
-    body_fun: Callable[[PyTree], PyTree],
-    init_val: PyTree,
-) -> PyTree:
+    cond_fun: Callable[[T], ArrayLike],
+    body_fun: Callable[[T], T],
+    init_val: T,
+) -> T:
     """Runs `while_loop` with functions derived from users'; each source is traced once."""
     if config.disable_jit_enabled():
         # Immutable arrays: a body that says `x += 1` must not write to the caller's NumPy arrays.

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, DTypeLike
     from jitney.primitives.linalg.precision import PrecisionLike
-    from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
+    from jitney.primitives.rule_types import Builder, Cotangent, Dims, Node, Operand, Value
 
 conv_general_dilated_p = declare("conv_general_dilated")
 conv_general_dilated_p.linearity = sums.CONTRACTION
@@ -309,7 +309,7 @@ def _space(x: Operand, spec: Sequence[int]) -> list[int]:
 
 def _bind(
     x: Value, w: Value, params: dict[str, Any], numbers: Sequence[Sequence[int]], **changed: Any
-) -> Any:
+) -> Array:
     """Binds a convolution with changed parameters; converts operands to the accumulation dtype.
 
     One of the operands is a cotangent, which a user's rule may have widened.
@@ -322,7 +322,7 @@ def _bind(
     return conv_general_dilated_p.bind(x, w, **(params | changed), dimension_numbers=specs)
 
 
-def _as(x: Value, dtype: np.dtype) -> Any:
+def _as(x: Value, dtype: np.dtype) -> Value:
     return x if rules.aval_of(x).dtype == dtype else convert_element_type(x, dtype)
 
 
@@ -338,7 +338,7 @@ def _lengths(x: Operand, w: Operand, ct: Operand, params: dict[str, Any]) -> lis
     ]  # fmt: skip
 
 
-def _by_operand(ct: Value, x: Operand, w: Value, **params: Any) -> Any:
+def _by_operand(ct: Value, x: Operand, w: Value, **params: Any) -> Value:
     aval = rules.aval_of(x)
     lhs, rhs, out = params["dimension_numbers"]
     groups, batch_groups = params["feature_group_count"], params["batch_group_count"]
@@ -362,7 +362,7 @@ def _by_operand(ct: Value, x: Operand, w: Value, **params: Any) -> Any:
     return _as(operand_ct, aval.dtype)
 
 
-def _by_window(ct: Value, x: Value, w: Operand, **params: Any) -> Any:
+def _by_window(ct: Value, x: Value, w: Operand, **params: Any) -> Cotangent:
     aval = rules.aval_of(w)
     if 0 in rules.shape_of(ct):
         return Zero(aval.to_cotangent_aval())
@@ -385,7 +385,7 @@ rules.defbilinear(conv_general_dilated_p, _by_operand, _by_window)
 # --- batching -------------------------------------------------------------------------------------
 
 
-def _merged(source: int, to: int, x: Value) -> Any:
+def _merged(source: int, to: int, x: Value) -> Array:
     """Merges axis `source` into axis `to` of the remaining axes, as its major part."""
     shape = list(rules.shape_of(x))
     order = [k for k in range(len(shape)) if k != source]
@@ -395,14 +395,14 @@ def _merged(source: int, to: int, x: Value) -> Any:
     return reshape(x, shape, order)
 
 
-def _divided(axis: int, count: int, x: Value) -> Any:
+def _divided(axis: int, count: int, x: Value) -> Array:
     """Splits axis `axis` in two; the first has size `count`."""
     shape = list(rules.shape_of(x))
     shape[axis : axis + 1] = [count, shape[axis] // count]
     return reshape(x, shape)
 
 
-def _of_empty_batch(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple[Any, int]:
+def _of_empty_batch(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple[Value, int]:
     """Returns an empty batch of results; merging size 0 would leave no feature groups."""
     avals = [
         aval if d is None else aval.update(shape=(*aval.shape[:d], *aval.shape[d + 1 :]))
@@ -413,7 +413,9 @@ def _of_empty_batch(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -
 
 
 @conv_general_dilated_p.batch
-def _conv_general_dilated_batch(args: Sequence[Value], dims: Dims, **params: Any) -> Any:
+def _conv_general_dilated_batch(
+    args: Sequence[Value], dims: Dims, **params: Any
+) -> tuple[Value, int]:
     if rules.batch_size(args, dims) == 0:
         return _of_empty_batch(args, dims, params)
     place = params["out_sharding"]
@@ -425,7 +427,7 @@ def _conv_general_dilated_batch(args: Sequence[Value], dims: Dims, **params: Any
     return reshard(out, as_named(explicit.batched(place, dim, names), "conv_general_dilated")), dim
 
 
-def _batched(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple[Any, int]:
+def _batched(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple[Value, int]:
     (x, w), (dx, dw) = args, dims
     lhs, rhs, out = params["dimension_numbers"]
     groups, batch_groups = params["feature_group_count"], params["batch_group_count"]

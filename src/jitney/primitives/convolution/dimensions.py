@@ -9,7 +9,7 @@ arbitrary.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -77,7 +77,8 @@ def conv_dimension_numbers(
     if dimension_numbers is None:
         axes = tuple(range(len(lhs_shape)))
         return ConvDimensionNumbers(axes, axes, axes)
-    if not isinstance(dimension_numbers, list | tuple):
+    given: Any = dimension_numbers
+    if not isinstance(given, list | tuple):
         raise TypeError(
             "convolution: dimension_numbers must be a tuple of three strings, or None, but got "
             f"{dimension_numbers!r}"
@@ -87,7 +88,7 @@ def conv_dimension_numbers(
             "convolution: dimension_numbers must have entries for lhs, rhs and result, but got "
             f"{dimension_numbers!r}"
         )
-    if not all(isinstance(spec, str) for spec in dimension_numbers):
+    if not _are_strings(dimension_numbers):
         raise TypeError(
             "convolution: entries of dimension_numbers must be strings such as 'NHWC', but got "
             f"{dimension_numbers!r}"
@@ -99,6 +100,10 @@ def conv_dimension_numbers(
                 f"{spec!r} has {len(spec)} for lhs of shape {lhs_shape} and rhs of shape {rhs_shape}"
             )
     return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
+
+
+def _are_strings(specs: Sequence[object]) -> bool:
+    return all([isinstance(spec, str) for spec in specs])
 
 
 def operand_shapes(
@@ -136,9 +141,11 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
       >>> lax.conv_general_permutations(("NWHC", "HWIO", "NHWC"))
       ((0, 3, 2, 1), (3, 2, 0, 1), (0, 3, 1, 2))
     """
+    given: Any = dimension_numbers
     if (
-        not isinstance(dimension_numbers, (tuple, list))
-        or [isinstance(spec, str) for spec in dimension_numbers] != [True] * 3
+        not isinstance(given, (tuple, list))
+        or len(dimension_numbers) != 3
+        or not _are_strings(dimension_numbers)
     ):
         raise TypeError(
             f"convolution: dimension_numbers must be three strings, but is {dimension_numbers!r}"

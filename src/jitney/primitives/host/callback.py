@@ -17,7 +17,7 @@ import os
 import traceback
 import types
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -44,19 +44,27 @@ from jitney.runtime.array import ArrayImpl, array_from_numpy
 from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from jitney.compiler.hlo.ir import HostCall
     from jitney.core.avals import AbstractValue
+    from jitney.core.effects import Effects
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.typing import Array
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
+
+T = TypeVar("T")
 
 # Users filter the messages by JAX's logger names.
 _log = logging.getLogger("jax._src.callback")
@@ -73,7 +81,7 @@ class FlatCallback:
         self.callback_func = callback_func
         self.in_tree = in_tree
 
-    def __call__(self, *leaves: Value) -> list[Any]:
+    def __call__(self, *leaves: Value) -> list[object]:
         args, kwargs = pytrees.tree_unflatten(self.in_tree, leaves)
         return pytrees.tree_leaves(self.callback_func(*args, **kwargs))
 
@@ -84,7 +92,7 @@ class FlatCallback:
 # --- calling ------------------------------------------------------------------------------------
 
 
-def _call(function: Callable[..., Any], values: Sequence[np.ndarray], avals: Sequence[Any]) -> Any:
+def _call(function: Callable[..., T], values: Sequence[np.ndarray], avals: Sequence[Any]) -> T:
     """Calls `function` with strongly typed arrays that are copies of `values`, in eager mode."""
     arrays = [
         array_from_numpy(np.array(x, order="C"), a.strip_weak_type())
@@ -96,10 +104,10 @@ def _call(function: Callable[..., Any], values: Sequence[np.ndarray], avals: Seq
 
 def _logged_call(
     name: str,
-    function: Callable[..., Any],
+    function: Callable[..., T],
     values: Sequence[np.ndarray],
     avals: Sequence[Any],
-) -> Any:
+) -> T:
     """Calls `function` like `_call`, and logs exceptions as errors of the operation `name`."""
     try:
         return _call(function, values, avals)
@@ -213,7 +221,7 @@ def call_of(
     return b.host_call(name, host, nodes, types, ordered=ordered)
 
 
-def _data(args: Sequence[Any]) -> tuple[list[np.ndarray], list[Any]]:
+def _data(args: Sequence[Any]) -> tuple[list[np.ndarray], list[ShapedArray]]:
     """Returns (data, types) of operands that are not traced."""
     arrays: list[Any] = [as_value(x) for x in args]  # outside of traces, so they have data
     return [x._data() for x in arrays], [x.aval for x in arrays]
@@ -229,14 +237,14 @@ io_callback_p.effectful = True
 @pure_callback_p.abstract
 def _pure_callback_abstract(
     *avals: AbstractValue, result_avals: tuple[ShapedArray, ...], **_: Any
-) -> Any:
+) -> list[ShapedArray]:
     return list(result_avals)
 
 
 @io_callback_p.abstract
 def _io_callback_abstract(
     *avals: AbstractValue, result_avals: tuple[ShapedArray, ...], ordered: bool, **_: Any
-) -> Any:
+) -> tuple[list[ShapedArray], Effects]:
     effect: Effect = ordered_io_effect if ordered else io_effect
     return list(result_avals), frozenset({effect})
 
@@ -247,7 +255,7 @@ def _returning(prim: Primitive, ordered: bool) -> None:
     @prim.def_impl
     def def_impl_rule(
         *args: Value, callback: Callable[..., Any], result_avals: Sequence[ShapedArray], **_: Any
-    ) -> list[Any]:
+    ) -> list[ArrayImpl]:
         values, avals = _data(args)
         outs = _values_of(prim.name, callback, values, avals, result_avals)
         return [array_from_numpy(x, a) for x, a in zip(outs, result_avals, strict=True)]
@@ -260,7 +268,7 @@ def _returning(prim: Primitive, ordered: bool) -> None:
         callback: Callable[..., Any],
         result_avals: Sequence[ShapedArray],
         **_: Any,
-    ) -> Any:
+    ) -> list[Node]:
         return call_of(b, prim.name, callback, avals, nodes, result_avals, ordered)
 
     prim.absent("eager", why="is called with arrays, by its own impl")
@@ -271,7 +279,7 @@ _returning(io_callback_p, ordered=True)
 
 
 @pure_callback_p.jvp
-def _pure_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> Any:
+def _pure_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> NoReturn:
     raise ValueError(
         "pure_callback has no derivative, as its function is opaque: define a rule by "
         "jax.custom_jvp or jax.custom_vjp for the function that calls it"
@@ -279,7 +287,7 @@ def _pure_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> Any:
 
 
 @io_callback_p.jvp
-def _io_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> Any:
+def _io_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> NoReturn:
     raise ValueError(
         "io_callback has no derivative, as its function is opaque: define a rule by "
         "jax.custom_jvp or jax.custom_vjp for the function that calls it"
@@ -287,14 +295,14 @@ def _io_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> Any:
 
 
 @pure_callback_p.transpose
-def _pure_callback_transpose(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> Any:
+def _pure_callback_transpose(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> NoReturn:
     raise ValueError(
         "Pure callbacks do not support transpose, as it is unknown whether they are linear."
     )
 
 
 @io_callback_p.transpose
-def _io_callback_transpose(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> Any:
+def _io_callback_transpose(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> NoReturn:
     raise ValueError("io_callback has no transpose: it is linear in none of its operands")
 
 
@@ -304,11 +312,11 @@ def _with_rows(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ..
 
 def _row_by_row(
     prim: Primitive, args: Sequence[Value], dims: Dims, unroll: int, params: dict[str, Any]
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     """Batches a callback sequentially, with one call for each index of the batch axis."""
     rows = [rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
 
-    def step(_: Any, row: Sequence[Value]) -> Any:
+    def step(_: Any, row: Sequence[Value]) -> tuple[tuple[()], Sequence[Value]]:
         values = iter(row)
         return (), prim.bind(
             *(x if d is None else next(values) for x, d in zip(args, dims, strict=True)), **params
@@ -326,7 +334,7 @@ def _pure_callback_batch(
     vmap_method: str | None,
     result_avals: Sequence[ShapedArray],
     **params: object,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     size = rules.batch_size(args, dims)
     kept = {"vmap_method": vmap_method, **params}
     if vmap_method in ("sequential", "sequential_unrolled"):
@@ -356,7 +364,7 @@ def _pure_callback_batch(
 @io_callback_p.batch
 def _io_callback_batch(
     args: Sequence[Value], dims: Dims, *, ordered: bool, **params: object
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     if ordered:
         raise ValueError(
             "io_callback: calls with ordered=True must run one after the other, but vmap batches them; "
@@ -376,7 +384,7 @@ def _by_each_device(prim: Primitive) -> None:
     @prim.over_devices
     def over_devices_rule(
         axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: object
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Sequence[Value], Sequence[BatchDim]]:
         ordered = params.get("ordered") or params.get("effect") is ordered_debug_effect
         if ordered and prim is not io_callback_p and axis_data.size > 1:
             raise ValueError(
@@ -414,12 +422,16 @@ debug_print_p.effectful = True
 
 
 @debug_callback_p.abstract
-def _debug_callback_abstract(*avals: AbstractValue, effect: Effect, **_: Any) -> Any:
+def _debug_callback_abstract(
+    *avals: AbstractValue, effect: Effect, **_: Any
+) -> tuple[list[AbstractValue], Effects]:
     return [], frozenset({effect})
 
 
 @debug_print_p.abstract
-def _debug_print_abstract(*avals: AbstractValue, ordered: bool, **_: Any) -> Any:
+def _debug_print_abstract(
+    *avals: AbstractValue, ordered: bool, **_: Any
+) -> tuple[list[AbstractValue], Effects]:
     return [], frozenset({ordered_debug_effect if ordered else debug_effect})
 
 
@@ -446,15 +458,15 @@ def print_values(
         logging.getLogger(record.name).handle(record)
 
 
-def with_static(values: Sequence[Any], static: Sequence[tuple[int, Any]]) -> list[Any]:
+def with_static(values: Sequence[Any], static: Sequence[tuple[int, Any]]) -> list[object]:
     """Inserts the leaves that are not arrays into `values`, at their positions."""
-    leaves = list(values)
+    leaves: list[object] = list(values)
     for position, x in static:
         leaves.insert(position, x)
     return leaves
 
 
-def _parts_of(args: Sequence[Value]) -> list[list[Any]]:
+def _parts_of(args: Sequence[Value]) -> list[list[Value]]:
     """Returns each device's shards of the operands; single-device arrays go to all calls."""
     divided = [isinstance(x, ArrayImpl) and x.sharding.num_devices > 1 for x in args]
     shards = [
@@ -479,7 +491,7 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
     """Sets the rules of a primitive without results; `function_of`(params) returns its function."""
 
     @prim.def_impl
-    def def_impl_rule(*args: Value, **params: object) -> list[Any]:
+    def def_impl_rule(*args: Value, **params: object) -> list[Value]:
         function = function_of(params)
         for operands in _parts_of(args) if params["partitioned"] else [args]:
             _logged_call(prim.name, function, *_data(operands))
@@ -488,11 +500,15 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
     prim.lower_with_avals(functools.partial(_lower_silent, prim, function_of))
 
     @prim.jvp
-    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
+    def jvp_rule(
+        primals: Primals, tangents: Tangents, **params: object
+    ) -> tuple[Sequence[Value], Sequence[Tangent]]:
         return prim.bind(*primals, **params), []
 
     @prim.batch
-    def batch_rule(args: Sequence[Value], dims: Dims, **params: object) -> Any:
+    def batch_rule(
+        args: Sequence[Value], dims: Dims, **params: object
+    ) -> tuple[Sequence[Value], Sequence[BatchDim]]:
         for i in range(rules.batch_size(args, dims)):
             prim.bind(
                 *(x if d is None else index_axis(x, i, d) for x, d in zip(args, dims, strict=True)),
@@ -512,7 +528,7 @@ def _lower_silent(
     avals: Sequence[ShapedArray],
     *nodes: Node,
     **params: object,
-) -> list[Any]:
+) -> list[Node]:
     """Adds a host call, or one per device's shards if partitioned and shardings are known."""
     from jitney.compiler.hlo.sharding_propagation import ANY_CALL, PartBuilder, PlacementBuilder
 
@@ -544,7 +560,7 @@ _silent(debug_callback_p, lambda params: params["callback"])
 _silent(debug_print_p, lambda params: lambda *values: print_values(*values, **params))
 
 
-def index_axis(x: Value, i: int, axis: int) -> Any:
+def index_axis(x: Value, i: int, axis: int) -> Array:
     """Returns x[i] along `axis`."""
     shape = rules.shape_of(x)
     start, limit = [0] * len(shape), list(shape)

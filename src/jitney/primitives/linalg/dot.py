@@ -228,7 +228,7 @@ def _dot_general_lower(
     precision: PrecisionLike,
     preferred_element_type: np.dtype | None,
     out_sharding: object,
-) -> Any:
+) -> Node:
     (cx, cy), (bx, by) = dimension_numbers
     common, wide, result = contraction_dtypes(x, y, precision, preferred_element_type)
     x, y = (
@@ -418,7 +418,7 @@ def _transposed(
     precision: PrecisionLike,
     preferred: np.dtype | None,
     swapped: bool,
-) -> Any:
+) -> Array:
     """Returns the cotangent of x for the contraction of x with y, or of y with x if `swapped`."""
     (cx, cy), (bx, by) = numbers
     rank_x, rank_y = len(rules.shape_of(x)), len(rules.shape_of(y))
@@ -452,7 +452,7 @@ def _transposed(
     return out
 
 
-def cotangent_of_left(ct: Value, x: Operand, y: Value, **params: Param) -> Any:
+def cotangent_of_left(ct: Value, x: Operand, y: Value, **params: Param) -> Array:
     """Returns the cotangent of the first operand of a contraction."""
     return _transposed(
         ct, x, y, params["dimension_numbers"], params["precision"],
@@ -460,7 +460,7 @@ def cotangent_of_left(ct: Value, x: Operand, y: Value, **params: Param) -> Any:
     )  # fmt: skip
 
 
-def cotangent_of_right(ct: Value, x: Value, y: Operand, **params: Param) -> Any:
+def cotangent_of_right(ct: Value, x: Value, y: Operand, **params: Param) -> Array:
     """Returns the cotangent of the second operand of a contraction."""
     (cx, cy), (bx, by) = params["dimension_numbers"]
     return _transposed(
@@ -474,7 +474,7 @@ rules.defbilinear(dot_general_p, cotangent_of_left, cotangent_of_right)
 @dot_general_p.batch
 def _dot_general_batch(
     args: Sequence[Value], dims: Dims, *, dimension_numbers: DotDimensionNumbers, **params: object
-) -> Any:
+) -> tuple[Value, int]:
     (x, y), (dx, dy) = args, dims
     (cx, cy), (bx, by) = dimension_numbers
     n_batch = len(bx)

@@ -22,7 +22,10 @@ from jitney.primitives.rules import shape_of
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.primitives.rule_types import Primals, Tangents, Value
+    from collections.abc import Sequence
+
+    from jitney.core.typing import Array
+    from jitney.primitives.rule_types import Primals, Tangent, Tangents, Value
 
 _INT32 = np.dtype(np.int32)
 
@@ -43,7 +46,7 @@ def _eig_abstract(
 
 def _eig(
     x: np.ndarray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
-) -> Any:
+) -> list[np.ndarray]:
     return reference.eig(x, compute_left_eigenvectors, compute_right_eigenvectors)
 
 
@@ -61,7 +64,7 @@ matrix_function(eig_p, _eig, _routine)
 def _eig_jvp(
     primals: Primals, tangents: Tangents, *, compute_left_eigenvectors: bool,
     compute_right_eigenvectors: bool, enable_eigvec_derivs: bool, **params: object,
-) -> Any:  # fmt: skip
+) -> tuple[Sequence[Value], Sequence[Tangent]]:  # fmt: skip
     (x,), (t,) = primals, tangents
     left, right = compute_left_eigenvectors, compute_right_eigenvectors
     params["enable_eigvec_derivs"] = enable_eigvec_derivs
@@ -92,7 +95,7 @@ def _eig_jvp(
     return outs, tangents_out
 
 
-def _change(values: Value, vectors: Value, inner: Value) -> Any:
+def _change(values: Value, vectors: Value, inner: Value) -> Array:
     """Returns the tangents of eigenvectors V; `inner` is V^-1 @ dA @ V."""
     gaps = binary.sub(mat.as_row(values), mat.as_column(values))
     change = mat.matmul(vectors, binary.mul(factorizations.off_diagonal_inverse(gaps), inner))

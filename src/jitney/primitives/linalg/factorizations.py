@@ -29,7 +29,18 @@ from jitney.transforms.zero import Zero
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jitney.primitives.rule_types import Cotangent, Operand, Param, Primals, Tangents, Value
+    from jitney.core.typing import Array
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Node,
+        Operand,
+        Param,
+        Primals,
+        Tangent,
+        Tangents,
+        Value,
+    )
 
 INT32 = np.dtype(np.int32)
 
@@ -57,7 +68,7 @@ def _real(dtype: np.dtype) -> np.dtype:
     return reference.real_dtype(dtype)
 
 
-def zero_tangents(outs: Sequence[Value]) -> Any:
+def zero_tangents(outs: Sequence[Value]) -> tuple[Sequence[Value], list[Zero]]:
     """Returns the results with zero tangents."""
     return outs, [rules.zero_tangent(x) for x in outs]
 
@@ -74,16 +85,15 @@ def _cholesky_abstract(x: ShapedArray) -> ShapedArray:
     return shaped_array(x.shape, x.dtype)
 
 
-matrix_function(
-    cholesky_p,
-    reference.cholesky,
-    lambda x: lapack.routine("cholesky", x.shape[-1]),
-    small.cholesky,
-)
+def _cholesky_routine(x: ShapedArray) -> Routine:
+    return lapack.routine("cholesky", x.shape[-1])
+
+
+matrix_function(cholesky_p, reference.cholesky, _cholesky_routine, small.cholesky)
 
 
 @cholesky_p.jvp
-def _cholesky_jvp(primals: Primals, tangents: Tangents) -> Any:
+def _cholesky_jvp(primals: Primals, tangents: Tangents) -> tuple[Value, Tangent]:
     (x,), (t,) = primals, tangents
     factor = cholesky_p.bind(x)
     if isinstance(t, Zero):
@@ -145,7 +155,7 @@ matrix_function(
 
 def solve_triangular(
     a: Value, b: Value, *, left_side: bool, lower: bool, adjoint: bool = False, unit: bool = False
-) -> Any:
+) -> Array:
     """Solves a triangular system with matrix `a`, or its conjugate transpose if `adjoint`."""
     return triangular_solve_p.bind(
         a, b, conjugate_a=adjoint and mat.is_complex(a), left_side=left_side, lower=lower,
@@ -154,7 +164,9 @@ def solve_triangular(
 
 
 @triangular_solve_p.jvp
-def _triangular_solve_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _triangular_solve_jvp(
+    primals: Primals, tangents: Tangents, **params: Param
+) -> tuple[Value, Tangent]:
     (a, b), (ta, tb) = primals, tangents
     out = triangular_solve_p.bind(a, b, **params)
     if isinstance(ta, Zero):
@@ -175,7 +187,7 @@ def _triangular_solve_jvp(primals: Primals, tangents: Tangents, **params: Param)
 @triangular_solve_p.transpose
 def _triangular_solve_transpose(
     ct: Cotangent, a: Operand, b: Operand, *, transpose_a: bool, **params: object
-) -> list[Any]:
+) -> list[Cotangent | None]:
     assert rules.is_linear(b) and not rules.is_linear(a)
     if isinstance(ct, Zero):
         return [None, Zero(b.aval.to_cotangent_aval())]
@@ -198,11 +210,15 @@ def _lu_abstract(x: ShapedArray) -> list[ShapedArray]:
     ]
 
 
-matrix_function(lu_p, reference.lu, lambda x: lapack.routine("lu", *x.shape[-2:]), small.lu)
+def _lu_routine(x: ShapedArray) -> Routine:
+    return lapack.routine("lu", *x.shape[-2:])
+
+
+matrix_function(lu_p, reference.lu, _lu_routine, small.lu)
 
 
 @lu_p.jvp
-def _lu_jvp(primals: Primals, tangents: Tangents) -> Any:
+def _lu_jvp(primals: Primals, tangents: Tangents) -> tuple[Sequence[Value], Sequence[Tangent]]:
     (x,), (t,) = primals, tangents
     factors, pivots, order = lu_p.bind(x)
     if isinstance(t, Zero):
@@ -245,11 +261,11 @@ def _permutation(pivots: np.ndarray, *, permutation_size: int) -> np.ndarray:
     return reference.pivots_to_permutation(pivots, permutation_size)
 
 
-matrix_function(
-    lu_pivots_to_permutation_p,
-    _permutation,
-    small=lambda b, pivots, permutation_size: small.permutation(b, pivots, permutation_size),
-)
+def _permutation_written(b: Builder, pivots: Node, *, permutation_size: int) -> Node:
+    return small.permutation(b, pivots, permutation_size)
+
+
+matrix_function(lu_pivots_to_permutation_p, _permutation, small=_permutation_written)
 rules.def_zero_derivative(lu_pivots_to_permutation_p)
 
 
@@ -269,11 +285,13 @@ def _qr_abstract(
     return [*outs, shaped_array((*batch, n), INT32)] if pivoting else outs
 
 
-def _qr(x: np.ndarray, *, pivoting: bool, full_matrices: bool, use_magma: object) -> Any:
+def _qr(
+    x: np.ndarray, *, pivoting: bool, full_matrices: bool, use_magma: object
+) -> list[np.ndarray]:
     return reference.qr(x, pivoting, full_matrices)
 
 
-def _qr_routine(x: ShapedArray, *, pivoting: bool, full_matrices: bool, **_: Any) -> Any:
+def _qr_routine(x: ShapedArray, *, pivoting: bool, full_matrices: bool, **_: Any) -> Routine | None:
     m, n = x.shape[-2:]
     return None if pivoting else lapack.routine("qr", m, n, m if full_matrices else min(m, n))
 
@@ -282,7 +300,9 @@ matrix_function(qr_p, _qr, _qr_routine)
 
 
 @qr_p.jvp
-def _qr_jvp(primals: Primals, tangents: Tangents, **params: object) -> Any:
+def _qr_jvp(
+    primals: Primals, tangents: Tangents, **params: object
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     (x,), (t,) = primals, tangents
     outs = qr_p.bind(x, **params)
     if isinstance(t, Zero):
@@ -309,7 +329,7 @@ def _qr_jvp(primals: Primals, tangents: Tangents, **params: object) -> Any:
     return outs, [dq, dr, *map(rules.zero_tangent, order)]
 
 
-def real_of(x: Value) -> Any:
+def real_of(x: mat.Val) -> mat.Val | Array:
     """Returns the real part of `x`, in the dtype of `x`."""
     return convert_element_type(unary.real(x), mat.dtype_of(x)) if mat.is_complex(x) else x
 
@@ -345,7 +365,7 @@ def _eigh(
     subset_by_index: tuple[int, int] | None,
     sort_eigenvalues: bool,
     algorithm: object,
-) -> Any:
+) -> list[np.ndarray]:
     vectors, values = reference.eigh(x, lower)
     if subset_by_index is None:
         return [vectors, values]
@@ -355,7 +375,7 @@ def _eigh(
 
 def _eigh_routine(
     x: ShapedArray, *, lower: bool, subset_by_index: tuple[int, int] | None, **_: Any
-) -> Any:
+) -> Routine | None:
     if subset_by_index is not None:
         return None
     return lapack.routine("eigh", x.shape[-1], lower, lapack.fill_lanes(x.shape))
@@ -365,7 +385,9 @@ matrix_function(eigh_p, _eigh, _eigh_routine)
 
 
 @eigh_p.jvp
-def _eigh_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _eigh_jvp(
+    primals: Primals, tangents: Tangents, **params: Param
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     (x,), (t,) = primals, tangents
     vectors, values = outs = eigh_p.bind(x, **params)
     if isinstance(t, Zero):
@@ -385,7 +407,7 @@ def _eigh_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     return outs, [dvectors, unary.real(diagonal) if mat.is_complex(x) else diagonal]
 
 
-def off_diagonal_inverse(gaps: Value) -> Any:
+def off_diagonal_inverse(gaps: Value) -> Array:
     """Computes 1 / gaps off the diagonal, and 0 on the diagonal."""
     n = shape_of(gaps)[-1]
     unit = mat.eye(n, n, gaps)
@@ -395,7 +417,7 @@ def off_diagonal_inverse(gaps: Value) -> Any:
 # --- systems -------------------------------------------------------------------------------------
 
 
-def solve(a: Value, b: Value) -> Any:
+def solve(a: Value, b: Value) -> Array:
     """Computes a^-1 @ b, for operands with equal batch axes."""
     factors, _, order = lu_p.bind(a)
     x = solve_triangular(factors, mat.take_rows(b, order), left_side=True, lower=True, unit=True)
@@ -434,7 +456,7 @@ def _svd(
     compute_uv: bool,
     subset_by_index: tuple[int, int] | None,
     algorithm: object,
-) -> Any:
+) -> list[np.ndarray]:
     if subset_by_index is None:
         return reference.svd(x, full_matrices, compute_uv)
     chosen = slice(*subset_by_index)
@@ -451,7 +473,7 @@ def _svd_routine(
     compute_uv: bool,
     subset_by_index: tuple[int, int] | None,
     **_: Any,
-) -> Any:
+) -> Routine | None:
     if subset_by_index is not None:
         return None
     m, n = x.shape[-2:]
@@ -466,7 +488,7 @@ matrix_function(svd_p, _svd, _svd_routine)
 @svd_p.jvp
 def _svd_jvp(
     primals: Primals, tangents: Tangents, *, full_matrices: bool, compute_uv: bool, **params: object
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     (x,), (t,) = primals, tangents
     m, n = shape_of(x)[-2:]
     if isinstance(t, Zero):
@@ -511,13 +533,13 @@ def _svd_jvp(
     return [values, u, vh], [dvalues, du, mat.adjoint(dv)]
 
 
-def _is_zero(x: Value) -> Any:
+def _is_zero(x: Value) -> Array:
     from jitney.primitives.elementwise.compare import eq
 
     return eq(x, mat.scalar(x, 0))
 
 
-def _outside(basis: Value, x: Value, factors: Value) -> Any:
+def _outside(basis: Value, x: Value, factors: Value) -> Array:
     """Projects the columns of `x` onto the complement of `basis`, and scales them by `factors`."""
     inside = mat.matmul(basis, mat.matmul(mat.adjoint(basis), x))
     return binary.mul(mat.strong(binary.sub(x, inside)), factors)
@@ -579,7 +601,7 @@ def _schur_abstract(x: ShapedArray, *, compute_schur_vectors: bool, **_: Any) ->
     return [shaped_array(x.shape, x.dtype)] * (1 + compute_schur_vectors)
 
 
-def _schur(x: np.ndarray, *, compute_schur_vectors: bool, **_: Any) -> Any:
+def _schur(x: np.ndarray, *, compute_schur_vectors: bool, **_: Any) -> list[np.ndarray]:
     return reference.schur(x, compute_schur_vectors)
 
 
@@ -596,34 +618,39 @@ def _cholesky_update_abstract(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     return shaped_array(r.shape, r.dtype)
 
 
-matrix_function(geqrf_p, reference.geqrf, lambda x: lapack.routine("geqrf", *x.shape[-2:]))
-matrix_function(
-    householder_product_p,
-    reference.householder_product,
-    lambda x, taus: lapack.routine("householder_product", *x.shape[-2:], taus.shape[-1]),
-)
+def _geqrf_routine(x: ShapedArray) -> Routine:
+    return lapack.routine("geqrf", *x.shape[-2:])
+
+
+def _householder_product_routine(x: ShapedArray, taus: ShapedArray) -> Routine:
+    return lapack.routine("householder_product", *x.shape[-2:], taus.shape[-1])
+
+
+matrix_function(geqrf_p, reference.geqrf, _geqrf_routine)
+matrix_function(householder_product_p, reference.householder_product, _householder_product_routine)
 no_derivative(geqrf_p)
 no_derivative(householder_product_p)
 
-matrix_function(
-    hessenberg_p, reference.hessenberg, lambda x: lapack.routine("hessenberg", x.shape[-1])
-)
-matrix_function(
-    tridiagonal_p,
-    reference.tridiagonal,
-    lambda x, lower: lapack.routine("tridiagonal", x.shape[-1], lower),
-)
-matrix_function(
-    schur_p,
-    _schur,
-    lambda x, compute_schur_vectors, **_: lapack.routine(
-        "schur", x.shape[-1], compute_schur_vectors
-    ),
-)
-matrix_function(
-    cholesky_update_p,
-    reference.cholesky_update,
-    lambda r, w: lapack.routine("cholesky_update", r.shape[-1]),
-)
+
+def _hessenberg_routine(x: ShapedArray) -> Routine:
+    return lapack.routine("hessenberg", x.shape[-1])
+
+
+def _tridiagonal_routine(x: ShapedArray, *, lower: bool) -> Routine:
+    return lapack.routine("tridiagonal", x.shape[-1], lower)
+
+
+def _schur_routine(x: ShapedArray, *, compute_schur_vectors: bool, **_: object) -> Routine:
+    return lapack.routine("schur", x.shape[-1], compute_schur_vectors)
+
+
+def _cholesky_update_routine(r: ShapedArray, w: ShapedArray) -> Routine:
+    return lapack.routine("cholesky_update", r.shape[-1])
+
+
+matrix_function(hessenberg_p, reference.hessenberg, _hessenberg_routine)
+matrix_function(tridiagonal_p, reference.tridiagonal, _tridiagonal_routine)
+matrix_function(schur_p, _schur, _schur_routine)
+matrix_function(cholesky_update_p, reference.cholesky_update, _cholesky_update_routine)
 for _prim in (hessenberg_p, tridiagonal_p, schur_p, cholesky_update_p):
     no_derivative(_prim)

@@ -7,7 +7,7 @@ the user's solvers, which may be arbitrary functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from jitney.compiler import lower as lowering
 from jitney.core.avals import ShapedArray, get_aval
@@ -28,17 +28,22 @@ from jitney.transforms.zero import Zero, add_tangents, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
+    from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import PyTree
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
+
+T = TypeVar("T")
 
 
 class _LinearSolveTuple(NamedTuple):
@@ -60,14 +65,14 @@ linear_solve_p.declares_sharding = True
 @linear_solve_p.abstract
 def _linear_solve_abstract(
     *avals: AbstractValue, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
-) -> Any:
+) -> list[AbstractValue]:
     of_b = avals[sum(const_lengths) :]
     outs = jaxprs.solve.out_avals  # the solution has the weak types of the right-hand side
     weak = [isinstance(a, ShapedArray) and a.weak_type for a in of_b]
     return [*with_weakness(outs[: len(of_b)], weak), *outs[len(of_b) :]]
 
 
-def _split(args: Sequence[Any], lengths: _LinearSolveTuple) -> tuple[_LinearSolveTuple, list[Any]]:
+def _split(args: Sequence[T], lengths: _LinearSolveTuple) -> tuple[_LinearSolveTuple, list[T]]:
     """Splits operands into the constants of each function and the right-hand side."""
     parts: list[list[Any]] = []
     start = 0
@@ -80,7 +85,7 @@ def _split(args: Sequence[Any], lengths: _LinearSolveTuple) -> tuple[_LinearSolv
 @linear_solve_p.lower
 def _linear_solve_lower(
     b: Builder, *nodes: Node, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
-) -> Any:
+) -> list[Node]:
     consts, rhs = _split(nodes, const_lengths)
     return lowering.inline(b, jaxprs.solve, [*consts.solve, *rhs])
 
@@ -97,7 +102,7 @@ def _linear_solve_jvp(
     *,
     const_lengths: _LinearSolveTuple,
     jaxprs: _LinearSolveTuple,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     params = {"const_lengths": const_lengths, "jaxprs": jaxprs}
     n_consts = sum(const_lengths)
     x = linear_solve_p.bind(*primals, **params)
@@ -129,7 +134,7 @@ def _linear_solve_transpose(
     *args: Operand,
     const_lengths: _LinearSolveTuple,
     jaxprs: _LinearSolveTuple,
-) -> list[Any]:
+) -> Sequence[Cotangent | None]:
     if jaxprs.transpose_solve is None:
         raise TypeError(
             "custom_linear_solve: a reverse-mode derivative solves the transposed system; pass a "
@@ -141,7 +146,7 @@ def _linear_solve_transpose(
     if any(type(c) is UndefinedPrimal for c in flat):
         raise TypeError("custom_linear_solve is linear only in its right-hand side")
     if all(type(ct) is Zero for ct in cts[: len(b)]):
-        return [None] * n + [Zero(x.aval.to_cotangent_aval()) for x in b]
+        return [None] * n + [Zero(rules.aval_of(x).to_cotangent_aval()) for x in b]
     instantiated = [instantiate(ct) for ct in cts[: len(b)]]
     out = linear_solve_p.bind(
         *flat, *instantiated, const_lengths=const_lengths.transposed(), jaxprs=jaxprs.transposed()
@@ -157,7 +162,7 @@ def _linear_solve_batch_with_axis(
     *,
     const_lengths: _LinearSolveTuple,
     jaxprs: _LinearSolveTuple,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     const_dims, b_dims = _split(dims, const_lengths)
     n_b = len(b_dims)
     batched = _LinearSolveTuple(*([d is not None for d in part] for part in const_dims))
@@ -203,11 +208,11 @@ def _linear_solve_batch_with_axis(
 
 def _traced(
     name: str,
-    fun: Callable[..., Any],
+    fun: Callable[[PyTree], PyTree],
     tree: pytrees.PyTreeDef,
     avals: Sequence[Any],
     has_aux: bool = False,
-) -> tuple[ClosedJaxpr, list[Any], Any]:
+) -> tuple[ClosedJaxpr, list[Value], PyTreeDef]:
     """Traces a function of a pytree like `b`.
 
     Returns: (program from constants and operands to results, values of the constants, structure of
@@ -218,9 +223,10 @@ def _traced(
         out = fun(x)
         if not has_aux:
             return out, None
-        if not isinstance(out, tuple) or len(out) != 2:
+        pair: tuple[PyTree, ...] | None = out
+        if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(f"{name}() must return a pair (solution, aux), got {out!r}")
-        return out
+        return pair
 
     flat = FlatFunction(with_aux, pytrees.treedef_tuple((tree,)))
     info = DebugInfo(f"custom_linear_solve {name}", name)
@@ -242,7 +248,7 @@ def _traced(
         constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars],
         debug_info=jaxpr.debug_info._replace(arg_names=None),
     )  # fmt: skip
-    return ClosedJaxpr(whole, []), list(consts), aux_tree if has_aux else None
+    return ClosedJaxpr(whole, []), list(consts), aux_tree
 
 
 @api_boundary
@@ -292,7 +298,7 @@ def custom_linear_solve(
     back_jaxpr, back_consts = (solve_jaxpr, solve_consts) if symmetric else (None, [])
     if transpose_solve is not None and not symmetric:
 
-        def vecmat(x: PyTree) -> Any:
+        def vecmat(x: object) -> object:
             cts = pytrees.tree_leaves(x)
             operands = [*matvec_consts, *(UndefinedPrimal(a) for a in avals)]
             outs = backward_pass(matvec_jaxpr.jaxpr, [], operands, cts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from jitney.compiler.hlo.build import Builder
     from jitney.compiler.hlo.ir import Node
     from jitney.core.typing import Array
-    from jitney.primitives.rule_types import Cotangent, Operand, Primals, Tangents, Value
+    from jitney.primitives.rule_types import Cotangent, Operand, Primals, Tangent, Tangents, Value
 
 
-def inverse_permutation(order: Value) -> Any:
+def inverse_permutation(order: Value) -> Array:
     """Returns the inverse of the permutation `order` along the last axis."""
     shape = shape_of(order)
     places = broadcasted_iota(mat.INT32, shape, len(shape) - 1)
     return sort_key_val(order, places)[1]
 
 
-def lu_solve(factors: Value, order: Value, b: Value, trans: int = 0) -> Any:
+def lu_solve(factors: Value, order: Value, b: Value, trans: int = 0) -> Array:
     """Solves op(A) @ X = b, where A[order] = L @ U.
 
     Args:
@@ -58,7 +58,7 @@ def lu_solve(factors: Value, order: Value, b: Value, trans: int = 0) -> Any:
     return mat.take_rows(x, inverse_permutation(order))
 
 
-def solve(a: Value, b: Value) -> Any:
+def solve(a: Value, b: Value) -> Array:
     """Computes a^-1 @ b for operands with equal batch axes; derivatives reuse the LU factors."""
     factors, _, order = factorizations.lu_p.bind(stop_gradient(a))
     return custom_linear_solve(
@@ -104,7 +104,7 @@ def _tridiagonal_routine(
 matrix_function(tridiagonal_solve_p, _tridiagonal_solve, _tridiagonal_routine, linear=True)
 
 
-def _shifted(x: Value, by: int) -> Any:
+def _shifted(x: Value, by: int) -> Array:
     """Shifts `x` along the second-to-last axis, filling with zeros."""
     from jitney.primitives.array.concatenation import pad
 
@@ -112,14 +112,16 @@ def _shifted(x: Value, by: int) -> Any:
     return pad(x, rules.const(x, 0), edges)
 
 
-def _tridiagonal_product(dl: Value, d: Value, du: Value, x: Value) -> Any:
+def _tridiagonal_product(dl: Value, d: Value, du: Value, x: Value) -> Array:
     low = binary.mul(mat.as_column(dl), _shifted(x, 1))
     up = binary.mul(mat.as_column(du), _shifted(x, -1))
     return binary.add(binary.add(low, binary.mul(mat.as_column(d), x)), up)
 
 
 @tridiagonal_solve_p.jvp
-def _tridiagonal_solve_jvp(primals: Primals, tangents: Tangents, **params: object) -> Any:
+def _tridiagonal_solve_jvp(
+    primals: Primals, tangents: Tangents, **params: object
+) -> tuple[Value, Tangent]:
     *diagonals, b = primals
     *changes, tb = tangents
     out = tridiagonal_solve_p.bind(*diagonals, b, **params)
@@ -136,7 +138,7 @@ def _tridiagonal_solve_jvp(primals: Primals, tangents: Tangents, **params: objec
 @tridiagonal_solve_p.transpose
 def _tridiagonal_solve_transpose(
     ct: Cotangent, dl: Array, d: Array, du: Array, b: Operand, **params: object
-) -> list[Any]:
+) -> list[Cotangent | None]:
     assert rules.is_linear(b)
     if isinstance(ct, Zero):
         return [None, None, None, Zero(b.aval.to_cotangent_aval())]

@@ -19,7 +19,7 @@ from jitney.primitives import rules
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
+    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangent, Tangents, Value
 
 
 def matrix_function(
@@ -45,7 +45,7 @@ def matrix_function(
     prim.abstract_rule = prim.rules["abstract"] = _weak_as_operands(prim.abstract_rule)
 
     @prim.eager
-    def eager_rule(*xs: np.ndarray, **params: object) -> Any:
+    def eager_rule(*xs: np.ndarray, **params: object) -> np.ndarray | list[np.ndarray]:
         avals = [shaped_array(x.shape, x.dtype) for x in xs]
         call = _native_routine(routine, avals, params)
         if call is None:
@@ -58,7 +58,7 @@ def matrix_function(
     @prim.lower_with_avals
     def lower_with_avals_rule(
         b: Builder, avals: Sequence[ShapedArray], *nodes: Node, **params: object
-    ) -> Any:
+    ) -> Node | Sequence[Node]:
         built = None if small is None else small(b, *nodes, **params)
         if built is not None:
             return built
@@ -73,7 +73,9 @@ def matrix_function(
         return results if several else results[0]
 
     @prim.batch
-    def batch_rule(args: Sequence[Value], dims: Dims, **params: object) -> Any:
+    def batch_rule(
+        args: Sequence[Value], dims: Dims, **params: object
+    ) -> tuple[Value, int] | tuple[Sequence[Value], list[int]]:
         size = rules.batch_size(args, dims)
         moved = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
         out = prim.bind(*moved, **params)
@@ -97,11 +99,11 @@ def _declare_library_function(prim: Primitive, reference: Callable[..., Any]) ->
     library.declare(LibraryFunction(prim.name, result_types, on_arrays, item_rank=2))
 
 
-def _weak_as_operands(rule: Callable[..., Any]) -> Callable[..., Any]:
+def _weak_as_operands(rule: Callable[..., Any]) -> Callable[..., ShapedArray | list[ShapedArray]]:
     """Wraps a type rule: all results, including pivots, are weakly typed if all operands are."""
 
     @functools.wraps(rule)
-    def types(*avals: ShapedArray, **params: object) -> Any:
+    def types(*avals: ShapedArray, **params: object) -> ShapedArray | list[ShapedArray]:
         out = rule(*avals, **params)
         if not all([aval.weak_type for aval in avals]):
             return out
@@ -145,7 +147,9 @@ def no_derivative(prim: Primitive) -> None:
     """Sets a JVP rule for `prim` that raises an error for nonzero tangents."""
 
     @prim.jvp
-    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
+    def jvp_rule(
+        primals: Primals, tangents: Tangents, **params: object
+    ) -> tuple[Value, Tangent] | tuple[Sequence[Value], Sequence[Tangent]]:
         if any(type(t) is not Zero for t in tangents):
             raise NotImplementedError(
                 f"{prim.name} has no derivative; jax.custom_jvp defines one, lax.stop_gradient of the "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -20,12 +20,15 @@ from jitney.primitives.reduction.reduce import reduce_sum
 from jitney.primitives.rules import aval_of, const, shape_of
 
 if TYPE_CHECKING:
+    from jitney.core.typing import Array
     from jitney.primitives.rule_types import Value
+
+Val = TypeVar("Val", bound="Value")
 
 INT32 = np.dtype(np.int32)
 
 
-def dtype_of(x: Value) -> Any:
+def dtype_of(x: Value) -> np.dtype:
     """Returns the dtype of an operand."""
     return aval_of(x).dtype
 
@@ -35,12 +38,12 @@ def is_complex(x: Value) -> bool:
     return dtypes.issubdtype(dtype_of(x), np.complexfloating)
 
 
-def scalar(like: Value, value: complex) -> Any:
+def scalar(like: Value, value: complex) -> Value:
     """Returns `value` as a scalar of the dtype of `like`."""
     return np.asarray(value).astype(dtype_of(like))[()]
 
 
-def matmul(x: Value, y: Value) -> Any:
+def matmul(x: Value, y: Value) -> Array:
     """Computes x @ y for operands with equal batch axes."""
     rank = len(shape_of(x))
     batch = tuple(range(rank - 2))
@@ -48,23 +51,23 @@ def matmul(x: Value, y: Value) -> Any:
     return dot_general(x, y, numbers, Precision.HIGHEST)
 
 
-def transpose(x: Value) -> Any:
+def transpose(x: Value) -> Array:
     """Transposes the last two axes of `x`."""
     rank = len(shape_of(x))
     return permute(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
-def conj(x: Value) -> Any:
+def conj(x: Val) -> Val | Array:
     """Returns the complex conjugate of `x`, or `x` itself if it is real."""
     return unary.conj(x) if is_complex(x) else x
 
 
-def adjoint(x: Value) -> Any:
+def adjoint(x: Value) -> Array:
     """Computes the conjugate transpose."""
     return conj(transpose(x))
 
 
-def symmetrize(x: Value) -> Any:
+def symmetrize(x: Value) -> Array:
     """Computes (x + x^H) / 2.
 
     Raises:
@@ -79,20 +82,20 @@ def symmetrize(x: Value) -> Any:
     return binary.div(binary.add(x, adjoint(x)), const(x, 2))
 
 
-def _rows(shape: tuple[int, ...]) -> Any:
+def _rows(shape: tuple[int, ...]) -> Array:
     return broadcasted_iota(INT32, shape, len(shape) - 2)
 
 
-def _columns(shape: tuple[int, ...]) -> Any:
+def _columns(shape: tuple[int, ...]) -> Array:
     return broadcasted_iota(INT32, shape, len(shape) - 1)
 
 
-def zeros(shape: tuple[int, ...], like: Value) -> Any:
+def zeros(shape: tuple[int, ...], like: Value) -> Array:
     """Returns zeros of `shape` with the dtype and weak type of `like`."""
     return full(shape, const(like, 0))
 
 
-def strong(x: Value) -> Any:
+def strong(x: Value) -> Array:
     """Makes `x` strongly typed.
 
     Weakly typed operands of strongly typed products are converted explicitly, so that their
@@ -101,56 +104,56 @@ def strong(x: Value) -> Any:
     return convert_element_type(x, dtype_of(x))
 
 
-def tril(x: Value, k: int = 0, keep_weak: bool = False) -> Any:
+def tril(x: Value, k: int = 0, keep_weak: bool = False) -> Array:
     """Keeps elements on and below diagonal `k`; makes `x` strongly typed unless `keep_weak`."""
     shape = shape_of(x)
     mask = compare.ge(binary.add(_rows(shape), np.int32(k)), _columns(shape))
     return select_n(mask, _zeros_beside(x, keep_weak), x)
 
 
-def triu(x: Value, k: int = 0, keep_weak: bool = False) -> Any:
+def triu(x: Value, k: int = 0, keep_weak: bool = False) -> Array:
     """Keeps elements on and above diagonal `k`; makes `x` strongly typed unless `keep_weak`."""
     shape = shape_of(x)
     mask = compare.ge(binary.add(_rows(shape), np.int32(k - 1)), _columns(shape))
     return select_n(mask, x, _zeros_beside(x, keep_weak))
 
 
-def _zeros_beside(x: Value, keep_weak: bool) -> Any:
+def _zeros_beside(x: Value, keep_weak: bool) -> Array:
     shape = shape_of(x)
     return zeros(shape, x) if keep_weak else full(shape, scalar(x, 0))
 
 
-def eye(m: int, n: int, like: Value) -> Any:
+def eye(m: int, n: int, like: Value) -> Array:
     """Returns m x n identity matrices with the batch axes and the dtype of `like`."""
     shape = (*shape_of(like)[:-2], m, n)
     return convert_element_type(compare.eq(_rows(shape), _columns(shape)), dtype_of(like))
 
 
-def only_diagonal(x: Value) -> Any:
+def only_diagonal(x: Value) -> Array:
     """Sets the elements off the diagonal to zero."""
     shape = shape_of(x)
     mask = compare.eq(_rows(shape), _columns(shape))
     return select_n(mask, zeros(shape, x), x)
 
 
-def diagonal(x: Value) -> Any:
+def diagonal(x: Value) -> Array:
     """Returns the diagonals of square matrices."""
     return reduce_sum(only_diagonal(x), (len(shape_of(x)) - 1,))
 
 
-def as_row(v: Value) -> Any:
+def as_row(v: Value) -> Array:
     """Returns a vector (*batch, n) as a matrix (*batch, 1, n)."""
     *batch, n = shape_of(v)
     return broadcast_in_dim(v, (*batch, 1, n), (*range(len(batch)), len(batch) + 1))
 
 
-def as_column(v: Value) -> Any:
+def as_column(v: Value) -> Array:
     """Returns a vector (*batch, n) as a matrix (*batch, n, 1)."""
     shape = shape_of(v)
     return broadcast_in_dim(v, (*shape, 1), tuple(range(len(shape))))
 
 
-def take_rows(x: Value, rows: Value) -> Any:
+def take_rows(x: Value, rows: Value) -> Array:
     """Computes x[rows] for each batch element; `rows` is an integer array (*batch, m)."""
     shape = shape_of(x)
     rank = len(shape)
@@ -161,7 +164,7 @@ def take_rows(x: Value, rows: Value) -> Any:
     return gather(x, as_column(rows), numbers, (1,) * (rank - 1) + shape[-1:])
 
 
-def window(x: Value, rows: int, columns: int) -> Any:
+def window(x: Value, rows: int, columns: int) -> Array:
     """Returns the upper left `rows` x `columns` submatrix."""
     from jitney.primitives.indexing.slice import slice as cut
 
@@ -169,7 +172,7 @@ def window(x: Value, rows: int, columns: int) -> Any:
     return cut(x, (0,) * len(shape), (*shape[:-2], rows, columns), (1,) * len(shape))
 
 
-def widened(x: Value, rows: int, columns: int) -> Any:
+def widened(x: Val, rows: int, columns: int) -> Val | Array:
     """Pads a matrix with zeros at the bottom and on the right to `rows` x `columns`."""
     from jitney.primitives.array.concatenation import pad
 

@@ -28,8 +28,9 @@ class Precision(enum.Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> Precision | None:
-        known = value is None or isinstance(value, str)
-        return cls(_NAMES[value]) if known and value in _NAMES else None
+        if value is None or isinstance(value, str):
+            return cls(_NAMES[value]) if value in _NAMES else None
+        return None
 
     def __repr__(self) -> str:
         return f"Precision.{self.name}"
@@ -77,7 +78,7 @@ class DotAlgorithmPreset(enum.Enum):
         return self.name
 
     @property
-    def accumulation_type(self) -> Any:
+    def accumulation_type(self) -> type[np.generic] | None:
         """The scalar type of accumulation, or None if it is that of the operands."""
         parts = self.name.removesuffix("_FAST_ACCUM").split("_X")[0].split("_")
         return _TYPES.get(parts[-1])
@@ -103,7 +104,9 @@ _ON_CPU = {
 }
 
 
-def canonical_precision(precision: PrecisionLike) -> Any:
+def canonical_precision(
+    precision: PrecisionLike,
+) -> tuple[Precision, Precision] | DotAlgorithmPreset | DotAlgorithm | None:
     """Returns a pair of `Precision`, a preset, an algorithm or None, after applying the default.
 
     Raises:
@@ -117,7 +120,8 @@ def canonical_precision(precision: PrecisionLike) -> Any:
         return precision
     if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__:
         return DotAlgorithmPreset[precision]
-    pair = precision if isinstance(precision, list | tuple) else (precision, precision)
+    is_pair = isinstance(precision, list | tuple)
+    pair: Any = precision if is_pair else (precision, precision)
     if len(pair) == 2 and all(isinstance(p, str | Precision) for p in pair):
         try:
             return (Precision(pair[0]), Precision(pair[1]))

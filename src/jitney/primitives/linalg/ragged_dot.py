@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -73,7 +73,17 @@ if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, DTypeLike
     from jitney.primitives.linalg.precision import PrecisionLike
-    from jitney.primitives.rule_types import Cotangent, Dims, Operand, Primals, Tangents, Value
+    from jitney.primitives.rule_types import (
+        Cotangent,
+        Dims,
+        Operand,
+        Primals,
+        Tangent,
+        Tangents,
+        Value,
+    )
+
+T = TypeVar("T")
 
 _LEAST_BLOCK, _LARGEST_BLOCK = threshold(8, small=2), threshold(256, small=4)  # number of rows
 
@@ -150,11 +160,11 @@ def _bounds(sizes: Array, rows: int) -> tuple[Array, Array]:
 
 
 def _over_blocks(
-    rows: int, size: int, start: Value, end: Value, step: Callable[[Any, Any, Any], Any], value: Any
-) -> Any:
+    rows: int, size: int, start: Value, end: Value, step: Callable[[Array, Array, T], T], value: T
+) -> T:
     """Folds `step(first row, mask of valid rows, value)` over blocks of rows start to end."""
 
-    def body(state: tuple[Any, Any]) -> tuple[Any, Any]:
+    def body(state: tuple[Value, T]) -> tuple[Value, T]:
         row, value = state
         first = minimum(row, np.int32(rows - size))  # the last block, too, must be within the array
         index = add(iota(np.int32, size), first)
@@ -171,7 +181,7 @@ def _only(own: Array, x: Array) -> Array:
 
 def _rows_by_group(
     x: Array, y: Array, sizes: Array, precision: PrecisionLike, dtype: np.dtype
-) -> Any:
+) -> Array:
     """Multiplies each row by its group's matrix: x [M, K], y [G, K, N], sizes [G] -> [M, N]."""
     (rows, _), (groups, _, columns) = shape_of(x), shape_of(y)
     out = full((rows, columns), 0, dtype)
@@ -182,7 +192,7 @@ def _rows_by_group(
     def of_group(out: Array, group: tuple[Any, Any, Array]) -> tuple[Array, None]:
         start, end, matrix = group
 
-        def step(first: Value, own: Array, out: Array) -> Any:
+        def step(first: Value, own: Array, out: Array) -> Array:
             new = _product(dynamic_slice_in_dim(x, first, size), matrix, 1, precision, dtype)
             old = dynamic_slice_in_dim(out, first, size)
             new = select(broadcast_in_dim(own, shape_of(new), (0,)), new, old)
@@ -195,15 +205,15 @@ def _rows_by_group(
 
 def _sums_by_group(
     x: Array, y: Array, sizes: Array, precision: PrecisionLike, dtype: np.dtype
-) -> Any:
+) -> Array:
     """Sums products over each group's rows: x [M, I], y [M, J], sizes [G] -> [G, I, J]."""
     (rows, n), (_, m), (groups,) = shape_of(x), shape_of(y), shape_of(sizes)
     if 0 in (rows, groups):
         return full((groups, n, m), 0, dtype)
     size = _block_size(rows, groups)
 
-    def of_group(_: None, group: tuple[Any, Any]) -> tuple[None, Any]:
-        def step(first: Value, own: Array, total: Array) -> Any:
+    def of_group(_: None, group: tuple[Any, Any]) -> tuple[None, Array]:
+        def step(first: Value, own: Array, total: Array) -> Array:
             left, right = (_only(own, dynamic_slice_in_dim(z, first, size)) for z in (x, y))
             return add(total, _product(left, right, 0, precision, dtype))
 
@@ -237,7 +247,7 @@ def _computed(
     preferred_element_type: np.dtype | None,
     group_offset: None,
     out_sharding: object,
-) -> list[Any]:
+) -> list[Array]:
     numbers, shape_x, shape_y = ragged_dot_dimension_numbers, shape_of(x), shape_of(y)
     (cx, cy), (bx, by) = numbers.dot_dimension_numbers
     axes = roles(len(shape_x), len(shape_y), numbers)
@@ -408,7 +418,9 @@ def ragged_dot(
 
 
 @ragged_dot_general_p.jvp
-def _ragged_dot_general_jvp(primals: Primals, tangents: Tangents, **params: Any) -> tuple[Any, Any]:
+def _ragged_dot_general_jvp(
+    primals: Primals, tangents: Tangents, **params: Any
+) -> tuple[Value, Tangent]:
     (x, y, sizes), (dx, dy, _) = primals, tangents
     out = ragged_dot_general_p.bind(x, y, sizes, **params)
     terms: list[Any] = []
@@ -421,7 +433,7 @@ def _ragged_dot_general_jvp(primals: Primals, tangents: Tangents, **params: Any)
     return out, terms[0] if len(terms) == 1 else add(*terms)
 
 
-def _ordered(out: Array, axes: Sequence[int], like: Operand) -> Any:
+def _ordered(out: Array, axes: Sequence[int], like: Operand) -> Array:
     """Permutes a cotangent with axes in the order `axes` to the axes and dtype of `like`."""
     out = transpose(out, tuple(map(int, np.argsort(axes))))
     dtype = rules.aval_of(like).dtype
@@ -438,9 +450,14 @@ def _ranges(*groups: Sequence[int]) -> list[tuple[int, ...]]:
     return positions
 
 
+def _in_order_of(axes: Sequence[int], others: Sequence[int]) -> list[int]:
+    """Returns `others`, paired with `axes`, in ascending order of `axes`."""
+    return [k for _, k in sorted(zip(axes, others, strict=True))]
+
+
 def _cotangents_of_free(
     ct: Value, x: Operand, y: Operand, sizes: Value, axes: Axes, params: dict[str, Any]
-) -> list[Any]:
+) -> list[Cotangent | None]:
     """Returns cotangents if the ragged axis is free: it is free for lhs, contracted for rhs."""
     numbers: RaggedDotDimensionNumbers = params["ragged_dot_dimension_numbers"]
     (cx, cy), (bx, by) = numbers.dot_dimension_numbers
@@ -454,15 +471,15 @@ def _cotangents_of_free(
         out = ragged_dot_general_p.bind(
             ct, y, sizes, **{**params, "ragged_dot_dimension_numbers": own}
         )
-        return [_ordered(out, (*bx, *free_x, *[cx[k] for k in np.argsort(cy)]), x), None, None]
+        return [_ordered(out, (*bx, *free_x, *_in_order_of(cy, cx)), x), None, None]
     own = RaggedDotDimensionNumbers(((free_x, rows), (bx, batch)), [axes.ragged], [])
     out = ragged_dot_general_p.bind(x, ct, sizes, **{**params, "ragged_dot_dimension_numbers": own})
-    return [None, _ordered(out, (*group, *by, *[cy[k] for k in np.argsort(cx)], *free_y), y), None]
+    return [None, _ordered(out, (*group, *by, *_in_order_of(cx, cy), *free_y), y), None]
 
 
 def _cotangents_of_contracted(
     ct: Value, x: Operand, y: Operand, sizes: Value, axes: Axes, params: dict[str, Any]
-) -> list[Any]:
+) -> list[Cotangent | None]:
     """Returns cotangents if the ragged axis is contracted.
 
     They are products of the other operand's rows with the cotangent of their group.
@@ -475,7 +492,7 @@ def _cotangents_of_contracted(
     def of(
         wanted: Operand, own_axes: tuple[int, ...], other: Value, other_axes: tuple[int, ...],
         free: tuple[int, ...], in_ct: tuple[int, ...],
-    ) -> Any:  # fmt: skip
+    ) -> Array:  # fmt: skip
         # Contracted axes in order, so that those before the ragged one precede it.
         ordered = transpose(other, other_axes)
         batch, rows, columns = _ranges(bx, cx, free)
@@ -497,7 +514,7 @@ def _cotangents_of_contracted(
 @ragged_dot_general_p.transpose
 def _ragged_dot_general_transpose(
     ct: Cotangent, x: Operand, y: Operand, sizes: Value, **params: Any
-) -> list[Any]:
+) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
         return [None, None, None]
     numbers: RaggedDotDimensionNumbers = params["ragged_dot_dimension_numbers"]
@@ -518,7 +535,9 @@ def _ragged_dot_general_transpose(
 
 
 @ragged_dot_general_p.batch
-def _ragged_dot_general_batch(args: Sequence[Value], dims: Dims, **params: Any) -> tuple[Any, int]:
+def _ragged_dot_general_batch(
+    args: Sequence[Value], dims: Dims, **params: Any
+) -> tuple[Value, int]:
     (x, y, sizes), (dx, dy, ds) = args, dims
     numbers: RaggedDotDimensionNumbers = params["ragged_dot_dimension_numbers"]
     rank_x, rank_y = (

@@ -10,7 +10,7 @@ Source: Open Compute Project, OCP Microscaling Formats (MX) Specification, 2023.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -102,7 +102,7 @@ def _computed(
     *,
     dimension_numbers: DotDimensionNumbers,
     preferred_element_type: np.dtype | None,
-) -> list[Any]:
+) -> list[Array]:
     left, right = _scaled(x, x_scale), _scaled(y, y_scale)
     out = dot_general(left, right, dimension_numbers, None, preferred_element_type or _BFLOAT16)
     return [out]
@@ -117,7 +117,7 @@ scaled_dot_p.absent(
 @scaled_dot_p.batch
 def _scaled_dot_batch(
     args: Sequence[Value], dims: Dims, *, dimension_numbers: DotDimensionNumbers, **params: object
-) -> tuple[Any, int]:
+) -> tuple[Value, int]:
     size = rules.batch_size(args, dims)
     front = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
     (cx, cy), (bx, by) = [[[k + 1 for k in axes] for axes in pair] for pair in dimension_numbers]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -38,24 +38,26 @@ from jitney.transforms.batch import AxisData
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jitney.core.typing import AxisName, PyTree
+    from jitney.core.typing import Array, AxisName
     from jitney.primitives.parallel.collectives import Groups
-    from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Param, Value
+    from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Operand, Param, Value
+
+T = TypeVar("T")
 
 Shape = tuple[int, ...]
 
 
-def _reshape(x: Value, new_sizes: Sequence[int]) -> Any:
+def _reshape(x: Value, new_sizes: Sequence[int]) -> Array:
     return shapes.reshape(x, tuple(new_sizes))
 
 
-def split_axis(x: Value, axis: int, parts: int) -> Any:
+def split_axis(x: Value, axis: int, parts: int) -> Array:
     """Splits `axis` of `x` in two; the first has size `parts`."""
     s = rules.shape_of(x)
     return _reshape(x, (*s[:axis], parts, s[axis] // parts, *s[axis + 1 :]))
 
 
-def merge_axis(x: Value, axis: int) -> Any:
+def merge_axis(x: Value, axis: int) -> Array:
     """Merges `axis` of `x` with the following axis."""
     s = rules.shape_of(x)
     return _reshape(x, (*s[:axis], s[axis] * s[axis + 1], *s[axis + 2 :]))
@@ -111,7 +113,7 @@ _of_extent_one(all_gather_p, _gathered, "all_gather")
 def _all_gather_lower(
     b: Builder, x: Node, *, all_gather_dimension: int, axis_name: tuple[AxisName, ...],
     axis_index_groups: Groups, axis_size: int, tiled: bool,
-) -> Any:  # fmt: skip
+) -> Node:  # fmt: skip
     k = all_gather_dimension
     if not tiled:
         x = b.reshape(x, (*x.shape[:k], 1, *x.shape[k:]))
@@ -124,7 +126,7 @@ def _all_gather_lower(
 def gather_rows(
     prim: Primitive, x: Value, d: int | None, *, all_gather_dimension: int, tiled: bool,
     **params: object,
-) -> tuple[Any, int | None]:  # fmt: skip
+) -> tuple[Value, BatchDim]:  # fmt: skip
     """Binds `prim` if the axis batched at `d` is not one that it gathers along."""
     k = all_gather_dimension
     moved = k + 1 if d is not None and d <= k else k
@@ -143,7 +145,7 @@ def _all_gather_batch_with_axis(
     axis_index_groups: Groups,
     axis_size: int,
     tiled: bool,
-) -> Any:
+) -> tuple[Value, BatchDim]:
     (x,), (d,) = args, dims
     k = all_gather_dimension
     if not has_name(axis_data, axis_name):
@@ -171,7 +173,7 @@ def _all_gather_batch_with_axis(
 
 def _all_gather_transpose(
     ct: Value, x: Operand, *, all_gather_dimension: int, **params: object
-) -> Any:
+) -> Value:
     return reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)
 
 
@@ -201,7 +203,7 @@ def _all_gather_invariant_varying(
 def _all_gather_invariant_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
     **params: Any,
-) -> Any:  # fmt: skip
+) -> tuple[Value, BatchDim]:  # fmt: skip
     if not has_name(axis_data, axis_name):
         return gather_rows(all_gather_invariant_p, args[0], dims[0], axis_name=axis_name, **params)
     return all_gather_p.rules["batch_with_axis"](
@@ -210,9 +212,9 @@ def _all_gather_invariant_batch_with_axis(
 
 
 def _all_gather_invariant_transpose(
-    ct: Value, x: Operand, *, all_gather_dimension: int, axis_name: tuple[AxisName, ...],
+    ct: Array, x: Operand, *, all_gather_dimension: int, axis_name: tuple[AxisName, ...],
     axis_size: int, tiled: bool,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     from jitney.primitives.indexing.dynamic_slice import dynamic_slice_in_dim
 
     k = all_gather_dimension
@@ -225,14 +227,14 @@ rules.deflinear(all_gather_invariant_p, _all_gather_invariant_transpose)
 
 
 def all_gather(
-    x: PyTree,
+    x: T,
     axis_name: AxisName,
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     axis: int = 0,
     tiled: bool = False,
     to: str = "varying",
-) -> PyTree:
+) -> T:
     """Gathers the values of all instances along a named axis into a new positional axis.
 
     Args:
@@ -275,7 +277,7 @@ def all_gather(
     size = math.prod([axis_extent(name, "all_gather") for name in names])
     groups = checked_groups(axis_index_groups, size)
 
-    def one(leaf: Value) -> Any:
+    def one(leaf: Value) -> Array:
         value = as_value(leaf)
         rank = len(value.shape) + (not tiled)
         k = axis % rank if -rank <= axis < rank else axis
@@ -294,7 +296,7 @@ def all_gather(
     return pytrees.tree_map(one, x)
 
 
-def _gather_each(x: Value, names: Sequence[AxisName], k: int, tiled: bool) -> Any:
+def _gather_each(x: Value, names: Sequence[AxisName], k: int, tiled: bool) -> Value:
     """Gathers along several axes one after another; the first axis is the major one."""
     for i, name in enumerate(reversed(names)):
         x = all_gather_p.bind(
@@ -343,7 +345,7 @@ _of_extent_one(reduce_scatter_p, _scattered, "psum_scatter")
 def _reduce_scatter_lower(
     b: Builder, x: Node, *, scatter_dimension: int, axis_name: tuple[AxisName, ...],
     axis_index_groups: Groups, axis_size: int, tiled: bool,
-) -> Any:  # fmt: skip
+) -> Node:  # fmt: skip
     k = scatter_dimension
     out = lower_collective(b, "reduce_scatter", axis_name, [x], axis_index_groups, fn="add", dim=k)
     if out.shape[k] * axis_size != x.shape[k]:
@@ -354,7 +356,7 @@ def _reduce_scatter_lower(
 def scatter_rows(
     prim: Primitive, x: Value, d: int | None, *, scatter_dimension: int, tiled: bool,
     **params: object,
-) -> tuple[Any, int | None]:  # fmt: skip
+) -> tuple[Value, BatchDim]:  # fmt: skip
     """Binds `prim` if the axis batched at `d` is not one that it scatters along."""
     k = scatter_dimension + (d is not None and d <= scatter_dimension)
     out = prim.bind(x, scatter_dimension=k, tiled=tiled, **params)
@@ -372,7 +374,7 @@ def _reduce_scatter_batch_with_axis(
     axis_index_groups: Groups,
     axis_size: int,
     tiled: bool,
-) -> Any:
+) -> tuple[Value, BatchDim]:
     (x,), (d,) = args, dims
     k = scatter_dimension
     if not has_name(axis_data, axis_name):
@@ -396,7 +398,7 @@ def _reduce_scatter_batch_with_axis(
 
 def _reduce_scatter_transpose(
     ct: Value, x: Operand, *, scatter_dimension: int, **params: object
-) -> Any:
+) -> Value:
     return all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)
 
 
@@ -404,13 +406,13 @@ rules.deflinear(reduce_scatter_p, _reduce_scatter_transpose)
 
 
 def psum_scatter(
-    x: PyTree,
+    x: T,
     axis_name: AxisName,
     *,
     scatter_dimension: int = 0,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     tiled: bool = False,
-) -> PyTree:
+) -> T:
     """Sums over a named axis, and scatters the result: each instance gets one part of it.
 
     Args:
@@ -432,7 +434,7 @@ def psum_scatter(
     if groups is not None:
         size = len(groups[0])
 
-    def one(leaf: Value) -> Any:
+    def one(leaf: Value) -> Array:
         value = as_value(leaf)
         k = canonical_axis(scatter_dimension, len(value.shape))
         _scattered(value.shape, scatter_dimension=k, axis_size=size, tiled=tiled)
@@ -448,7 +450,7 @@ def psum_scatter(
     return pytrees.tree_map(one, x)
 
 
-def _scatter_each(x: Value, names: Sequence[AxisName], k: int, tiled: bool) -> Any:
+def _scatter_each(x: Value, names: Sequence[AxisName], k: int, tiled: bool) -> Value:
     """Scatters along several axes one after another; the first axis is the major one."""
     for i, name in enumerate(names):
         size = axis_extent(name, "psum_scatter")

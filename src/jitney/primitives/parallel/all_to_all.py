@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -30,12 +30,20 @@ from jitney.primitives.parallel.collectives import (
 from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Array, AxisName, PyTree
+    from jitney.core.typing import Array, AxisName
     from jitney.primitives.parallel.collectives import Groups
-    from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Param, Value
+    from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Operand, Param, Value
+
+T = TypeVar("T")
 
 all_to_all_p = declare("all_to_all", linear=True)
 all_to_all_p.communication(communication.of_collective)
+
+
+def _names(axis_name: AxisName) -> tuple[AxisName, ...]:
+    """Returns one or more axis names as a tuple."""
+    several: Any = axis_name
+    return (*several,) if isinstance(axis_name, tuple) else (axis_name,)
 
 
 @all_to_all_p.abstract
@@ -43,7 +51,7 @@ def _all_to_all_abstract(
     x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: AxisName,
     axis_index_groups: Groups = None, **_: object,
 ) -> ShapedArray:  # fmt: skip
-    names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
+    names = _names(axis_name)
     n = math.prod([axis_extent(name, "all_to_all") for name in names])
     if axis_index_groups is not None:
         n = len(axis_index_groups[0])
@@ -71,8 +79,8 @@ def _all_to_all_eager(x: np.ndarray, **_: object) -> np.ndarray:
 def _all_to_all_lower(
     b: Builder, x: Node, *, split_axis: int, concat_axis: int, axis_name: AxisName,
     axis_index_groups: Groups, **_: Any,
-) -> Any:  # fmt: skip
-    names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
+) -> Node:  # fmt: skip
+    names = _names(axis_name)
     return lower_collective(
         b, "all_to_all", names, [x], axis_index_groups,
         split_dim=split_axis, concat_dim=concat_axis,
@@ -83,10 +91,11 @@ def _all_to_all_lower(
 def _all_to_all_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, split_axis: int, concat_axis: int,
     axis_name: AxisName, **params: Param,
-) -> Any:  # fmt: skip
+) -> tuple[Value, BatchDim]:  # fmt: skip
     (x,), (d,) = args, dims
     s, c = split_axis, concat_axis
-    if not has_name(axis_data, axis_name if isinstance(axis_name, tuple) else (axis_name,)):
+    names = _names(axis_name)
+    if not has_name(axis_data, names):
         if d is not None:
             s, c = s + (d <= s), c + (d <= c)
         out = all_to_all_p.bind(x, split_axis=s, concat_axis=c, axis_name=axis_name, **params)
@@ -97,9 +106,7 @@ def _all_to_all_batch_with_axis(
             **params,
         )  # fmt: skip
     if isinstance(axis_name, tuple):
-        return axis_by_axis(
-            lambda part: _tiled_over_several(part, axis_name, s, c), axis_data, x, d
-        )
+        return axis_by_axis(lambda part: _tiled_over_several(part, names, s, c), axis_data, x, d)
     n = axis_data.size
     if d is None:
         x, d = rules.to_front(x, None, n), 0
@@ -114,7 +121,7 @@ def _all_to_all_batch_with_axis(
 
 def _all_to_all_transpose(
     ct: Value, x: Operand, *, split_axis: int, concat_axis: int, **params: object
-) -> Any:
+) -> Value:
     return all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
 
 
@@ -122,14 +129,14 @@ rules.deflinear(all_to_all_p, _all_to_all_transpose)
 
 
 def all_to_all(
-    x: PyTree,
+    x: T,
     axis_name: AxisName,
     split_axis: int,
     concat_axis: int,
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     tiled: bool = False,
-) -> PyTree:
+) -> T:
     """Exchanges a named axis for a positional one.
 
     Args:
@@ -154,7 +161,7 @@ def all_to_all(
     if groups is not None:
         size = len(groups[0])
 
-    def one(leaf: Value) -> Any:
+    def one(leaf: Value) -> Array:
         value = varying_along(as_value(leaf), names)
         s = canonical_axis(split_axis, len(value.shape))
         c = canonical_axis(concat_axis, len(value.shape))
@@ -188,7 +195,7 @@ def all_to_all(
 
 def _tiled_over_several(
     x: Array, names: Sequence[AxisName], split_axis: int, concat_axis: int
-) -> Any:
+) -> Array:
     """Exchanges tiles along several axes, axis by axis; the first axis is the major one."""
     s = canonical_axis(split_axis, len(x.shape))
     c = canonical_axis(concat_axis, len(x.shape))
@@ -203,11 +210,11 @@ def _tiled_over_several(
 
 
 def pswapaxes(
-    x: PyTree,
+    x: T,
     axis_name: AxisName,
     axis: int,
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
-) -> PyTree:
+) -> T:
     """Swaps a named axis with the positional `axis` of the same size; see `all_to_all`."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
     from jitney.compiler.hlo.ir import CollectiveKind, Monoid
     from jitney.compiler.library import Param as LibraryParam
-    from jitney.core.typing import Array, AxisName, PyTree
-    from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
+    from jitney.core.typing import Array, AxisName
+    from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Operand, Value
+
+T = TypeVar("T")
+Val = TypeVar("Val", bound="Value")
 
 Groups: TypeAlias = "Sequence[Sequence[int]] | None"  # groups of indices to reduce
 
@@ -60,13 +63,14 @@ def axis_extent(name: AxisName, asked_by: str) -> int:
     )
 
 
-def names_of(axis_name: AxisName, asked_by: str) -> tuple[Any, ...]:
+def names_of(axis_name: AxisName, asked_by: str) -> tuple[AxisName, ...]:
     """Returns one or more axis names as a tuple.
 
     Raises:
       NameError: if a name is not in scope.
     """
-    names = tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
+    several: Any = axis_name
+    names = (*several,) if isinstance(axis_name, tuple | list) else (axis_name,)
     for name in names:
         if not is_positional(name):
             axis_extent(name, asked_by)
@@ -114,12 +118,12 @@ def checked_groups(
 # --- which values vary ----------------------------------------------------------------------------
 
 
-def checked_names(names: Sequence[AxisName]) -> tuple[Any, ...]:
+def checked_names(names: Sequence[AxisName]) -> tuple[AxisName, ...]:
     """Returns the names along which types track variation, as in a checking `shard_map`."""
     return tuple([n for n in names if not is_positional(n) and n in state.checked_axes])
 
 
-def varying_along(x: Value, names: Sequence[AxisName]) -> Any:
+def varying_along(x: Val, names: Sequence[AxisName]) -> Val | Array:
     """Casts `x` to vary along all checked axes in `names`."""
     wanted = checked_names(names)
     if not wanted:
@@ -192,7 +196,7 @@ def _positional(axes: Sequence[AxisName]) -> tuple[int, ...]:
     return tuple(int(a) for a in axes if is_positional(a))
 
 
-def _named(axes: Sequence[AxisName]) -> tuple[Any, ...]:
+def _named(axes: Sequence[AxisName]) -> tuple[AxisName, ...]:
     return tuple(a for a in axes if not is_positional(a))
 
 
@@ -218,7 +222,7 @@ def _reduction(name: str, fn: Monoid, *, linear: bool = False) -> Primitive:
     @prim.lower
     def lower_rule(
         b: Builder, x: Node, *, axes: Sequence[AxisName], axis_index_groups: Groups
-    ) -> Any:
+    ) -> Node:
         own, names = b.reduce(x, fn, _positional(axes)), _named(axes)
         if not names:
             return own
@@ -236,7 +240,7 @@ def _batch_reduction(
     *,
     axes: Sequence[AxisName],
     axis_index_groups: Groups,
-) -> Any:
+) -> tuple[Value, BatchDim]:
     """Batches a reduction; if it is over the batched axis by name, it becomes positional."""
     (x,), (d,) = args, dims
     over_it = axis_data.name is not None and axis_data.name in axes
@@ -272,7 +276,7 @@ for _prim in (pmax_p, pmin_p):
 
 def _psum_transpose(
     ct: Value, x: Operand, *, axes: Sequence[AxisName], axis_index_groups: Groups
-) -> Any:
+) -> Value:
     gone = _positional(axes)
     if gone:
         shape = rules.shape_of(x)
@@ -302,14 +306,14 @@ def _psum_invariant_eager(x: np.ndarray, *, axes: Sequence[AxisName]) -> np.ndar
 
 
 @psum_invariant_p.lower
-def _psum_invariant_lower(b: Builder, x: Node, *, axes: Sequence[AxisName]) -> Any:
+def _psum_invariant_lower(b: Builder, x: Node, *, axes: Sequence[AxisName]) -> Node:
     return lower_collective(b, "all_reduce", axes, [x], fn="add")
 
 
 @psum_invariant_p.batch_with_axis
 def _psum_invariant_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: Sequence[AxisName]
-) -> Any:
+) -> tuple[Value, BatchDim]:
     (x,), (d,) = args, dims
     if axis_data.name is None or axis_data.name not in axes:
         return psum_invariant_p.bind(x, axes=tuple(axes)), d
@@ -321,10 +325,14 @@ def _psum_invariant_batch_with_axis(
     return (psum_invariant_p.bind(out, axes=other_axes) if other_axes else out), None
 
 
-rules.deflinear(psum_invariant_p, lambda ct, x, *, axes: pvary_p.bind(ct, axes=tuple(axes)))
+def _psum_invariant_transpose(ct: Value, x: Operand, *, axes: Sequence[AxisName]) -> Value:
+    return pvary_p.bind(ct, axes=tuple(axes))
 
 
-def _reduced(prim: Primitive, value: Value, axes: tuple[Any, ...], groups: Groups) -> Any:
+rules.deflinear(psum_invariant_p, _psum_invariant_transpose)
+
+
+def _reduced(prim: Primitive, value: Array, axes: tuple[Any, ...], groups: Groups) -> Array:
     """Reduces an array by `prim`; the result's type does not vary along checked axes."""
     checked = checked_names(axes)
     if not checked:
@@ -350,7 +358,7 @@ def _reduced(prim: Primitive, value: Value, axes: tuple[Any, ...], groups: Group
     return prim.bind(total, axes=unchecked, axis_index_groups=None) if unchecked else total
 
 
-def _reduce_tree(prim: Primitive, x: PyTree, axis_name: AxisName, groups: Groups) -> PyTree:
+def _reduce_tree(prim: Primitive, x: T, axis_name: AxisName, groups: Groups) -> T:
     axes = names_of(axis_name, prim.name)
     if groups is not None:
         if _positional(axes):
@@ -390,8 +398,8 @@ def _reduce_tree(prim: Primitive, x: PyTree, axis_name: AxisName, groups: Groups
 
 
 def psum(
-    x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> PyTree:
+    x: T, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> T:
     """Sums over named axes; constants are multiplied by the size of the axes.
 
     Args:
@@ -413,22 +421,22 @@ def psum(
 
 
 def pmax(
-    x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> PyTree:
+    x: T, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> T:
     """Computes the maximum over named axes; see `psum` for the arguments."""
     return _reduce_tree(pmax_p, x, axis_name, axis_index_groups)
 
 
 def pmin(
-    x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> PyTree:
+    x: T, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> T:
     """Computes the minimum over named axes; see `psum` for the arguments."""
     return _reduce_tree(pmin_p, x, axis_name, axis_index_groups)
 
 
 def pmean(
-    x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> PyTree:
+    x: T, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> T:
     """Computes the mean over named axes; see `psum` for the arguments.
 
     Example:
@@ -437,7 +445,11 @@ def pmean(
     """
     total = psum(x, axis_name, axis_index_groups=axis_index_groups)
     n = psum(1, axis_name, axis_index_groups=axis_index_groups)
-    return pytrees.tree_map(lambda leaf: leaf / n, total)
+
+    def mean(leaf: Array) -> Array:
+        return leaf / n
+
+    return pytrees.tree_map(mean, total)
 
 
 # --- axis_index -----------------------------------------------------------------------------------
@@ -464,14 +476,14 @@ def _axis_index_eager(*, axis_name: AxisName) -> np.ndarray:
 
 
 @axis_index_p.lower
-def _axis_index_lower(b: Builder, *, axis_name: AxisName) -> Any:
+def _axis_index_lower(b: Builder, *, axis_name: AxisName) -> Node:
     return lower_collective(b, "axis_index", [axis_name], [])
 
 
 @axis_index_p.batch_with_axis
 def _axis_index_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: AxisName
-) -> Any:
+) -> tuple[Value, BatchDim]:
     if axis_data.name is None or axis_name != axis_data.name:
         return axis_index_p.bind(axis_name=axis_name), None
     size = axis_data.size
@@ -515,17 +527,21 @@ def has_name(axis_data: AxisData, names: tuple[Any, ...]) -> bool:
 
 
 def axis_by_axis(
-    collective: Callable[[Any], Any], axis_data: AxisData, x: Value, d: int | None
-) -> tuple[Any, int | None]:
+    collective: Callable[[Array], Value], axis_data: AxisData, x: Value, d: int | None
+) -> tuple[Value, BatchDim]:
     """Batches a collective over several named axes by applying it axis by axis."""
-    (out,), (dim,) = batch_flat(lambda part: [collective(part)], axis_data, [x], [d])
+
+    def fun(part: Array) -> list[Value]:
+        return [collective(part)]
+
+    (out,), (dim,) = batch_flat(fun, axis_data, [x], [d])
     return out, dim
 
 
 def in_groups(
     prim: Primitive, axis_data: AxisData, args: Sequence[Value], dims: Dims, *,
     axis_index_groups: Groups, **params: Any,
-) -> tuple[Any, int | None]:  # fmt: skip
+) -> tuple[Value, BatchDim]:  # fmt: skip
     """Batches a collective within each group of indices of the batched axis.
 
     Raises:
@@ -550,7 +566,7 @@ def in_groups(
         parts.append(shapes.reshape(x, (n, size, *rules.shape_of(x)[1:])))
     group = AxisData(axis_data.name, size, of_devices=True)
 
-    def of_group(*values: Value) -> list[Any]:
+    def of_group(*values: Value) -> list[Value]:
         with extend_axis_env((axis_data.name, size)):
             out, dim = prim.rules["batch_with_axis"](
                 group, values, [0] * len(values), axis_index_groups=None, **params
@@ -566,7 +582,7 @@ def in_groups(
 def _in_unequal_groups(
     prim: Primitive, axis_data: AxisData, args: Sequence[Value], dims: Dims,
     groups: Sequence[Sequence[int]], params: Mapping[str, Any],
-) -> tuple[Any, int]:  # fmt: skip
+) -> tuple[Value, int]:  # fmt: skip
     """Reduces within groups of different sizes, one group after another."""
     x = rules.to_front(args[0], dims[0], axis_data.size)
     reductions: list[Any] = []
@@ -588,7 +604,7 @@ class _OwnAxis:
 
 def _in_groups_of_several(
     prim: Primitive, x: Value, over: str, groups: Groups, params: Mapping[str, Any]
-) -> Any:
+) -> Array:
     """Runs a collective within groups of devices that are numbered across several mesh axes.
 
     Every device gathers all operands, computes all results along one axis, and takes its own.
@@ -602,15 +618,16 @@ def _in_groups_of_several(
     )
     own = _OwnAxis()
     inner_params = {**params, over: (own,)}
-    (out,), (dim,) = batch_flat(
-        lambda part: [prim.bind(part, axis_index_groups=groups, **inner_params)],
-        AxisData(own, n, of_devices=True), [whole], [0],
-    )  # fmt: skip
+
+    def fun(part: Array) -> list[Value]:
+        return [prim.bind(part, axis_index_groups=groups, **inner_params)]
+
+    (out,), (dim,) = batch_flat(fun, AxisData(own, n, of_devices=True), [whole], [0])
     out = rules.to_front(out, dim, n)
     return dynamic_index_in_dim(out, axis_index(names), keepdims=False)
 
 
-def _rows(x: Value, numbers: np.ndarray) -> Any:
+def _rows(x: Value, numbers: np.ndarray) -> Array:
     """Takes rows of `x` by index."""
     from jitney.primitives.indexing.gather import index_take
 

@@ -39,8 +39,8 @@ from jitney.transforms.batch import AxisData, batch_jaxpr_at
 if TYPE_CHECKING:
     from jitney.compiler.hlo.sharding_propagation import Spec
     from jitney.core.jaxpr import ClosedJaxpr
-    from jitney.core.typing import PyTree
-    from jitney.primitives.rule_types import Builder, Dims, Node, Value
+    from jitney.core.typing import Array, PyTree
+    from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Value
 
 custom_partitioning_p = declare("custom_partitioning", multiple_results=True)
 calls_program(custom_partitioning_p, "call", lowered=False)
@@ -52,7 +52,7 @@ custom_partitioning_p.absent("batch", why=_CURE.format("batching.custom_vmap", "
 
 
 @custom_partitioning_p.def_impl
-def _custom_partitioning_def_impl(*operands: Value, call: ClosedJaxpr, **_: object) -> list[Any]:
+def _custom_partitioning_def_impl(*operands: Value, call: ClosedJaxpr, **_: object) -> list[Value]:
     return eval_jaxpr(call.jaxpr, call.consts, *operands)
 
 
@@ -62,7 +62,7 @@ custom_partitioning_p.absent("eager", why="is called with arrays, by its own imp
 @custom_partitioning_p.over_devices
 def _custom_partitioning_over_devices(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, call: ClosedJaxpr, **_: object
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     """Runs the program on each device within `shard_map`, whose operands are already shards."""
     program, out_dims = batch_jaxpr_at(call, axis_data, tuple(dims))
     return eval_jaxpr(program.jaxpr, program.consts, *args), list(out_dims)
@@ -71,7 +71,7 @@ def _custom_partitioning_over_devices(
 @custom_partitioning_p.lower
 def _custom_partitioning_lower(
     b: Builder, *nodes: Node, call: ClosedJaxpr, **params: object
-) -> Any:
+) -> list[Node]:
     if isinstance(b, PlacementBuilder):
         types = [lowering.tensor_type(a) for a in call.out_avals]
         name = custom_partitioning_p.name
@@ -122,7 +122,7 @@ class _Division(SaysDivision):
         suggested = rule.of_operands(operands, is_open, extents)
         return list(fitting(suggested, [a.shape for a in self.ins], extents))
 
-    def told(self, operands: Sequence[Spec], results: Sequence[Spec]) -> tuple[Any, ...]:
+    def told(self, operands: Sequence[Spec], results: Sequence[Spec]) -> tuple[object, ...]:
         """Returns the arguments of the user's callbacks."""
         assert self.mesh is not None
         args, outs = [
@@ -210,7 +210,7 @@ def _by_parts(
     results = fitting(
         division.of_results(operands, extents), [a.shape for a in division.outs], extents
     )
-    answer = params["partition"](*division.told(operands, results))
+    answer: tuple[Any, ...] | None = params["partition"](*division.told(operands, results))
     if not isinstance(answer, tuple) or len(answer) != 4:
         raise ValueError(
             "custom_partitioning: partition must return (mesh, function of shards, shardings of "
@@ -259,7 +259,7 @@ def _of_parts(
     """
     in_tree, out_tree = params["in_tree"], params["out_tree"]
 
-    def flat(*parts: Value) -> list[Any]:
+    def flat(*parts: Value) -> list[Array]:
         outs, tree = pytrees.tree_flatten(fun(*in_tree.unflatten(parts)))
         if tree != out_tree:
             raise ValueError(

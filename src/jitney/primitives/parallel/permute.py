@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -30,14 +30,21 @@ from jitney.primitives.parallel.collectives import (
 from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:
-    from jitney.core.typing import AxisName, PyTree
-    from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
+    from jitney.core.avals import ShapedArray
+    from jitney.core.typing import Array, AxisName
+    from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Operand, Value
+
+T = TypeVar("T")
 
 # --- ppermute -------------------------------------------------------------------------------------
 
 ppermute_p = declare("ppermute", linear=True)
 ppermute_p.communication(communication.of_collective)
-ppermute_p.abstract(lambda x, **_: x)
+
+
+@ppermute_p.abstract
+def _ppermute_abstract(x: ShapedArray, **_: object) -> ShapedArray:
+    return x
 
 
 @ppermute_p.eager
@@ -50,7 +57,7 @@ def _ppermute_eager(
 @ppermute_p.lower
 def _ppermute_lower(
     b: Builder, x: Node, *, axis_name: tuple[AxisName, ...], perm: Sequence[tuple[int, int]]
-) -> Any:
+) -> Node:
     return lower_collective(b, "permute", axis_name, [x], pairs=tuple(perm))
 
 
@@ -62,7 +69,7 @@ def _ppermute_batch_with_axis(
     *,
     axis_name: AxisName,
     perm: Sequence[tuple[int, int]],
-) -> Any:
+) -> tuple[Value, BatchDim]:
     (x,), (d,) = args, dims
     if not has_name(axis_data, axis_name):
         return ppermute_p.bind(x, axis_name=axis_name, perm=perm), d
@@ -88,7 +95,7 @@ def _ppermute_batch_with_axis(
 
 def _ppermute_transpose(
     ct: Value, x: Operand, *, axis_name: AxisName, perm: Sequence[tuple[int, int]]
-) -> Any:
+) -> Value:
     return ppermute_p.bind(ct, axis_name=axis_name, perm=tuple((dst, src) for src, dst in perm))
 
 
@@ -114,7 +121,7 @@ def checked_pairs(
     return pairs
 
 
-def ppermute(x: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> PyTree:
+def ppermute(x: T, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> T:
     """Sends values from instances to other instances; those that receive nothing return zeros.
 
     Args:
@@ -133,17 +140,16 @@ def ppermute(x: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) ->
     """
     names = names_of(axis_name, "ppermute")
     pairs = checked_pairs(perm, names, "ppermute")
-    return pytrees.tree_map(
-        lambda leaf: ppermute_p.bind(
-            varying_along(as_value(leaf), names), axis_name=names, perm=pairs
-        ),
-        x,
-    )
+
+    def one(leaf: Value) -> Array:
+        return ppermute_p.bind(varying_along(as_value(leaf), names), axis_name=names, perm=pairs)
+
+    return pytrees.tree_map(one, x)
 
 
 def _permute_several(
-    leaf: Value, names: Sequence[AxisName], pairs: Sequence[tuple[int, int]]
-) -> Any:
+    leaf: Array, names: Sequence[AxisName], pairs: Sequence[tuple[int, int]]
+) -> Array:
     """Permutes along several axes as one: gathers all values, and selects the source."""
     from jitney.primitives.indexing.dynamic_slice import dynamic_index_in_dim
     from jitney.primitives.parallel.collectives import axis_index
@@ -163,7 +169,7 @@ def _permute_several(
     return dynamic_index_in_dim(everything, own, 0, False)
 
 
-def pshuffle(x: PyTree, axis_name: AxisName, perm: Sequence[int]) -> PyTree:
+def pshuffle(x: T, axis_name: AxisName, perm: Sequence[int]) -> T:
     """Permutes values along a named axis: instance i gets the value of instance perm[i].
 
     Raises:
@@ -181,19 +187,27 @@ def pshuffle(x: PyTree, axis_name: AxisName, perm: Sequence[int]) -> PyTree:
 
 pbroadcast_p = declare("pbroadcast", linear=True)
 pbroadcast_p.communication(communication.of_collective)
-pbroadcast_p.abstract(lambda x, **_: x)
-pbroadcast_p.eager(lambda x, **_: x)
+
+
+@pbroadcast_p.abstract
+def _pbroadcast_abstract(x: ShapedArray, **_: object) -> ShapedArray:
+    return x
+
+
+@pbroadcast_p.eager
+def _pbroadcast_eager(x: np.ndarray, **_: object) -> np.ndarray:
+    return x
 
 
 @pbroadcast_p.lower
-def _pbroadcast_lower(b: Builder, x: Node, *, axis_name: AxisName, source: int) -> Any:
+def _pbroadcast_lower(b: Builder, x: Node, *, axis_name: AxisName, source: int) -> Node:
     return lower_collective(b, "broadcast", [axis_name], [x], source=source)
 
 
 @pbroadcast_p.batch_with_axis
 def _pbroadcast_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: AxisName, source: int
-) -> Any:
+) -> tuple[Value, BatchDim]:
     (x,), (d,) = args, dims
     if axis_data.name is None or axis_name != axis_data.name:
         return pbroadcast_p.bind(x, axis_name=axis_name, source=source), d
@@ -202,7 +216,7 @@ def _pbroadcast_batch_with_axis(
     return index_in_dim(x, source, d, False), None
 
 
-def _pbroadcast_transpose(ct: Value, x: Operand, *, axis_name: AxisName, source: int) -> Any:
+def _pbroadcast_transpose(ct: Value, x: Operand, *, axis_name: AxisName, source: int) -> Array:
     total = calculus.psum(ct, axes=(axis_name,))
     is_source = calculus.eq(axis_index_p.bind(axis_name=axis_name), np.int32(source))
     return select(is_source, total, rules.zeros_like(total))
@@ -211,7 +225,7 @@ def _pbroadcast_transpose(ct: Value, x: Operand, *, axis_name: AxisName, source:
 rules.deflinear(pbroadcast_p, _pbroadcast_transpose)
 
 
-def pbroadcast(x: PyTree, axis_name: AxisName, source: int) -> PyTree:
+def pbroadcast(x: T, axis_name: AxisName, source: int) -> T:
     """Returns on all instances the value of the instance with index `source`.
 
     Raises:
@@ -222,9 +236,9 @@ def pbroadcast(x: PyTree, axis_name: AxisName, source: int) -> PyTree:
     size = axis_extent(name, "pbroadcast")
     if not 0 <= source < size:
         raise ValueError(f"pbroadcast: source {source} is out of bounds for an axis of size {size}")
-    return pytrees.tree_map(
-        lambda leaf: pbroadcast_p.bind(
-            varying_along(as_value(leaf), [name]), axis_name=name, source=source
-        ),
-        x,
-    )
+
+    def one(leaf: Value) -> Array:
+        value = varying_along(as_value(leaf), [name])
+        return pbroadcast_p.bind(value, axis_name=name, source=source)
+
+    return pytrees.tree_map(one, x)

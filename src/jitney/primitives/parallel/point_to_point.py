@@ -25,9 +25,11 @@ from jitney.primitives.parallel.collectives import checked_names, has_name, name
 from jitney.primitives.parallel.permute import checked_pairs, ppermute_p
 
 if TYPE_CHECKING:
+    from jitney.core.compat import Token
+    from jitney.core.effects import Effects
     from jitney.core.trace import TraceTag
     from jitney.core.typing import ArrayLike, AxisName, PyTree
-    from jitney.primitives.rule_types import Dims, Value
+    from jitney.primitives.rule_types import BatchDim, Dims, Value
     from jitney.transforms.batch import BatchTrace
 
 Perm = tuple[tuple[int, int], ...]
@@ -61,7 +63,9 @@ _waiting = weakref.WeakKeyDictionary()
 
 
 @psend_p.abstract
-def _psend_abstract(x: AbstractValue, *, axis_name: tuple[AxisName, ...], perm: Perm) -> Any:
+def _psend_abstract(
+    x: AbstractValue, *, axis_name: tuple[AxisName, ...], perm: Perm
+) -> tuple[AbstractValue, Effects]:
     return abstract_token, {_effect}
 
 
@@ -71,7 +75,7 @@ psend_p.varying(varying.as_declared)
 @precv_p.abstract
 def _precv_abstract(
     token: AbstractValue, *, out_shape: ShapedArray, axis_name: tuple[AxisName, ...], perm: Perm
-) -> Any:
+) -> tuple[AbstractValue, Effects]:
     if token is not abstract_token:
         raise TypeError(f"precv takes a token, from psend or create_token, but got {token}")
     axes = ManualAxisType(varying=checked_names(axis_name))
@@ -86,7 +90,7 @@ precv_p.is_memoized = False
 def _psend_batch_with_trace(
     trace: BatchTrace, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
     perm: Perm,
-) -> Any:  # fmt: skip
+) -> tuple[Value | Token, BatchDim]:  # fmt: skip
     axis_data = trace.axis_data
     if not has_name(axis_data, axis_name):  # the received value has the batch axis in front
         whole = rules.to_front(args[0], dims[0], axis_data.size)
@@ -102,7 +106,7 @@ def _psend_batch_with_trace(
 def _precv_batch_with_trace(
     trace: BatchTrace, args: Sequence[Value], dims: Dims, *, out_shape: ShapedArray,
     axis_name: tuple[AxisName, ...], perm: Perm,
-) -> Any:  # fmt: skip
+) -> tuple[Value, BatchDim]:  # fmt: skip
     axis_data = trace.axis_data
     if not has_name(axis_data, axis_name):
         wide = out_shape.update(shape=(axis_data.size, *out_shape.shape))
@@ -127,7 +131,7 @@ def _precv_batch_with_trace(
     return value, d
 
 
-def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Any:
+def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Token:
     """Sends `x` to other instances: the first half of `ppermute`.
 
     Args:

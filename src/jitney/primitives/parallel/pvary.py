@@ -10,7 +10,7 @@ and `reduced_vary_cast` where they are needed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core import varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from jitney.core.primitive import Primitive
-    from jitney.core.typing import AxisName, PyTree
-    from jitney.primitives.rule_types import Builder, Dims, Node, Value
+    from jitney.core.typing import Array, AxisName
+    from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Operand, Value
     from jitney.transforms.batch import AxisData
+
+T = TypeVar("T")
 
 
 # The types of a cast: axes move from the first set of a ManualAxisType to the second. A value that
@@ -93,13 +95,13 @@ def _cast(prim: Primitive, origin: str | None, to: str) -> None:
         return x
 
     @prim.lower
-    def lower_rule(b: Builder, x: Node, *, axes: Sequence[AxisName]) -> Any:
+    def lower_rule(b: Builder, x: Node, *, axes: Sequence[AxisName]) -> Node:
         return x
 
     @prim.batch_with_axis
     def batch_with_axis_rule(
         axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: Sequence[AxisName]
-    ) -> Any:
+    ) -> tuple[Value, BatchDim]:
         (x,), (d,) = args, dims
         other_axes = tuple(
             [name for name in axes if axis_data.name is None or name != axis_data.name]
@@ -110,24 +112,38 @@ def _cast(prim: Primitive, origin: str | None, to: str) -> None:
 for _prim, _types in _CASTS.items():
     _cast(_prim, *_types)
 
-rules.deflinear(pvary_p, lambda ct, x, *, axes: psum_invariant_p.bind(ct, axes=tuple(axes)))
-rules.deflinear(preduced_p, lambda ct, x, *, axes: calculus.unreduced_psum(ct, axes=tuple(axes)))
-rules.deflinear(
-    reduced_vary_cast_p, lambda ct, x, *, axes: vary_unreduced_cast_p.bind(ct, axes=tuple(axes))
-)
-rules.deflinear(
-    vary_unreduced_cast_p, lambda ct, x, *, axes: reduced_vary_cast_p.bind(ct, axes=tuple(axes))
-)
+
+def _pvary_transpose(ct: Value, x: Operand, *, axes: Sequence[AxisName]) -> Array:
+    return psum_invariant_p.bind(ct, axes=tuple(axes))
 
 
-def _names_of(axis_name: AxisName) -> tuple[Any, ...]:
+def _preduced_transpose(ct: Value, x: Operand, *, axes: Sequence[AxisName]) -> Array:
+    return calculus.unreduced_psum(ct, axes=tuple(axes))
+
+
+def _reduced_vary_transpose(ct: Value, x: Operand, *, axes: Sequence[AxisName]) -> Array:
+    return vary_unreduced_cast_p.bind(ct, axes=tuple(axes))
+
+
+def _vary_unreduced_transpose(ct: Value, x: Operand, *, axes: Sequence[AxisName]) -> Array:
+    return reduced_vary_cast_p.bind(ct, axes=tuple(axes))
+
+
+rules.deflinear(pvary_p, _pvary_transpose)
+rules.deflinear(preduced_p, _preduced_transpose)
+rules.deflinear(reduced_vary_cast_p, _reduced_vary_transpose)
+rules.deflinear(vary_unreduced_cast_p, _vary_unreduced_transpose)
+
+
+def _names_of(axis_name: AxisName) -> tuple[AxisName, ...]:
     """Returns the axes to cast along, without size-1 axes that only the context mesh has."""
     if isinstance(axis_name, set | frozenset | dict):
         raise TypeError(
             f"pcast: `axis_name` must be a name, or a tuple of names, which has an order, but is "
             f"{axis_name!r}"
         )
-    names = tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
+    several: Any = axis_name
+    names = (*several,) if isinstance(axis_name, tuple | list) else (axis_name,)
     in_scope = dict(state.axis_env)
     mesh = get_abstract_mesh()
     for name in names:
@@ -144,7 +160,7 @@ def _names_of(axis_name: AxisName) -> tuple[Any, ...]:
 _TARGETS = ("varying", "reduced", "unreduced")
 
 
-def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
+def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
     """Casts the type of `x` along mesh axes: how its values vary from device to device.
 
     Within `shard_map(..., check_vma=True)`, types track the axes along which the values on the
@@ -180,7 +196,7 @@ def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
     names = _names_of(axis_name)
     wanted = checked_names(names)
 
-    def one(leaf: Value) -> Any:
+    def one(leaf: Value) -> Array:
         value = as_value(leaf)
         aval = get_aval(value)
         known = relation(varying.type_of(aval), wanted)

@@ -34,7 +34,7 @@ from jitney.transforms.zero import Zero
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, AxisName
     from jitney.primitives.parallel.collectives import Groups
-    from jitney.primitives.rule_types import Cotangent, Dims, Operand, Value
+    from jitney.primitives.rule_types import BatchDim, Cotangent, Dims, Operand, Value
 
 ragged_all_to_all_p = declare("ragged_all_to_all")
 ragged_all_to_all_p.communication(communication.of_collective)
@@ -75,7 +75,7 @@ ragged_all_to_all_p.absent(
 def _ragged_all_to_all_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
     axis_index_groups: Groups,
-) -> Any:  # fmt: skip
+) -> tuple[Value, BatchDim]:  # fmt: skip
     if not has_name(axis_data, axis_name):
         return _of_rows(axis_data, args, dims, axis_name, axis_index_groups)
     if axis_index_groups is not None:
@@ -117,7 +117,7 @@ def _ragged_all_to_all_batch_with_axis(
 
 def _of_rows(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, axis_name: AxisName, groups: Groups
-) -> tuple[Any, int]:
+) -> tuple[Value, int]:
     """Batches along another axis: as an axis of rows if offsets are unbatched, else row by row."""
     params = {"axis_name": axis_name, "axis_index_groups": groups}
     if all([d is None for d in dims[2:]]):
@@ -139,14 +139,14 @@ rules.def_jointly_linear_jvp(ragged_all_to_all_p, 2)
 def _ragged_all_to_all_transpose(
     ct: Cotangent, operand: Operand, output: Operand, starts: Value, sizes: Value, targets: Value,
     received: Value, *, axis_name: tuple[AxisName, ...], axis_index_groups: Groups,
-) -> list[Any]:  # fmt: skip
+) -> Sequence[Cotangent | None]:  # fmt: skip
     nothing: list[Any] = [None] * 4
     if isinstance(ct, Zero):
         return [
             Zero(x.aval) if rules.is_linear(x) else None for x in (operand, output)
         ] + nothing  # fmt: skip
 
-    def told(x: Value) -> Any:
+    def told(x: Value) -> Array:
         """Transposes, between devices, what each device passes to each other one."""
         (name,) = axis_name
         return all_to_all_p.bind(

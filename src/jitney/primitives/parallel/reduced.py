@@ -29,7 +29,7 @@ from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:
     from jitney.core.typing import AxisName
-    from jitney.primitives.rule_types import Dims, Operand, Param, Value
+    from jitney.primitives.rule_types import BatchDim, Dims, Operand, Param, Value
 
 
 def _declared(
@@ -70,7 +70,7 @@ def _declared(
     return prim
 
 
-def _names(params: Mapping[str, Any]) -> tuple[Any, ...]:
+def _names(params: Mapping[str, Any]) -> tuple[AxisName, ...]:
     return tuple(params["axes"] if "axes" in params else params["axis_name"])
 
 
@@ -85,13 +85,17 @@ unreduced_psum_p = _declared(
 @unreduced_psum_p.batch_with_axis
 def _unreduced_psum_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: tuple[AxisName, ...]
-) -> Any:
+) -> tuple[Value, BatchDim]:
     if not has_name(axis_data, axes):
         return unreduced_psum_p.bind(args[0], axes=axes), dims[0]
     return psum_invariant_p.rules["batch_with_axis"](axis_data, args, dims, axes=axes)
 
 
-rules.deflinear(unreduced_psum_p, lambda ct, x, *, axes: preduced_p.bind(ct, axes=axes))
+def _unreduced_psum_transpose(ct: Value, x: Operand, *, axes: tuple[AxisName, ...]) -> Value:
+    return preduced_p.bind(ct, axes=axes)
+
+
+rules.deflinear(unreduced_psum_p, _unreduced_psum_transpose)
 
 # --- the parts of such a sum ------------------------------------------------------------------------
 
@@ -108,7 +112,7 @@ unreduced_reduce_scatter_p = _declared(
 def _unreduced_reduce_scatter_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
     **params: Any,
-) -> Any:  # fmt: skip
+) -> tuple[Value, BatchDim]:  # fmt: skip
     if not has_name(axis_data, axis_name):
         return scatter_rows(
             unreduced_reduce_scatter_p, args[0], dims[0], axis_name=axis_name, **params
@@ -120,7 +124,7 @@ def _unreduced_reduce_scatter_batch_with_axis(
 
 def _unreduced_reduce_scatter_transpose(
     ct: Value, x: Operand, *, scatter_dimension: int, **params: Param
-) -> Any:
+) -> Value:
     return all_gather_reduced_p.bind(ct, all_gather_dimension=scatter_dimension, **params)
 
 
@@ -141,7 +145,7 @@ all_gather_reduced_p = _declared(
 def _all_gather_reduced_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
     **params: Any,
-) -> Any:  # fmt: skip
+) -> tuple[Value, BatchDim]:  # fmt: skip
     if not has_name(axis_data, axis_name):
         return gather_rows(all_gather_reduced_p, args[0], dims[0], axis_name=axis_name, **params)
     return all_gather_p.rules["batch_with_axis"](
@@ -151,7 +155,7 @@ def _all_gather_reduced_batch_with_axis(
 
 def _all_gather_reduced_transpose(
     ct: Value, x: Operand, *, all_gather_dimension: int, **params: Param
-) -> Any:
+) -> Value:
     return unreduced_reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.compiler import lower as lowering
 from jitney.core import communication, config, explicit, varying
@@ -33,7 +33,7 @@ from jitney.core.trace import Trace, extend_axis_env, set_current_trace, state
 from jitney.primitives import calculus, rules
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.call.call import transposed_program
-from jitney.primitives.parallel import pvary, reduced, spmd  # noqa: F401  # the first two have rules
+from jitney.primitives.parallel import pvary as pvary, reduced as reduced, spmd
 from jitney.primitives.parallel.collectives import psum_p
 from jitney.runtime import placements
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
@@ -44,18 +44,23 @@ from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
+    from jitney.core.effects import Effects
     from jitney.core.typing import AxisName
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
     from jitney.transforms.logs import Log
+
+T = TypeVar("T")
 
 shard_map_p = declare("shard_map", multiple_results=True)
 shard_map_p.communication(communication.of_contents)
@@ -82,7 +87,7 @@ class Region:
     check_vma: bool
 
     @property
-    def axes(self) -> tuple[tuple[Any, int], ...]:
+    def axes(self) -> tuple[tuple[AxisName, int], ...]:
         """(name, size) of the manual axes, in the mesh's order."""
         return tuple([(n, size) for n, size in self.mesh.shape.items() if n in self.manual])
 
@@ -91,7 +96,7 @@ class Region:
         return extend_axis_env(*self.axes, checked=self.checked)
 
     @property
-    def checked(self) -> frozenset[Any]:
+    def checked(self) -> frozenset[AxisName]:
         """The axes along which types track variation."""
         if not self.check_vma:
             return frozenset()
@@ -140,7 +145,7 @@ class Region:
         whole = explicit.typed(explicit.typed(aval, None).update(shape=tuple(shape)), place)
         return varying.typed(whole, aval.manual_axis_type.without(self.manual))
 
-    def unmentioned(self, spec: PartitionSpec) -> tuple[tuple[Any, int], ...]:
+    def unmentioned(self, spec: PartitionSpec) -> tuple[tuple[AxisName, int], ...]:
         """Returns the manual axes that `spec` does not shard along.
 
         As in JAX, they include axes along which it is unreduced or reduced, although cotangents
@@ -207,7 +212,7 @@ def region_of(params: Mapping[str, Any]) -> Region:
 
 def bind(
     region: Region, program: ClosedJaxpr, operands: Sequence[Any], in_specs: Specs, out_specs: Specs
-) -> list[Any]:
+) -> list[Value]:
     """Binds `shard_map` to a program; its constants are replicated."""
     return shard_map_p.bind(
         *program.consts, *operands, **_params(region, program, in_specs, out_specs)
@@ -216,7 +221,7 @@ def bind(
 
 def _params(
     region: Region, program: ClosedJaxpr, in_specs: Specs, out_specs: Specs
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return {
         "mesh": region.mesh,
         "in_specs": (WHOLE,) * len(program.consts) + tuple(in_specs),
@@ -241,7 +246,7 @@ def traced(
     return ClosedJaxpr(jaxpr, consts)
 
 
-def _chosen(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+def _chosen(items: Sequence[T], flags: Sequence[bool]) -> list[T]:
     return [x for x, flag in zip(items, flags, strict=True) if flag]
 
 
@@ -251,7 +256,7 @@ def _chosen(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
 @shard_map_p.abstract
 def _shard_map_abstract(
     *_avals: AbstractValue, jaxpr: Jaxpr, out_specs: Specs, **params: object
-) -> Any:
+) -> tuple[list[AbstractValue], Effects]:
     region = region_of(params)
     outs = [region.whole(a, spec) for a, spec in zip(jaxpr.out_avals, out_specs, strict=True)]
     return outs, frozenset(jaxpr.effects)
@@ -263,7 +268,7 @@ shard_map_p.absent("eager", why="evaluated whole, as a compiled program (runtime
 @shard_map_p.lower
 def _shard_map_lower(
     b: Builder, *nodes: Node, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs, **params: object
-) -> Any:
+) -> list[Node]:
     region = region_of(params)
     places = placements.marked(b, nodes, region.mesh, out_specs, jaxpr, region.whole)
     if places is not None:
@@ -278,7 +283,7 @@ def _shard_map_lower(
 def _shard_map_discharge(
     which: tuple[bool, ...], *values: Value, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs,
     **params: object,
-) -> Any:  # fmt: skip
+) -> tuple[Sequence[Value], Sequence[Value | None]]:  # fmt: skip
     """Discharges references: final contents have the specs of the initial contents."""
     region = region_of(params)
     with region.scope():
@@ -299,7 +304,7 @@ def _shard_map_mesh(*, mesh: Mesh | AbstractMesh, **_: object) -> Mesh | Abstrac
 def _shard_map_jvp(
     primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs,
     **params: object,
-) -> Any:  # fmt: skip
+) -> tuple[Sequence[Value], Sequence[Tangent]]:  # fmt: skip
     region = region_of(params)
     nonzero = tuple([type(t) is not Zero for t in tangents])
     with region.scope():
@@ -317,7 +322,7 @@ def _shard_map_jvp(
 @shard_map_p.partial
 def _shard_map_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
-) -> list[Any]:
+) -> list[Value]:
     region, jaxpr = region_of(params), params["jaxpr"]
     in_specs, out_specs = params["in_specs"], params["out_specs"]
     with region.scope():
@@ -333,7 +338,7 @@ def _shard_map_partial(
     computed = [v for v, k in zip(residual_vars, forwarded, strict=True) if k is None]
     specs, lifted = _residual_specs(region, [v.aval for v in computed], _divided_by_vmap(trace))
 
-    def with_residuals(*xs: Value) -> list[Any]:
+    def with_residuals(*xs: Value) -> list[Value]:
         outs = eval_jaxpr(pruned, known.consts, *xs)
         return [*outs[:n_known], *_with_axes(outs[n_known:], lifted)]
 
@@ -369,7 +374,7 @@ def _shard_map_partial(
     return [next(late_outs) if u else next(known_outs) for u in out_unknown]
 
 
-def _with_axes(values: Sequence[Value], lifted: Sequence[bool]) -> list[Any]:
+def _with_axes(values: Sequence[Value], lifted: Sequence[bool]) -> list[Value]:
     """Returns the values; those marked in `lifted` get an axis of size 1."""
     return [shapes.reshape(x, (1,)) if up else x for x, up in zip(values, lifted, strict=True)]
 
@@ -380,7 +385,7 @@ def _of_lifted(
     """Adapts `late` to residuals as first operands; those in `lifted` have an extra axis."""
     n = len(lifted)
 
-    def from_residuals(*xs: Value) -> list[Any]:
+    def from_residuals(*xs: Value) -> list[Value]:
         head = [shapes.reshape(x, ()) if up else x for x, up in zip(xs[:n], lifted, strict=True)]
         return eval_jaxpr(late.jaxpr, late.consts, *head, *xs[n:])
 
@@ -427,7 +432,7 @@ def _residual_specs(
 def _shard_map_transpose(
     cts: Sequence[Cotangent], *args: Operand, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs,
     **params: object,
-) -> tuple[list[Any], Log]:  # fmt: skip
+) -> tuple[Sequence[Cotangent | None], Log]:  # fmt: skip
     region = region_of(params)
     linear = tuple([type(x) is UndefinedPrimal for x in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
@@ -446,7 +451,7 @@ def _shard_map_transpose(
     log_specs, _ = _residual_specs(region, log_avals, divided)
     lifted = [not a.shape for a in log_avals]  # including scalars that are equal on all devices
 
-    def transposed(*xs: Value) -> list[Any]:
+    def transposed(*xs: Value) -> list[Value]:
         out_cts, known = xs[: len(ct_specs)], xs[len(ct_specs) :]
         out_cts = [
             _divided_among(region, ct, s, divided) for ct, s in zip(out_cts, ct_specs, strict=True)
@@ -470,7 +475,7 @@ def _shard_map_transpose(
 
 def _divided_among(
     region: Region, ct: Value, spec: PartitionSpec, divided: frozenset[AxisName]
-) -> Any:
+) -> Value:
     """Divides the cotangent of a result, of which one replica was taken, among the devices."""
     n = math.prod([size for name, size in region.unmentioned(spec) if name not in divided])
     if region.check_vma or n == 1:
@@ -480,7 +485,7 @@ def _divided_among(
 
 def _summed_over(
     region: Region, ct: Value, spec: PartitionSpec, divided: frozenset[AxisName]
-) -> Any:
+) -> Value:
     """Sums the cotangent of a replicated operand over the devices."""
     names = tuple([name for name, _ in region.unmentioned(spec) if name not in divided])
     if region.check_vma or not names:
@@ -495,7 +500,7 @@ def _summed_over(
 def _shard_map_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: Jaxpr, in_specs: Specs,
     out_specs: Specs, **params: object,
-) -> Any:  # fmt: skip
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:  # fmt: skip
     region = region_of(params)
     own = names_of(axis_data.spmd_name)
     for spec in (*in_specs, *out_specs):

@@ -32,7 +32,7 @@ from jitney.transforms.batch import AxisData, batch_flat, move_to
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jitney.core.typing import Value
+    from jitney.core.typing import Array, AxisName, Value
 
 Axes = tuple[tuple[Any, int], ...]
 Specs = tuple[PartitionSpec, ...]
@@ -51,7 +51,7 @@ def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) ->
     sizes = dict(axes)
     evaluate = untyped.evaluate if untyped.has_types(jaxpr) else eval_jaxpr
 
-    def program(*wholes: Value) -> list[Any]:
+    def program(*wholes: Value) -> list[Value]:
         outs, own = on_parts(lambda *xs: evaluate(jaxpr, (), *xs), axes, in_specs, wholes)
         return [
             joined(x, names, spec, sizes)
@@ -66,7 +66,7 @@ def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) ->
 
 def on_parts(
     fun: Callable[..., Sequence[Any]], axes: Axes, in_specs: Specs, wholes: Sequence[Value]
-) -> tuple[Sequence[Any], list[list[tuple[Any, int]]]]:
+) -> tuple[Sequence[Value], list[list[tuple[AxisName, int]]]]:
     """Evaluates a function of one device's shards for all devices.
 
     Args:
@@ -81,7 +81,7 @@ def on_parts(
     mentions = [_mentioned(spec) | spec.unreduced for spec in in_specs]
     varies: dict[Any, list[bool]] = {}
 
-    def level(k: int, *values: Value) -> Sequence[Any]:
+    def level(k: int, *values: Value) -> Sequence[Value]:
         if k == len(axes):
             return fun(*values)
         name, size = axes[k]
@@ -99,7 +99,7 @@ def on_parts(
     return outs, [[axis for axis in axes if varies[axis[0]][i]] for i in range(len(outs))]
 
 
-def _mentioned(spec: PartitionSpec) -> frozenset[Any]:
+def _mentioned(spec: PartitionSpec) -> frozenset[AxisName]:
     return frozenset([name for entry in spec for name in names_of(entry)])
 
 
@@ -113,7 +113,7 @@ def _whole(aval: AbstractValue, spec: PartitionSpec, sizes: dict[Any, int]) -> A
     return varying.typed(aval.update(shape=tuple(shape), sharding=None), NOT_MANUAL)
 
 
-def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Any:
+def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Value:
     """Splits `x` into shards: adds a leading axis for each mesh axis in `spec`, in mesh order.
 
     This includes axes along which `spec` is unreduced: the first device has `x`, the others zeros.
@@ -129,7 +129,7 @@ def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Any:
     return x
 
 
-def divided(x: Value, spec: PartitionSpec, axes: Sequence[tuple[Any, int]]) -> Any:
+def divided(x: Value, spec: PartitionSpec, axes: Sequence[tuple[Any, int]]) -> Value:
     """Splits `x` into shards, with a leading axis for each of `axes` that it is sharded along."""
     sizes = dict(axes)
     shape: list[int] = []
@@ -150,7 +150,7 @@ def divided(x: Value, spec: PartitionSpec, axes: Sequence[tuple[Any, int]]) -> A
 
 def joined(
     x: Value, own: Sequence[tuple[Any, int]], spec: PartitionSpec, sizes: dict[Any, int]
-) -> Any:
+) -> Value:
     """Inverts `_cut`, for an array whose leading axes are the mesh axes `own`.
 
     Along axes that `spec` does not mention, the shard of the first device is taken. Along axes on
@@ -190,11 +190,11 @@ def joined(
     return shapes.reshape(_transposed(x, tuple(order)), tuple(merged))
 
 
-def _first(x: Value, axis: int) -> Any:
+def _first(x: Value, axis: int) -> Array:
     from jitney.primitives.indexing.slice import slice_in_dim
 
     return slice_in_dim(x, 0, 1, axis=axis)
 
 
-def _transposed(x: Value, order: tuple[int, ...]) -> Any:
+def _transposed(x: Value, order: tuple[int, ...]) -> Value:
     return x if order == tuple(range(len(order))) else shapes.transpose(x, order)

@@ -100,7 +100,7 @@ def program_of(
     has: list[bool] = []
     none = (None,) * len(closed.jaxpr.outvars)
 
-    def program(*operands: ArrayLike) -> list[Any]:
+    def program(*operands: ArrayLike) -> list[ArrayLike]:
         pairs = zip(operands, closed.jaxpr.invars, has_operand_terms, strict=True)
         args = [Terms(x, _names(v.aval)) if is_terms else x for x, v, is_terms in pairs]
         outs = evaluate_by(_of_equation, closed.jaxpr, closed.consts, args)
@@ -124,7 +124,9 @@ def program_of(
     return ClosedJaxpr(jaxpr, consts), tuple(has)
 
 
-def _put(x: ArrayLike | Terms, aval: AbstractValue, place: NamedSharding | None) -> Any:
+def _put(
+    x: ArrayLike | Terms, aval: AbstractValue, place: NamedSharding | None
+) -> ArrayLike | Terms:
     """Converts the result `x` of type `aval` to partial sums if `place` is unreduced."""
     names, own = names_of_terms(place), explicit.sharding_of(aval)
     if place is None or isinstance(x, Terms) or own is None or own.spec.unreduced or not names:
@@ -133,7 +135,7 @@ def _put(x: ArrayLike | Terms, aval: AbstractValue, place: NamedSharding | None)
     return _spread(x, names, place.mesh, _entries(aval)) if same else x
 
 
-def _of_equation(eqn: JaxprEqn, operands: list[Any]) -> list[Any]:
+def _of_equation(eqn: JaxprEqn, operands: list[Any]) -> Sequence[ArrayLike | Terms]:
     name = eqn.primitive.name
     if name == "jit":
         inner = eqn.params["jaxpr"]
@@ -145,7 +147,7 @@ def _of_equation(eqn: JaxprEqn, operands: list[Any]) -> list[Any]:
     return untyped.bind(eqn, list(map(_summed, operands)))
 
 
-def _summed(x: ArrayLike | Terms) -> Any:
+def _summed(x: ArrayLike | Terms) -> ArrayLike:
     if not isinstance(x, Terms):
         return x
     return calculus.reduce_sum(x.value, axes=tuple(range(len(x.names))))
@@ -181,7 +183,7 @@ def _mapped(eqn: JaxprEqn, operands: list[Any]) -> Found:
         values.append(x.value if isinstance(x, Terms) else x)
         dims.append(0 if own else None)
 
-    def level(k: int, *args: object) -> list[Any]:
+    def level(k: int, *args: object) -> list[ArrayLike]:
         if k == len(names):
             return untyped.bind(eqn, args)
         size = place.mesh.shape[names[k]]
@@ -210,7 +212,9 @@ def _spread(
     return Terms(value, names)
 
 
-def _apart(x: ArrayLike, aval: AbstractValue, axes: Sequence[int], names: Names) -> Any:
+def _apart(
+    x: ArrayLike, aval: AbstractValue, axes: Sequence[int], names: Names
+) -> ArrayLike | None:
     """Splits `x` into shards along `axes`; returns None unless `names` shard exactly these axes."""
     place = explicit.sharding_of(aval)
     entries = [entry if k in axes else () for k, entry in enumerate(_entries(aval))]
@@ -248,7 +252,7 @@ def _dot_general(eqn: JaxprEqn, operands: list[Any]) -> Found:
         return tuple([axis + n for axis in axes])
 
     numbers = ((after(cx), after(cy)), ((*front, *after(bx)), (*front, *after(by))))
-    params = {**eqn.params, "dimension_numbers": numbers, "out_sharding": None}
+    params: dict[str, Any] = {**eqn.params, "dimension_numbers": numbers, "out_sharding": None}
     return [Terms(calculus.dot_general(left, right, **params), names)]
 
 
@@ -286,7 +290,7 @@ def _shard_map(eqn: JaxprEqn, operands: list[Any]) -> Found:
     ]
     inner = params["jaxpr"]
 
-    def on_one_device(*parts: ArrayLike) -> list[Any]:
+    def on_one_device(*parts: ArrayLike) -> list[ArrayLike]:
         args = [
             shapes.squeeze(x, tuple(range(len(own)))) if own else x
             for x, own in zip(parts, sums[:n], strict=True)

@@ -34,12 +34,12 @@ def has_types(jaxpr: Jaxpr) -> bool:
     )
 
 
-def evaluate(jaxpr: Jaxpr, consts: Sequence[Any], *args: Value) -> list[Any]:
+def evaluate(jaxpr: Jaxpr, consts: Sequence[Any], *args: Value) -> list[Value]:
     """Evaluates `jaxpr` on values whose types have no shardings, under the current trace."""
     return evaluate_by(bind, jaxpr, consts, args)
 
 
-def bind(eqn: JaxprEqn, operands: Sequence[Any]) -> list[Any]:
+def bind(eqn: JaxprEqn, operands: Sequence[Any]) -> list[Value]:
     """Binds an equation to operands whose types have no shardings."""
     params = {name: without_types(value) for name, value in eqn.params.items()}
     out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
@@ -56,7 +56,7 @@ def _untyped(closed: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr, consts)
 
 
-def without_types(value: object) -> Any:
+def without_types(value: object) -> object:
     """Removes shardings from the types in an equation parameter; meshes get Auto axes."""
     if isinstance(value, Jaxpr):
         if value.is_closed:
@@ -76,5 +76,5 @@ def without_types(value: object) -> Any:
     return value
 
 
-def _of_several(value: object) -> Any:
+def _of_several(value: object) -> object:
     return value if isinstance(value, PartitionSpec) else without_types(value)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -143,7 +143,7 @@ def _rng_bit_generator_lower_with_avals(
     algorithm: RandomAlgorithm,
     out_sharding: ShardingLike | None,
 ) -> list[Node]:
-    def program(key: Array) -> list[Any]:
+    def program(key: Array) -> list[Array]:
         return _draw(key, shape, dtype, algorithm)
 
     name = "rng_bit_generator"
@@ -151,7 +151,7 @@ def _rng_bit_generator_lower_with_avals(
     return lowering.inline(b, ClosedJaxpr(jaxpr, consts), nodes)
 
 
-def _draw(key: Array, shape: Shape, dtype: np.dtype, algorithm: RandomAlgorithm) -> list[Any]:
+def _draw(key: Array, shape: Shape, dtype: np.dtype, algorithm: RandomAlgorithm) -> list[Array]:
     """Returns [state after the draw, bits]."""
     state = (
         key
@@ -167,7 +167,7 @@ def _draw(key: Array, shape: Shape, dtype: np.dtype, algorithm: RandomAlgorithm)
     return [after, bits]
 
 
-def _increased(counter: Sequence[Array], by: Array) -> list[Array]:
+def _increased(counter: Sequence[Array], by: Value) -> list[Array]:
     """Adds a word to a counter of words, low word first."""
     out: list[Array] = []
     for digit in counter:
@@ -176,7 +176,7 @@ def _increased(counter: Sequence[Array], by: Array) -> list[Array]:
     return out
 
 
-def _philox(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
+def _philox(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Array, int]:
     """Returns (bits, number of hashes)."""
     key, counter = state
     size = math.prod(shape)
@@ -191,12 +191,12 @@ def _philox(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
     return convert_element_type(reshape(slice_in_dim(words, 0, size), shape), dtype), n
 
 
-def _joined(words: Array) -> Any:
+def _joined(words: Array) -> Array:
     """Converts words [..., 2], low word first, to 64-bit integers."""
     return bitcast_convert_type_p.bind(words, new_dtype=_U64)
 
 
-def _threefry(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
+def _threefry(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Array, int]:
     """Returns (bits, number of hashes)."""
     (k0, k1), counter = state
     if dtype == _U64:
@@ -222,7 +222,7 @@ def _threefry(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
 @rng_bit_generator_p.batch
 def _rng_bit_generator_batch(
     args: Sequence[Value], dims: Dims, *, shape: Shape, **params: object
-) -> tuple[list[Any], list[int]]:
+) -> tuple[list[Array], list[int]]:
     (dim,) = dims
     assert dim is not None
     keys = rules.move_axis(args[0], dim, 0)

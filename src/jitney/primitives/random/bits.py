@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -269,7 +269,7 @@ def fold_in_keys(on: _Operations[X], keys: X, data: X) -> X:
 # --- primitives -----------------------------------------------------------------------------------
 
 
-def key_dtype_of(aval: ShapedArray, name: str) -> Any:
+def key_dtype_of(aval: ShapedArray, name: str) -> dtypes.KeyDType:
     """Returns the dtype of a key array, an operand of the operation `name`.
 
     Raises:
@@ -446,7 +446,7 @@ rules.broadcasting(random_fold_in_p)
 @random_wrap_p.batch
 def _random_wrap_batch(
     args: Sequence[Value], dims: Sequence[int], *, impl: PRNGImpl
-) -> tuple[Any, int]:
+) -> tuple[Value, int]:
     return random_wrap_p.bind(rules.move_axis(args[0], dims[0], 0), impl=impl), 0
 
 

@@ -25,7 +25,7 @@ from jitney.primitives.elementwise.binary import (
 )
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Array
+    from jitney.core.typing import Array, Value
 
 # Multipliers of Philox, and the increments of its key words per round.
 _PHILOX2_MULTIPLIER = 0xD256D193
@@ -40,12 +40,12 @@ _THREEFRY4_ROTATIONS = (
 _THREEFRY_ROUNDS = 20
 
 
-def word(value: int) -> Any:
+def word(value: int) -> np.ndarray:
     """Returns `value` modulo 2^32 as a uint32 scalar."""
     return np.array(value & 0xFFFFFFFF, np.uint32)
 
 
-def philox2x32(key: Array, x0: Array, x1: Array) -> list[Array]:
+def philox2x32(key: Value, x0: Array, x1: Array) -> list[Array]:
     """Computes the 10-round Philox-2x32 hash of (x0, x1) under a key of one word."""
     m = word(_PHILOX2_MULTIPLIER)
     for i in range(_PHILOX_ROUNDS):
@@ -54,7 +54,7 @@ def philox2x32(key: Array, x0: Array, x1: Array) -> list[Array]:
     return [x0, x1]
 
 
-def philox4x32(key: Sequence[Array], counter: Sequence[Array]) -> list[Array]:
+def philox4x32(key: Sequence[Value], counter: Sequence[Array]) -> list[Array]:
     """Computes the 10-round Philox-4x32 hash of four words under a key of two words."""
     x0, x1, x2, x3 = counter
     m0, m1 = map(word, _PHILOX4_MULTIPLIERS)
@@ -90,5 +90,5 @@ def threefry4x32(key: Sequence[Array], counter: Sequence[Array]) -> list[Array]:
     return x
 
 
-def _rotated(x: Array, distance: int) -> Any:
+def _rotated(x: Array, distance: int) -> Array:
     return bitwise_or(shift_left(x, word(distance)), shift_right_logical(x, word(32 - distance)))

@@ -73,7 +73,7 @@ random_gamma_p.absent("eager", why="evaluated whole, as a compiled program (runt
 def _random_gamma_lower_with_avals(
     b: Builder, avals: Sequence[AbstractValue], *nodes: Node, log_space: bool
 ) -> Node:
-    def program(keys: Array, a: Array) -> list[Any]:
+    def program(keys: Array, a: Array) -> list[Array]:
         return [_draw(keys, a, log_space)]
 
     jaxpr, _, consts = trace_to_jaxpr(program, avals, DebugInfo("random_gamma", "random_gamma"))
@@ -81,7 +81,7 @@ def _random_gamma_lower_with_avals(
     return out
 
 
-def _draw(keys: Array, a: Array, log_space: bool) -> Any:
+def _draw(keys: Array, a: Array, log_space: bool) -> Array:
     """Draws a sample for each element of `a` [*keys, *shape]."""
     n_keys = len(keys.shape)
     each = math.prod(a.shape[n_keys:])
@@ -90,7 +90,7 @@ def _draw(keys: Array, a: Array, log_space: bool) -> Any:
     if dtypes.words_of_key(keys.dtype):
         # Generators may draw differently from arrays of keys than from single keys: draw one at a
         # time.
-        def one(pair: tuple[Array, Array]) -> Any:
+        def one(pair: tuple[Array, Array]) -> Array:
             key, x = (reshape(y, (1,)) for y in pair)
             return reshape(_marsaglia_tsang(key, x, log_space), ())
 
@@ -101,8 +101,8 @@ def _draw(keys: Array, a: Array, log_space: bool) -> Any:
 @random_gamma_p.key_words
 def _random_gamma_key_words(
     avals: Sequence[AbstractValue], words: Value, a: Value, *, log_space: bool
-) -> Any:
-    def program(keys: Array, a: Array) -> list[Any]:
+) -> Value:
+    def program(keys: Array, a: Array) -> list[Array]:
         return [_draw(keys, a, log_space)]
 
     jaxpr, _, consts = trace_to_jaxpr(program, avals, DebugInfo("random_gamma", "random_gamma"))
@@ -110,11 +110,11 @@ def _random_gamma_key_words(
     return out
 
 
-def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Any:
+def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Array:
     """Draws gamma samples, or their logarithms, for parameters `a` [n] with keys [n]."""
     dtype = np.dtype(a.dtype)
 
-    def number(value: float) -> Any:
+    def number(value: float) -> np.ndarray:
         return np.array(value, dtype)
 
     one, third = number(1), number(1 / 3)
@@ -123,10 +123,10 @@ def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Any:
     c = third / sqrt(d)
     proposal_keys, boost_keys = split_elements(keys, 2)
 
-    def any_active(state: Sequence[Any]) -> Any:
+    def any_active(state: Sequence[Any]) -> Array:
         return reduce_or(state[0], (0,))
 
-    def propose(state: Sequence[Any]) -> list[Any]:
+    def propose(state: Sequence[Any]) -> list[Array]:
         active, redraws, outer, inner, _ = state
         next_outer, fresh, uniform_key = split_elements(outer, 3)
         next_inner, normal_key = split_elements(select(redraws, inner, fresh), 2)
@@ -163,14 +163,15 @@ def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Any:
     return log(d) + log(v) + boost
 
 
-def _normal(keys: Array, dtype: np.dtype) -> Any:
+def _normal(keys: Array, dtype: np.dtype) -> Array:
     """Draws a normal number for each key, as `jax.random.normal` does."""
     low = np.nextafter(np.array(-1, dtype), np.array(0, dtype), dtype=dtype)
     u = uniform_elements(keys, dtype) * (np.array(1, dtype) - low) + low
-    return np.array(np.sqrt(2), dtype) * erf_inv(maximum(low, u))
+    scale: Any = np.array(np.sqrt(2), dtype)
+    return scale * erf_inv(maximum(low, u))
 
 
-def _slope(t: Value, drawn: Value, keys: Value, a: Value, *, log_space: bool) -> Any:
+def _slope(t: Value, drawn: Value, keys: Value, a: Value, *, log_space: bool) -> Value:
     """Computes the tangent of a sample at a fixed value of the distribution function."""
     if not log_space:
         return t * random_gamma_grad(a, drawn)
@@ -185,7 +186,7 @@ random_gamma_p.absent("transpose", why="not linear")
 
 
 @random_gamma_p.batch
-def _random_gamma_batch(args: Sequence[Value], dims: Dims, *, log_space: bool) -> tuple[Any, int]:
+def _random_gamma_batch(args: Sequence[Value], dims: Dims, *, log_space: bool) -> tuple[Value, int]:
     size = rules.batch_size(args, dims)
     keys, a = (rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True))
     return random_gamma_p.bind(keys, a, log_space=log_space), 0

@@ -38,27 +38,27 @@ Shape = tuple[int, ...]
 # --- Threefry-2x32, by the primitives' own rules --------------------------------------------------
 
 
-def _threefry_keys(data: Array) -> Any:
+def _threefry_keys(data: Array) -> Array:
     return bits.random_wrap_p.bind(data, impl=threefry)
 
 
-def _threefry_data(keys: Array) -> Any:
+def _threefry_data(keys: Array) -> Array:
     return bits.random_unwrap_p.bind(keys)
 
 
-def _threefry_seed(seed: Array) -> Any:
+def _threefry_seed(seed: Array) -> Array:
     return _threefry_data(bits.random_seed_p.bind(seed, impl=threefry))
 
 
-def _threefry_split(data: Array, shape: Shape) -> Any:
+def _threefry_split(data: Array, shape: Shape) -> Array:
     return _threefry_data(bits.random_split_p.bind(_threefry_keys(data), shape=shape))
 
 
-def _threefry_bits(data: Array, bit_width: int, shape: Shape) -> Any:
+def _threefry_bits(data: Array, bit_width: int, shape: Shape) -> Array:
     return bits.random_bits_p.bind(_threefry_keys(data), bit_width=bit_width, shape=shape)
 
 
-def _threefry_fold_in(data: Array, number: Array) -> Any:
+def _threefry_fold_in(data: Array, number: Array) -> Array:
     return _threefry_data(bits.random_fold_in_p.bind(_threefry_keys(data), number))
 
 
@@ -72,22 +72,22 @@ threefry = prng.register(
 # --- rbg ------------------------------------------------------------------------------------------
 
 
-def _rbg_seed(seed: Array) -> Any:
+def _rbg_seed(seed: Array) -> Array:
     half = _threefry_seed(seed)
     return concatenate([half, half], 0)
 
 
-def _rbg_split(data: Array, shape: Shape) -> Any:
+def _rbg_split(data: Array, shape: Shape) -> Array:
     size = math.prod(shape)
     halves = _threefry_split(reshape(data, (2, 2)), (size,))  # shape [halves, size, 2]
     return reshape(transpose(halves, (1, 0, 2)), (*shape, 4))
 
 
-def _rbg_bits(data: Array, bit_width: int, shape: Shape) -> Any:
+def _rbg_bits(data: Array, bit_width: int, shape: Shape) -> Array:
     return rng_bit_generator(data, shape, np.dtype(f"uint{bit_width}"))[1]
 
 
-def _rbg_fold_in(data: Array, number: Array) -> Any:
+def _rbg_fold_in(data: Array, number: Array) -> Array:
     halves = reshape(data, (2, 2))
     return reshape(_threefry_fold_in(halves, full_like(number, number, shape=(2,))), (4,))
 
@@ -96,12 +96,12 @@ def _rbg_fold_in(data: Array, number: Array) -> Any:
 _DRAWS = 10
 
 
-def _unsafe_rbg_split(data: Array, shape: Shape) -> Any:
+def _unsafe_rbg_split(data: Array, shape: Shape) -> Array:
     _, keys = rng_bit_generator(data, (_DRAWS * math.prod(shape), 4))
     return reshape(slice_in_dim(keys, None, None, stride=_DRAWS), (*shape, 4))
 
 
-def _unsafe_rbg_fold_in(data: Array, number: Array) -> Any:
+def _unsafe_rbg_fold_in(data: Array, number: Array) -> Array:
     _, drawn = rng_bit_generator(_rbg_seed(number), (_DRAWS, 4))
     return bitwise_xor(data, index_in_dim(drawn, -1, keepdims=False))
 
@@ -123,13 +123,13 @@ Hash = Callable[[Words, Words], list[Any]]
 """A function (words of a key, high and low word of a counter) -> words."""
 
 
-def _counters(size: int) -> list[Any]:
+def _counters(size: int) -> list[Array]:
     """Returns the high and low words of the counters 0 ... size - 1."""
     low = iota(np.uint32, size)
     return [full_like(low, 0), low]
 
 
-def _halves(seed: Array) -> list[Any]:
+def _halves(seed: Array) -> list[Array]:
     """Returns the high and low word of an integer."""
     aval = get_aval(seed)
     low = convert_element_type(seed, np.uint32)
@@ -161,21 +161,21 @@ def _hashing(
       wide: words of the hash -> high and low word of a 64-bit integer.
     """
 
-    def words_of(data: Array) -> list[Any]:
+    def words_of(data: Array) -> list[Array]:
         return [index_in_dim(data, i, keepdims=False) for i in range(n_words)]
 
-    def make(number: Array) -> Any:
+    def make(number: Array) -> Array:
         return stack(seed(_halves(number))[:n_words])
 
-    def split(data: Array, shape: Shape) -> Any:
+    def split(data: Array, shape: Shape) -> Array:
         new = keys(words_of(data), _counters(math.prod(shape)))[:n_words]
         return reshape(stack(new, axis=1), (*shape, n_words))
 
-    def fold_in(data: Array, number: Array) -> Any:
+    def fold_in(data: Array, number: Array) -> Array:
         number = convert_element_type(number, np.uint32)
         return stack(keys(words_of(data), [full_like(number, 0), number])[:n_words])
 
-    def random_bits(data: Array, bit_width: int, shape: Shape) -> Any:
+    def random_bits(data: Array, bit_width: int, shape: Shape) -> Array:
         hashed = numbers(words_of(data), _counters(math.prod(shape)))
         dtype = np.dtype(f"uint{bit_width}")
         if bit_width == 64:
@@ -191,7 +191,7 @@ def _hashing(
     )
 
 
-def _zeros(*like: Any) -> list[Any]:
+def _zeros(*like: Any) -> list[Array]:
     return [full_like(x, 0) for x in like]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,12 +37,12 @@ def _shape(x: Value) -> Shape:
     return get_aval(x).shape
 
 
-def _data(words: Value, impl: PRNGImpl) -> Any:
+def _data(words: Value, impl: PRNGImpl) -> Array:
     """Reshapes words [*shape, n] to key data [*shape, *key_shape]."""
     return reshape(words, (*_shape(words)[:-1], *impl.key_shape))
 
 
-def _words(data: Value, impl: PRNGImpl, shape: Shape) -> Any:
+def _words(data: Value, impl: PRNGImpl, shape: Shape) -> Array:
     """Reshapes key data [*shape, *key_shape], as returned by a generator, to words.
 
     Raises:
@@ -58,13 +58,13 @@ def _words(data: Value, impl: PRNGImpl, shape: Shape) -> Any:
 
 
 @bits.random_seed_p.key_words
-def _random_seed_key_words(avals: Sequence[ShapedArray], seeds: Value, *, impl: PRNGImpl) -> Any:
+def _random_seed_key_words(avals: Sequence[ShapedArray], seeds: Value, *, impl: PRNGImpl) -> Array:
     shape = avals[0].shape
     return _words(over_axes(impl.seed, shape)(seeds), impl, shape)
 
 
 @bits.random_split_p.key_words
-def _random_split_key_words(avals: Sequence[ShapedArray], words: Value, *, shape: Shape) -> Any:
+def _random_split_key_words(avals: Sequence[ShapedArray], words: Value, *, shape: Shape) -> Array:
     impl, keys_shape = _impl_of(avals[0]), avals[0].shape
 
     def split(data: Array) -> Array:
@@ -75,7 +75,7 @@ def _random_split_key_words(avals: Sequence[ShapedArray], words: Value, *, shape
 
 
 @bits.random_fold_in_p.key_words
-def _random_fold_in_key_words(avals: Sequence[ShapedArray], words: Value, numbers: Value) -> Any:
+def _random_fold_in_key_words(avals: Sequence[ShapedArray], words: Value, numbers: Value) -> Array:
     impl = _impl_of(avals[0])
     shapes = [a.shape for a in avals]
     numbers = convert_element_type(numbers, np.uint32)
@@ -86,7 +86,7 @@ def _random_fold_in_key_words(avals: Sequence[ShapedArray], words: Value, number
 @bits.random_bits_p.key_words
 def _random_bits_key_words(
     avals: Sequence[ShapedArray], words: Value, *, bit_width: int, shape: Shape
-) -> Any:
+) -> Array:
     impl, keys_shape = _impl_of(avals[0]), avals[0].shape
 
     def draw(data: Array) -> Array:
@@ -103,11 +103,11 @@ def _random_bits_key_words(
 
 
 @bits.random_wrap_p.key_words
-def _random_wrap_key_words(avals: Sequence[ShapedArray], data: Value, *, impl: PRNGImpl) -> Any:
+def _random_wrap_key_words(avals: Sequence[ShapedArray], data: Value, *, impl: PRNGImpl) -> Array:
     aval = avals[0]
     return _words(data, impl, aval.shape[: aval.ndim - len(impl.key_shape)])
 
 
 @bits.random_unwrap_p.key_words
-def _random_unwrap_key_words(avals: Sequence[ShapedArray], words: Value) -> Any:
+def _random_unwrap_key_words(avals: Sequence[ShapedArray], words: Value) -> Array:
     return _data(words, _impl_of(avals[0]))

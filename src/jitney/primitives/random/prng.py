@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jitney.core import dtypes
 from jitney.core.declarations import Table
@@ -81,9 +81,10 @@ def resolve(spec: PRNGLike) -> PRNGImpl:
             raise ValueError(f'no PRNG implementation is named "{spec}"; the names are {names}')
         return impl
     if isinstance(spec, PRNGSpec):
-        return spec._impl
-    if isinstance(spec, dtypes.KeyDType):
         return spec.impl
+    given: Any = spec
+    if isinstance(given, dtypes.KeyDType):
+        return given.impl
     raise TypeError(
         "a PRNG implementation must be given by its name, as 'threefry2x32', or by "
         f"jax.random.key_impl, but {spec!r} has type {type(spec)}"
@@ -95,6 +96,11 @@ class PRNGSpec:
     """An identifier of a generator in the public API (`jax.random.key_impl` of an unnamed one)."""
 
     _impl: PRNGImpl
+
+    @property
+    def impl(self) -> PRNGImpl:
+        """The generator."""
+        return self._impl
 
     def __str__(self) -> str:
         return str(self._impl)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -94,13 +94,13 @@ def _next_state() -> list[np.ndarray]:
 @rng_uniform_p.lower_with_avals
 def _rng_uniform_lower_with_avals(
     b: Builder, avals: Sequence[AbstractValue], *nodes: Node, shape: Shape
-) -> Any:
+) -> Node:
     # Ordered calls run exactly once each, so two draws are never merged.
     states = b.host_call(
         "rng_uniform", _next_state, [], [lowering.tensor_type(_STATE)], ordered=True
     )
 
-    def program(state: Array, low: Array, high: Array) -> list[Any]:
+    def program(state: Array, low: Array, high: Array) -> list[Array]:
         return [_draw(state, low, high, shape)]
 
     name = "rng_uniform"
@@ -108,7 +108,7 @@ def _rng_uniform_lower_with_avals(
     return lowering.inline(b, ClosedJaxpr(jaxpr, consts), [*states, *nodes])[0]
 
 
-def _draw(state: Array, low: Array, high: Array, shape: Shape) -> Any:
+def _draw(state: Array, low: Array, high: Array, shape: Shape) -> Array:
     if dtypes.issubdtype(low.dtype, np.floating):
         words = rng_bit_generator(state, shape, f"uint{bits_per_float(low.dtype)}")[1]
         scaled = mul(unit_floats(words, low.dtype), broadcast(sub(high, low), shape))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def _threefry2x32_eager(*words: np.ndarray) -> list[np.ndarray]:
 
 
 @threefry2x32_p.lower
-def _threefry2x32_lower(b: Builder, *words: Node) -> list[Any]:
+def _threefry2x32_lower(b: Builder, *words: Node) -> list[Node]:
     shape = np.broadcast_shapes(*[w.shape for w in words])
     aligned = [
         b.broadcast(w, shape, tuple(range(len(shape) - len(w.shape), len(shape)))) for w in words

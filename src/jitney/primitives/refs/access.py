@@ -42,9 +42,10 @@ from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
+    from jitney.core.effects import Effects
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import Array, ArrayLike, Index
-    from jitney.primitives.rule_types import Dims, Primals, Tangents, Value
+    from jitney.primitives.rule_types import BatchDim, Dims, Primals, Tangent, Tangents, Value
 
 get_p = declare("get")
 swap_p = declare("swap")
@@ -63,7 +64,7 @@ def _indexers(tree: PyTreeDef, leaves: Sequence[Any]) -> tuple[Step, ...]:
 # --- types --------------------------------------------------------------------------------------
 
 
-def _picked(name: str, ref: AbstractValue, tree: PyTreeDef, leaves: Sequence[Any]) -> Any:
+def _picked(name: str, ref: AbstractValue, tree: PyTreeDef, leaves: Sequence[Any]) -> AbstractValue:
     """Returns the type of the elements that the steps select."""
     if not isinstance(ref, AbstractRef):
         raise ValueError(
@@ -97,14 +98,16 @@ def _check_elements(name: str, wanted: AbstractValue, elements: AbstractValue) -
 
 
 @get_p.abstract
-def _get_abstract(ref: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef) -> Any:
+def _get_abstract(
+    ref: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef
+) -> tuple[AbstractValue, Effects]:
     return _picked("get", ref, tree, leaves), {ReadEffect(0)}
 
 
 @swap_p.abstract
 def _swap_abstract(
     ref: AbstractValue, x: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef
-) -> Any:
+) -> tuple[AbstractValue, Effects]:
     out = _picked("swap", ref, tree, leaves)
     _check_elements("swap", out, x)
     return out, {WriteEffect(0)}
@@ -113,7 +116,7 @@ def _swap_abstract(
 @addupdate_p.abstract
 def _addupdate_abstract(
     ref: AbstractValue, x: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef
-) -> Any:
+) -> tuple[list[AbstractValue], Effects]:
     _check_elements("addupdate", _picked("addupdate", ref, tree, leaves), x)
     return [], {AccumEffect(0)}
 
@@ -125,14 +128,14 @@ def _addupdate_abstract(
 @get_p.varying
 def _get_varying(
     avals: Sequence[AbstractValue], params: Mapping[str, Any], result: AbstractValue
-) -> Any:
+) -> AbstractValue:
     return _varying_as(result, avals[0], *avals[1:])
 
 
 @swap_p.varying
 def _swap_varying(
     avals: Sequence[AbstractValue], params: Mapping[str, Any], result: AbstractValue
-) -> Any:
+) -> AbstractValue:
     _check_varies("swap", *avals)
     return _varying_as(result, avals[0], *avals[2:])
 
@@ -140,12 +143,14 @@ def _swap_varying(
 @addupdate_p.varying
 def _addupdate_varying(
     avals: Sequence[AbstractValue], params: Mapping[str, Any], results: Any
-) -> Any:
+) -> Sequence[AbstractValue]:
     _check_varies("addupdate", *avals)
     return results
 
 
-def _varying_as(result: AbstractValue, ref: AbstractValue, *indices: AbstractValue) -> Any:
+def _varying_as(
+    result: AbstractValue, ref: AbstractValue, *indices: AbstractValue
+) -> AbstractValue:
     axes = varying.axes_of(array_type(ref)).union(*map(varying.axes_of, indices))
     return varying.along(result, axes)
 
@@ -174,13 +179,13 @@ def _check_varies(what: str, ref: AbstractValue, *written: AbstractValue) -> Non
 
 
 @get_p.def_impl
-def _get_def_impl(ref: Ref, *leaves: Value, tree: PyTreeDef) -> Any:
+def _get_def_impl(ref: Ref, *leaves: Value, tree: PyTreeDef) -> Array:
     _picked("get", get_aval(ref), tree, leaves)
     return ref.read(_indexers(tree, leaves))
 
 
 @swap_p.def_impl
-def _swap_def_impl(ref: Ref, x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+def _swap_def_impl(ref: Ref, x: Value, *leaves: Value, tree: PyTreeDef) -> Array:
     _check_elements("swap", _picked("swap", get_aval(ref), tree, leaves), get_aval(x))
     indexers = _indexers(tree, leaves)
     old = ref.read(indexers)
@@ -189,21 +194,23 @@ def _swap_def_impl(ref: Ref, x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
 
 
 @addupdate_p.def_impl
-def _addupdate_def_impl(ref: Ref, x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+def _addupdate_def_impl(ref: Ref, x: Value, *leaves: Value, tree: PyTreeDef) -> list[Value]:
     _check_elements("addupdate", _picked("addupdate", get_aval(ref), tree, leaves), get_aval(x))
     ref.change(_indexers(tree, leaves), x, accumulate)
     return []
 
 
 @get_p.discharge
-def _get_discharge(which: Sequence[bool], x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+def _get_discharge(
+    which: Sequence[bool], x: Value, *leaves: Value, tree: PyTreeDef
+) -> tuple[Value, Sequence[Value | None]]:
     return read_through(x, _indexers(tree, leaves)), [None] * len(which)
 
 
 @swap_p.discharge
 def _swap_discharge(
     which: Sequence[bool], x: Value, new: Value, *leaves: Value, tree: PyTreeDef
-) -> Any:
+) -> tuple[Value, Sequence[Value | None]]:
     indexers = _indexers(tree, leaves)
     content = change_through(x, indexers, new, write)
     return read_through(x, indexers), [content, None, *[None] * len(leaves)]
@@ -212,7 +219,7 @@ def _swap_discharge(
 @addupdate_p.discharge
 def _addupdate_discharge(
     which: Sequence[bool], x: Value, new: Value, *leaves: Value, tree: PyTreeDef
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[Value | None]]:
     content = change_through(x, _indexers(tree, leaves), new, accumulate)
     return [], [content, None, *[None] * len(leaves)]
 
@@ -220,10 +227,11 @@ def _addupdate_discharge(
 # --- derivatives --------------------------------------------------------------------------------
 
 
-def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Any:
+def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Value | None:
     """Returns the reference to the tangents of `ref`, or None if no tangent is written."""
-    if type(tangents[0]) is not Zero:
-        return tangents[0]
+    dref: Any = tangents[0]
+    if type(dref) is not Zero:
+        return dref
     if type(tangents[1]) is Zero:
         return None
     raise ValueError(
@@ -248,7 +256,7 @@ def _check_no_bitcast(what: str, tree: PyTreeDef) -> None:
 
 
 @get_p.jvp
-def _get_jvp(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
+def _get_jvp(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> tuple[Value, Tangent]:
     out = get_p.bind(*primals, tree=tree)
     dref: Any = tangents[0]
     if type(dref) is Zero or _has_bitcast(tree):
@@ -257,7 +265,7 @@ def _get_jvp(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
 
 
 @swap_p.jvp
-def _swap_jvp(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
+def _swap_jvp(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> tuple[Value, Tangent]:
     ref, _, *leaves = primals
     dref = _tangent_ref("a set/swap", ref, tangents)
     out = swap_p.bind(*primals, tree=tree)
@@ -268,7 +276,9 @@ def _swap_jvp(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
 
 
 @addupdate_p.jvp
-def _addupdate_jvp(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
+def _addupdate_jvp(
+    primals: Primals, tangents: Tangents, *, tree: PyTreeDef
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     ref, _, *leaves = primals
     dref = _tangent_ref("an addupdate", ref, tangents)
     addupdate_p.bind(*primals, tree=tree)
@@ -311,7 +321,7 @@ def _batched(
     operands: Sequence[Any],
     dims: Sequence[int | None],
     pure: Callable[..., list[Any]],
-) -> tuple[list[Any], list[int | None]]:
+) -> tuple[list[Value], list[BatchDim]]:
     """Applies `pure`(contents of `ref`, *operands) for each index of the batch axis."""
     whole = get_p.bind(ref, tree=_WHOLE[1])
     return batch_flat(pure, axis_data, [whole, *operands], [dim, *dims])
@@ -320,7 +330,7 @@ def _batched(
 @get_p.batch_with_axis
 def _get_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef
-) -> Any:
+) -> tuple[Value, BatchDim]:
     (ref, *leaves), (dim, *leaf_dims) = args, dims
     if all([d is None for d in dims]):
         return get_p.bind(*args, tree=tree), None
@@ -330,7 +340,7 @@ def _get_batch_with_axis(
             wider_leaves, inner = pytrees.tree_flatten(wider[0])
             return get_p.bind(ref, *wider_leaves, tree=inner), wider[1]
 
-    def pure(x: Value, *leaves: Value) -> list[Any]:
+    def pure(x: Value, *leaves: Value) -> list[Value]:
         return [read_through(x, _indexers(tree, leaves))]
 
     (out,), (out_dim,) = _batched(axis_data, ref, dim, leaves, leaf_dims, pure)
@@ -349,7 +359,7 @@ def _check_ref_is_batched(what: str, ref: Value, dim: int | None) -> None:
 @swap_p.batch_with_axis
 def _swap_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef
-) -> Any:
+) -> tuple[Value, BatchDim]:
     (ref, x, *leaves), (dim, x_dim, *leaf_dims) = args, dims
     if all([d is None for d in dims]):
         return swap_p.bind(*args, tree=tree), None
@@ -361,7 +371,7 @@ def _swap_batch_with_axis(
         moved = move_to(x, x_dim, wider[1], axis_data.size)
         return swap_p.bind(ref, moved, *wider_leaves, tree=inner), wider[1]
 
-    def pure(x: Value, new: Value, *leaves: Value) -> list[Any]:
+    def pure(x: Value, new: Value, *leaves: Value) -> list[Value]:
         indexers = _indexers(tree, leaves)
         return [read_through(x, indexers), change_through(x, indexers, new, write)]
 
@@ -373,7 +383,7 @@ def _swap_batch_with_axis(
 @addupdate_p.batch_with_axis
 def _addupdate_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     (ref, x, *leaves), (dim, x_dim, *leaf_dims) = args, dims
     if all([d is None for d in dims]):
         return addupdate_p.bind(*args, tree=tree), []
@@ -385,7 +395,7 @@ def _addupdate_batch_with_axis(
         moved = move_to(x, x_dim, wider[1], axis_data.size)
         return addupdate_p.bind(ref, moved, *wider_leaves, tree=inner), []
 
-    def pure(x: Value, new: Value, *leaves: Value) -> list[Any]:
+    def pure(x: Value, new: Value, *leaves: Value) -> list[Value]:
         return [change_through(x, _indexers(tree, leaves), new, accumulate)]
 
     (out,), (place,) = _batched(axis_data, ref, dim, [x, *leaves], [x_dim, *leaf_dims], pure)
@@ -443,14 +453,15 @@ def _located(
         ref, indexers = ref.ref, ref.transforms
     if not is_ref(ref):
         raise ValueError(f"Can only call `{name}` on a `Ref`, got {ref!r} of type {type(ref)}")
-    is_whole = index is None or index is Ellipsis or (isinstance(index, tuple) and not index)
+    given: object = index
+    is_whole = given is None or given is Ellipsis or (isinstance(given, tuple) and not given)
     if not is_whole:
         shape = type_through(array_type(get_aval(ref)), indexers).shape
         indexers = (*indexers, indexer_of(index, shape))
     return ref, indexers
 
 
-def _as_elements(name: str, ref: Value, indexers: tuple[Step, ...], x: ArrayLike) -> Any:
+def _as_elements(name: str, ref: Value, indexers: tuple[Step, ...], x: ArrayLike) -> ArrayLike:
     """Converts weakly typed `x` of a compatible kind to the dtype of the elements."""
     if is_ref(x):
         raise ValueError(f"Cannot store a Ref inside of a Ref, by `{name}`: {get_aval(x)}")

@@ -36,11 +36,11 @@ class RefAccum(GradAccum):
         if x is not None and not isinstance(x, Zero):
             access.addupdate(self.inst().ref, ..., x)
 
-    def freeze(self) -> Any:
+    def freeze(self) -> Cotangent:
         """Returns the sum."""
         return Zero(self.aval) if self.ref is None else access.get(self.ref, ...)
 
-    def take(self) -> Any:
+    def take(self) -> Cotangent:
         """Returns the sum, and resets the reference to zeros."""
         zero = Zero(self.aval)
         return zero if self.ref is None else access.swap(self.ref, ..., instantiate(zero))

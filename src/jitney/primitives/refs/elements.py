@@ -24,7 +24,8 @@ from jitney.primitives.refs.views import View
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jitney.primitives.refs.indexer import NDIndexer
+    from jitney.core.avals import Shape
+    from jitney.primitives.refs.indexer import Entry, NDIndexer
     from jitney.primitives.refs.views import Step
     from jitney.primitives.rule_types import Value
 
@@ -47,7 +48,7 @@ class Indexing:
 indexing = Indexing()
 
 
-def _general(indexer: NDIndexer) -> tuple[Any, ...]:
+def _general(indexer: NDIndexer) -> tuple[object, ...]:
     """Converts an indexer to an index of arrays."""
     return tuple([
         slice(i.start, i.start + i.size * i.stride, i.stride)
@@ -56,12 +57,12 @@ def _general(indexer: NDIndexer) -> tuple[Any, ...]:
     ])  # fmt: skip
 
 
-def _block(indexer: NDIndexer) -> tuple[list[Any], tuple[Any, ...]]:
+def _block(indexer: NDIndexer) -> tuple[list[Entry], Shape]:
     """Returns (start indices, sizes) of a block."""
     return [i.start if isinstance(i, Slice) else i for i in indexer.indices], indexer.block_shape
 
 
-def read(x: Value, indexer: Step) -> Any:
+def read(x: Value, indexer: Step) -> Value:
     """Returns the elements of `x` that a step selects."""
     if isinstance(indexer, View):
         return indexer.read(x)
@@ -78,7 +79,7 @@ def read(x: Value, indexer: Step) -> Any:
     return block if shape == sizes else reshape(block, shape)
 
 
-def write(x: Value, indexer: Step, elements: Value) -> Any:
+def write(x: Value, indexer: Step, elements: Value) -> Value:
     """Replaces the elements of `x` that a step selects by `elements`."""
     if isinstance(indexer, View):
         return indexer.write(x, elements)
@@ -91,7 +92,7 @@ def write(x: Value, indexer: Step, elements: Value) -> Any:
     return dynamic_update_slice(x, _lying_as(x, block), starts)
 
 
-def _lying_as(x: Value, elements: Value) -> Any:
+def _lying_as(x: Value, elements: Value) -> Value:
     """Reshards `elements`, of the rank of `x`, like `x` along Explicit axes if sizes permit."""
     place = explicit.sharding_of(get_aval(x))
     if place is None or explicit.sharding_of(get_aval(elements)) == place:
@@ -104,14 +105,14 @@ def _lying_as(x: Value, elements: Value) -> Any:
     return reshard(elements, place) if fits else elements
 
 
-def accumulate(x: Value, indexer: Step, elements: Value) -> Any:
+def accumulate(x: Value, indexer: Step, elements: Value) -> Value:
     """Adds `elements` to the elements of `x` that a step selects."""
     if not isinstance(indexer, View) and not indexer.is_whole and not indexer.is_block:
         return indexing.add(x, _general(indexer), elements)
     return write(x, indexer, binary.add(read(x, indexer), elements))
 
 
-def read_through(x: Value, indexers: tuple[Step, ...]) -> Any:
+def read_through(x: Value, indexers: tuple[Step, ...]) -> Value:
     """Returns the elements that a sequence of steps selects, each from the result of the last."""
     for indexer in indexers:
         x = read(x, indexer)
@@ -123,7 +124,7 @@ def change_through(
     indexers: tuple[Step, ...],
     elements: Value,
     change: Change,
-) -> Any:
+) -> Value:
     """Changes the elements that a sequence of steps selects, by `write` or `accumulate`."""
     if len(indexers) <= 1:
         return change(x, indexers[0] if indexers else whole(shape_of(x)), elements)

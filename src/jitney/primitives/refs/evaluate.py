@@ -15,11 +15,12 @@ from jitney.transforms.discharge import discharge
 
 if TYPE_CHECKING:
     from jitney.core.jaxpr import Atom, Var
+    from jitney.primitives.rule_types import Value
 
 
 def run_on_refs(
     closed: ClosedJaxpr, args: Sequence[Any], run: Callable[[ClosedJaxpr, list[Any]], list[Any]]
-) -> list[Any]:
+) -> list[Value]:
     """Runs a program some of whose operands are references, and updates these.
 
     Args:

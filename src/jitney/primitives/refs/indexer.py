@@ -43,7 +43,7 @@ class NDIndexer:
     shape: Shape
     int_indexer_shape: Shape
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def tree_flatten(self) -> tuple[tuple[tuple[Entry, ...]], tuple[Shape, Shape]]:
         """Returns (entries, static data), for pytrees."""
         return (self.indices,), (self.shape, self.int_indexer_shape)
 
@@ -128,7 +128,8 @@ def indexer_of(index: Index | None, shape: Shape) -> NDIndexer:
       TypeError: if an entry is not a valid index.
       NonConcreteBooleanIndexError: if an entry is a mask.
     """
-    items = index if isinstance(index, tuple) else (index,)
+    given: Any = index
+    items = (*given,) if isinstance(index, tuple) else (index,)
     if index is None or not items:
         items = (Ellipsis,)
     dots = [k for k, item in enumerate(items) if item is Ellipsis]
@@ -155,13 +156,14 @@ def indexer_of(index: Index | None, shape: Shape) -> NDIndexer:
 def _entry(item: object, extent: int) -> Entry:
     if item is None:
         item = slice(None)
+    bounds: Any = item
     if isinstance(item, slice):
-        if any(isinstance(b, Tracer) for b in (item.start, item.stop, item.step)):
+        if any(isinstance(b, Tracer) for b in (bounds.start, bounds.stop, bounds.step)):
             raise ValueError(
                 "the bounds of a slice of a Ref must be known; use jax.ds(start, size) for a start "
                 "that is traced"
             )
-        return Slice.from_slice(item, extent)
+        return Slice.from_slice(bounds, extent)
     if isinstance(item, Slice):
         if item.is_dynamic_size:
             raise NotImplementedError("the size of a slice of a Ref must be known")
@@ -182,9 +184,8 @@ def _entry(item: object, extent: int) -> Entry:
 
 def _position(item: object, extent: int) -> Entry:
     if isinstance(item, list | np.ndarray):
-        item = np.asarray(item)
-        if not item.size:
-            item = item.astype(np.int32)
+        array = np.asarray(cast("Any", item))
+        item = array if array.size else array.astype(np.int32)
     try:
         aval = get_aval(item)
     except TypeError:

@@ -28,8 +28,17 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
+    from jitney.core.effects import Effects
     from jitney.core.typing import Array, ArrayLike
-    from jitney.primitives.rule_types import Dims, Param, Primals, Tangent, Tangents, Value
+    from jitney.primitives.rule_types import (
+        BatchDim,
+        Dims,
+        Param,
+        Primals,
+        Tangent,
+        Tangents,
+        Value,
+    )
 
 new_ref_p = declare("new_ref")
 empty_ref_p = declare("empty_ref")
@@ -61,7 +70,7 @@ def _new_ref_abstract(
     return AbstractRef(x.strip_weak_type(), memory_space, kind)
 
 
-def _strongly_typed(x: Value) -> Any:
+def _strongly_typed(x: Value) -> Value:
     """Makes `x` strongly typed, like all contents of references."""
     aval = get_aval(x)
     if not isinstance(aval, ShapedArray) or not aval.weak_type:
@@ -97,21 +106,27 @@ def _tangent_ref_def_impl(*, ty: AbstractRef) -> Ref:
 
 
 @new_ref_p.discharge
-def _new_ref_discharge(which: Sequence[bool], x: Value, **_: Param) -> Any:
+def _new_ref_discharge(
+    which: Sequence[bool], x: Value, **_: Param
+) -> tuple[Value, Sequence[Value | None]]:
     return _strongly_typed(x), [None]
 
 
 @empty_ref_p.discharge
-def _empty_ref_discharge(which: Sequence[bool], *, ty: AbstractValue, **_: Param) -> Any:
+def _empty_ref_discharge(
+    which: Sequence[bool], *, ty: AbstractValue, **_: Param
+) -> tuple[Value, Sequence[Value | None]]:
     return algebra.zeros(ty), []
 
 
 @tangent_ref_p.discharge
-def _tangent_ref_discharge(which: Sequence[bool], *, ty: AbstractRef) -> Any:
+def _tangent_ref_discharge(
+    which: Sequence[bool], *, ty: AbstractRef
+) -> tuple[Value, Sequence[Value | None]]:
     return algebra.zeros(array_type(ty)), []
 
 
-def _tangent_of(ref: Value, tangent: Tangent) -> Any:
+def _tangent_of(ref: Value, tangent: Tangent) -> Tangent:
     """Returns a reference for the tangents of `ref`, or zero if its dtype has no tangents."""
     aval = get_aval(ref).to_tangent_aval()
     assert isinstance(aval, AbstractRef)
@@ -124,19 +139,21 @@ def _tangent_of(ref: Value, tangent: Tangent) -> Any:
 
 
 @new_ref_p.jvp
-def _new_ref_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _new_ref_jvp(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Value, Tangent]:
     ref = new_ref_p.bind(*primals, **params)
     return ref, _tangent_of(ref, tangents[0])
 
 
 @empty_ref_p.jvp
-def _empty_ref_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _empty_ref_jvp(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Value, Tangent]:
     ref = empty_ref_p.bind(**params)
     return ref, _tangent_of(ref, Zero(array_type(get_aval(ref)).to_tangent_aval()))
 
 
 @tangent_ref_p.jvp
-def _tangent_ref_jvp(primals: Primals, tangents: Tangents, *, ty: AbstractRef) -> Any:
+def _tangent_ref_jvp(
+    primals: Primals, tangents: Tangents, *, ty: AbstractRef
+) -> tuple[Value, Tangent]:
     """Creates a known `new_ref`: tangents are ordinary values for an outer derivative."""
     inner = array_type(ty)
     ref = new_ref_p.bind(
@@ -148,7 +165,7 @@ def _tangent_ref_jvp(primals: Primals, tangents: Tangents, *, ty: AbstractRef) -
 @new_ref_p.batch_with_axis
 def _new_ref_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param
-) -> Any:
+) -> tuple[Value, BatchDim]:
     """Batches the reference even if the array is not batched: values written to it may be."""
     dim = 0 if dims[0] is None else dims[0]
     whole = move_to(args[0], dims[0], dim, axis_data.size, axis_data.along)
@@ -163,14 +180,14 @@ def _empty_ref_batch_with_axis(
     *,
     ty: AbstractValue,
     **params: Param,
-) -> Any:
+) -> tuple[Value, BatchDim]:
     return empty_ref_p.bind(ty=_batched(ty, axis_data), **params), 0
 
 
 @tangent_ref_p.batch_with_axis
 def _tangent_ref_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, ty: AbstractRef
-) -> Any:
+) -> tuple[Value, BatchDim]:
     wide = AbstractRef(_batched(ty.inner_aval, axis_data), ty.memory_space, ty.kind)
     return tangent_ref_p.bind(ty=wide), 0
 
@@ -186,57 +203,63 @@ def _batched(inner: AbstractValue, axis_data: AxisData) -> AbstractValue:
 
 
 @freeze_p.abstract
-def _freeze_abstract(ref: AbstractValue) -> Any:
+def _freeze_abstract(ref: AbstractValue) -> tuple[AbstractValue, Effects]:
     if not isinstance(ref, AbstractRef):
         raise TypeError(f"freeze takes a Ref, got {ref}")
     return ref.inner_aval, {ReadEffect(0)}
 
 
 @freeze_p.def_impl
-def _freeze_def_impl(ref: Ref) -> Any:
+def _freeze_def_impl(ref: Ref) -> Array:
     return ref.content()
 
 
 @freeze_p.discharge
-def _freeze_discharge(which: Sequence[bool], x: Value) -> Any:
+def _freeze_discharge(which: Sequence[bool], x: Value) -> tuple[Value, Sequence[Value | None]]:
     return x, [None]
 
 
 @freeze_p.jvp
-def _freeze_jvp(primals: Primals, tangents: Tangents) -> Any:
+def _freeze_jvp(primals: Primals, tangents: Tangents) -> tuple[Value, Tangent]:
     dref: Any = tangents[0]
     return freeze_p.bind(*primals), freeze_p.bind(dref)
 
 
 @freeze_p.batch
-def _freeze_batch(args: Sequence[Value], dims: Dims) -> Any:
+def _freeze_batch(args: Sequence[Value], dims: Dims) -> tuple[Value, BatchDim]:
     return freeze_p.bind(*args), dims[0]
 
 
 @free_ref_p.abstract
-def _free_ref_abstract(ref: AbstractValue) -> Any:
+def _free_ref_abstract(ref: AbstractValue) -> tuple[list[AbstractValue], Effects]:
     if not isinstance(ref, AbstractRef):
         raise TypeError(f"free_ref takes a Ref, got {ref}")
     return [], {WriteEffect(0)}
 
 
 @free_ref_p.def_impl
-def _free_ref_def_impl(ref: Ref) -> list[Any]:
+def _free_ref_def_impl(ref: Ref) -> list[Value]:
     return []
 
 
 @free_ref_p.discharge
-def _free_ref_discharge(which: Sequence[bool], x: Value) -> Any:
+def _free_ref_discharge(
+    which: Sequence[bool], x: Value
+) -> tuple[Sequence[Value], Sequence[Value | None]]:
     return [], [None]
 
 
 @free_ref_p.jvp
-def _free_ref_jvp(primals: Primals, tangents: Tangents) -> Any:
+def _free_ref_jvp(
+    primals: Primals, tangents: Tangents
+) -> tuple[Sequence[Value], Sequence[Tangent]]:
     return free_ref_p.bind(*primals), []
 
 
 @free_ref_p.batch
-def _free_ref_batch(args: Sequence[Value], dims: Dims) -> Any:
+def _free_ref_batch(
+    args: Sequence[Value], dims: Dims
+) -> tuple[Sequence[Value], Sequence[BatchDim]]:
     return free_ref_p.bind(*args), []
 
 

@@ -68,7 +68,7 @@ def _at(ref: Ref) -> RefIndexer:
     return RefIndexer(ref)
 
 
-def _getitem(ref: Ref, index: Index) -> Any:
+def _getitem(ref: Ref, index: Index) -> Array:
     return access.get(ref, index)
 
 
@@ -76,11 +76,11 @@ def _setitem(ref: Ref, index: Index, value: ArrayLike) -> None:
     access.swap(ref, index, value, _function_name="ref_set")
 
 
-def _iter(ref: Ref) -> Iterator[Any]:
+def _iter(ref: Ref) -> Iterator[Array]:
     return (access.get(ref, k) for k in range(len(ref)))
 
 
-def _get(ref: Ref, idx: Index | None = ()) -> Any:
+def _get(ref: Ref, idx: Index | None = ()) -> Array:
     """Returns the elements at an index."""
     return access.get(ref, idx)
 
@@ -90,7 +90,7 @@ def _set(ref: Ref, value: ArrayLike, idx: Index | None = ()) -> None:
     access.set(ref, idx, value)
 
 
-def _swap(ref: Ref, value: ArrayLike, idx: Index | None = ()) -> Any:
+def _swap(ref: Ref, value: ArrayLike, idx: Index | None = ()) -> Array:
     """Writes `value` at an index; returns the previous elements."""
     return access.swap(ref, idx, value)
 
@@ -107,11 +107,11 @@ _METHODS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def _for_tracers(name: str, of_ref: Callable[..., Any]) -> Callable[..., Any]:
+def _for_tracers(name: str, of_ref: Callable[..., Any]) -> Callable[..., object]:
     """Returns a special method of tracers that dispatches to references or arrays."""
     of_array = getattr(Tracer, name)
 
-    def method(self: Tracer, *args: Any) -> Any:
+    def method(self: Tracer, *args: Any) -> object:
         chosen = of_ref if type(self.aval) is AbstractRef else of_array
         return chosen(self, *args)
 
@@ -123,7 +123,7 @@ def _property_for_tracers(name: str, of_ref: Callable[[Ref], Any]) -> property:
     """Returns an attribute of tracers that dispatches to references, or else to arrays."""
     of_array = getattr(Array, name, None)
 
-    def attribute(self: Tracer) -> Any:
+    def attribute(self: Tracer) -> object:
         if type(self.aval) is AbstractRef:
             return of_ref(cast("Ref", self))
         if of_array is None:

@@ -31,15 +31,18 @@ from jitney.runtime.eager import owned
 
 if TYPE_CHECKING:
     from jitney.core.avals import Shape, ShapedArray
+    from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import ArrayLike
     from jitney.primitives.refs.views import Step
+    from jitney.runtime.layout import Format
 
 
 class _RefMeta(type):
     """The metaclass of `Ref`: tracers of references are instances, as tracers are of `Array`."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return type(instance) is cls or (isinstance(instance, Tracer) and is_ref(instance))
+        kind: Any = cls
+        return type(instance) is kind or (isinstance(instance, Tracer) and is_ref(instance))
 
 
 class Ref(metaclass=_RefMeta):
@@ -70,7 +73,7 @@ class Ref(metaclass=_RefMeta):
         return self._aval.shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         return self._aval.dtype
 
     @property
@@ -82,7 +85,7 @@ class Ref(metaclass=_RefMeta):
         return self._aval.size
 
     @property
-    def sharding(self) -> Any:
+    def sharding(self) -> Sharding:
         return self.content().sharding
 
     @property
@@ -90,7 +93,7 @@ class Ref(metaclass=_RefMeta):
         return self.content().committed
 
     @property
-    def format(self) -> Any:
+    def format(self) -> Format:
         return self.content().format
 
     def unsafe_buffer_pointer(self) -> int:
@@ -141,7 +144,8 @@ class Ref(metaclass=_RefMeta):
             if where is not None:
                 aval = type_through(array_type(self._aval), indexers)
                 return array_from_numpy(copied(self._own[where], aval.dtype), aval)
-        return read_through(self.content(), indexers)
+        elements: Any = read_through(self.content(), indexers)
+        return elements
 
     def change(
         self,
@@ -160,7 +164,8 @@ class Ref(metaclass=_RefMeta):
             if own is not None:
                 own[where] = owned(elements)._data()
                 return
-        self.replace(change_through(self.content(), indexers, elements, change))
+        changed: Any = change_through(self.content(), indexers, elements, change)
+        self.replace(changed)
 
     # --- copies and text --------------------------------------------------------------------------
 
@@ -184,11 +189,11 @@ def _is_all(step: Step) -> bool:
     return isinstance(step, NDIndexer) and step.is_whole
 
 
-def _numpy_index(indexer: Step) -> tuple[Any, ...] | None:
+def _numpy_index(indexer: Step) -> tuple[int | slice, ...] | None:
     """Converts an indexer to a NumPy index; returns None for arrays and dynamic start indices."""
     if not isinstance(indexer, NDIndexer):
         return None
-    where: list[Any] = []
+    where: list[int | slice] = []
     for entry in indexer.indices:
         if isinstance(entry, int):
             where.append(entry)
@@ -213,7 +218,7 @@ class TransformedRef:
     ref: Any
     transforms: tuple[Step, ...]
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def tree_flatten(self) -> tuple[tuple[object, tuple[Step, ...]], tuple[()]]:
         """Returns ((reference, steps), ()), for pytrees."""
         return (self.ref, self.transforms), ()
 
@@ -223,13 +228,13 @@ class TransformedRef:
         return cls(*children)
 
     @property
-    def type(self) -> Any:
+    def type(self) -> AbstractRef:
         """The type of a reference to the part."""
         whole = self.ref.aval
         return type(whole)(self.inner_aval, whole.memory_space, whole.kind)
 
     @property
-    def memory_space(self) -> Any:
+    def memory_space(self) -> object:
         """The memory space of the reference; None for the device's memory."""
         return self.ref.aval.memory_space
 
@@ -254,7 +259,7 @@ class TransformedRef:
         return self.inner_aval.shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         return self.inner_aval.dtype
 
     @property

@@ -27,7 +27,7 @@ from jitney.primitives.refs.indexer import NDIndexer
 
 if TYPE_CHECKING:
     from jitney.core.avals import Shape, ShapedArray
-    from jitney.core.typing import DTypeLike, Value
+    from jitney.core.typing import Array, DTypeLike, Value
 
 
 class View:
@@ -48,11 +48,11 @@ class View:
         """Returns the type of the view of an array of type `inner`."""
         raise NotImplementedError
 
-    def read(self, x: Value) -> Any:
+    def read(self, x: Value) -> Array:
         """Returns the view of an array."""
         raise NotImplementedError
 
-    def write(self, x: Value, elements: Value) -> Any:
+    def write(self, x: Value, elements: Value) -> Array:
         """Returns the array with the shape and dtype of `x` whose view is `elements`."""
         raise NotImplementedError
 
@@ -71,10 +71,10 @@ class ReshapeTransform(View):
     def result_type(self, inner: ShapedArray) -> ShapedArray:
         return inner.update(shape=self.shape)
 
-    def read(self, x: Value) -> Any:
+    def read(self, x: Value) -> Array:
         return reshape(x, self.shape)
 
-    def write(self, x: Value, elements: Value) -> Any:
+    def write(self, x: Value, elements: Value) -> Array:
         return reshape(elements, shape_of(x))
 
     def __str__(self) -> str:
@@ -95,10 +95,10 @@ class TransposeTransform(View):
     def result_type(self, inner: ShapedArray) -> ShapedArray:
         return inner.update(shape=tuple([inner.shape[k] for k in self.permutation]))
 
-    def read(self, x: Value) -> Any:
+    def read(self, x: Value) -> Array:
         return transpose(x, self.permutation)
 
-    def write(self, x: Value, elements: Value) -> Any:
+    def write(self, x: Value, elements: Value) -> Array:
         return transpose(elements, [int(k) for k in np.argsort(self.permutation)])
 
     def __str__(self) -> str:
@@ -123,17 +123,17 @@ class BitcastTransform(View):
             shape = (*shape[:-2], shape[-2] * old // new, shape[-1])
         return inner.update(shape=shape, dtype=self.dtype, weak_type=False)
 
-    def read(self, x: Value) -> Any:
+    def read(self, x: Value) -> Array:
         return _bits(x, self.dtype)
 
-    def write(self, x: Value, elements: Value) -> Any:
+    def write(self, x: Value, elements: Value) -> Array:
         return _bits(elements, get_aval(x).dtype)
 
     def __str__(self) -> str:
         return f"bitcast({self.dtype})"
 
 
-def _bits(x: Value, dtype: np.dtype) -> Any:
+def _bits(x: Value, dtype: np.dtype) -> Array:
     """Reinterprets bits as another dtype; parts of an element are along the second-to-last axis."""
     old, new = dtypes.itemsize_bits(get_aval(x).dtype), dtypes.itemsize_bits(dtype)
     if old == new:
@@ -205,9 +205,10 @@ def reshaped(inner: ShapedArray, shape: Sequence[Any]) -> ReshapeTransform:
     Raises:
       ValueError: if the numbers of elements differ.
     """
+    given: Any = shape
     if len(shape) == 1 and isinstance(shape[0], Sequence):
-        shape = shape[0]
-    sizes = tuple([operator.index(n) for n in shape])
+        given = given[0]
+    sizes = tuple([operator.index(n) for n in given])
     if sizes.count(-1) == 1:
         known_size = -math.prod(sizes)
         if known_size > 0 and inner.size % known_size == 0:

@@ -20,7 +20,7 @@ from jitney.primitives.elementwise.convert import convert_element_type
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
-    from jitney.primitives.rule_types import Builder, Node, Operand, Primals
+    from jitney.primitives.rule_types import BatchDim, Builder, Node, Operand, Primals, Value
 
 Lengths = tuple[int, ...]
 
@@ -138,7 +138,7 @@ def _fft_eager(x: np.ndarray, *, fft_lengths: Lengths, fft_type: FftType) -> np.
 
 
 @fft_p.lower
-def _fft_lower(b: Builder, x: Node, *, fft_lengths: Lengths, fft_type: FftType) -> Any:
+def _fft_lower(b: Builder, x: Node, *, fft_lengths: Lengths, fft_type: FftType) -> Node:
     if not fft_lengths:
         return x
     if 0 in (*x.shape, *fft_lengths):
@@ -159,14 +159,14 @@ def _weights(lengths: Lengths, dtype: np.dtype) -> np.ndarray:
     return weights
 
 
-def _times(x: Any, factors: np.ndarray) -> Any:
+def _times(x: Any, factors: np.ndarray) -> Array:
     """Multiplies `x` by a scalar, or by a vector along its last axis."""
     last = () if factors.ndim == 0 else (x.ndim - 1,)
     spread = calculus.broadcast_in_dim(factors, shape=x.shape, broadcast_dimensions=last)
     return calculus.mul(x, spread)
 
 
-def _transpose(ct: Any, x: Operand, *, fft_lengths: Lengths, fft_type: FftType) -> Any:
+def _transpose(ct: Any, x: Operand, *, fft_lengths: Lengths, fft_type: FftType) -> Value:
     """Computes the transposed transform; the matrix of a full transform is symmetric.
 
     RFFT: the omitted elements of the spectrum have no cotangents. The inverse transform counts
@@ -195,7 +195,7 @@ rules.deflinear(fft_p, _transpose)
 @fft_p.batch
 def _fft_batch(
     args: Primals, dims: Sequence[int], *, fft_lengths: Lengths, fft_type: FftType
-) -> tuple[Any, int]:
+) -> tuple[Value, BatchDim]:
     (x,), (d,) = args, dims
     moved = rules.move_axis(x, d, 0)
     return fft_p.bind(moved, fft_lengths=fft_lengths, fft_type=fft_type), 0
