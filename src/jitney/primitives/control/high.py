@@ -8,7 +8,7 @@ their types, must be the same before and after an iteration, and after each bran
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
@@ -25,7 +25,7 @@ from jitney.transforms.lojax import (
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
-    from jitney.primitives.rule_types import Value
+    from jitney.primitives.rule_types import Primals, Value
 
 
 def row_type(aval: AbstractValue) -> AbstractValue:
@@ -135,6 +135,7 @@ def cond_on_arrays(
     return first.results(outs, operands)
 
 
+Contents: TypeAlias = "dict[int, list[Value]]"  # of mutable values, by id
 LoopPart = Callable[
     [Callable[..., list[Any]], Sequence[Any], ClosedJaxpr], tuple[ClosedJaxpr, list[Any]]
 ]
@@ -168,9 +169,7 @@ def while_on_arrays(
             held[id(x)] = aval, x
     n_held = len(lowered_types([aval for aval, _ in held.values()]))
 
-    def run(
-        part: Lowered, consts: Sequence[Value], carry: Sequence[Any]
-    ) -> tuple[list[Value], dict[int, list[Value]]]:
+    def run(part: Lowered, consts: Primals, carry: Primals) -> tuple[list[Value], Contents]:
         """Runs the condition or the body; returns (results, contents of mutable values by id)."""
         remaining = iter(carry)
         contents = {k: [next(remaining) for _ in aval.lo_ty()] for k, (aval, _) in held.items()}
