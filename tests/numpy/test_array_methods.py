@@ -1,5 +1,6 @@
 """Operators, methods and properties of arrays: the same expressions with real jax and with jitney."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -120,3 +121,52 @@ def test_methods_are_those_of_jax():
     internal = {"device_buffer", "device_buffers", "clone", "platform", "traceback"}
     internal |= {"unsafe_raw_buffer"}  # a view of XLA's memory
     assert theirs - ours - internal == set()
+
+
+PROTOCOLS = ["__array__", "__array_namespace__", "__dlpack__", "__dlpack_device__"]
+HIDDEN = [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]
+
+
+def parameters(j):
+    """Returns the name, kind and default of the parameters of methods that do not hide them."""
+    array_type = type(j.numpy.arange(3))
+    found = {}
+    for name in [*PROTOCOLS, *dir(array_type)]:
+        if name[0] != "_" or name in PROTOCOLS:
+            try:
+                each = inspect.signature(getattr(array_type, name)).parameters.values()
+            except (AttributeError, TypeError, ValueError):
+                continue
+            if [p.kind for p in each] != HIDDEN:
+                found[name] = [(p.name, int(p.kind), repr(p.default)) for p in each]
+    return found
+
+
+def test_methods_have_the_parameters_of_jax():
+    theirs, ours = of_jax(parameters), parameters(jitney)
+    assert len(theirs) > 50
+    assert {name: ours[name] for name in theirs} == theirs
+
+
+def test_arguments_of_array():
+    x = jtnp.arange(3, dtype=np.float32)
+    assert x.__array__(np.int32, None, True).dtype == np.int32
+    assert x.__array__(context=None, copy=True).flags.writeable
+    assert np.shares_memory(x.__array__(copy=False), np.asarray(x))
+    with pytest.raises(ValueError, match="without a copy"):
+        x.__array__(np.int32, copy=False)
+
+
+def test_arguments_of_dlpack():
+    x = jtnp.arange(3, dtype=np.float32)
+    x.__dlpack__(stream=None, max_version=(1, 0), dl_device=(1, 0), copy=None)
+    for unknown in ({"other": 1}, {"max_versions": (1, 0)}):
+        with pytest.raises(TypeError, match="unexpected keyword"):
+            x.__dlpack__(**unknown)
+    with pytest.raises(TypeError, match="positional"):
+        x.__dlpack__(None)
+    with pytest.raises(BufferError):
+        x.__dlpack__(dl_device=(2, 0))
+    shared, copied = (np.from_dlpack(x, copy=copy) for copy in (False, True))
+    assert np.shares_memory(shared, np.asarray(x))
+    assert not np.shares_memory(copied, np.asarray(x))

@@ -57,9 +57,9 @@ class ArrayNamespaceInfo:
     def default_device(self) -> None:
         """Returns None: arrays are uncommitted until they are put on a device."""
 
-    def devices(self) -> list[Device | None]:
+    def devices(self) -> tuple[Device | None, ...]:
         """Returns the devices on which arrays can be put; None stands for the default device."""
-        return [None, *devices()]
+        return (None, *devices())
 
     def default_dtypes(self, *, device: Device | Sharding | None = None) -> dict[str, np.dtype]:
         """Returns the dtypes of new arrays when none is specified, by kind.

@@ -333,14 +333,31 @@ class ArrayImpl(NativeArray, Array):
             )
         return self._data()
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(
+        self, dtype: DTypeLike | None = None, context: None = None, copy: bool | None = None
+    ) -> np.ndarray:
         value = self._numpy()
         if dtype is not None and value.dtype != dtype:
+            if copy is False:
+                raise ValueError(
+                    f"a NumPy array of {np.dtype(dtype)} without a copy was asked for, but the "
+                    f"elements are {value.dtype}: pass copy=None"
+                )
             return value.astype(dtype)
         return value.copy() if copy else value
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         value = self._numpy()
+        options: dict[str, Any] = {
+            "stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy
+        }  # fmt: skip
         set_options = {k: v for k, v in options.items() if v is not None}
         if set_options.get("max_version", (0, 0)) < (1, 0):
             # DLPack before 1.0 cannot mark data as read-only, so NumPy refuses to export them;
