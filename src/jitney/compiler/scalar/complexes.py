@@ -193,7 +193,9 @@ def expm1(e: Emitter, x: Pair) -> Pair:
     less = e.fmul(e.fmul(sine, sine), e.const(-2.0, im))
     u = e.fma(exponential.expm1(e, re), trigonometric.cos(e, im), less)
     real = e.fcmp("oeq", im, e.const(0.0, im))
-    return e.select(real, exponential.expm1(e, re), u), exp(e, x)[1]
+    gone = e.fcmp("oeq", re, e.const(-INF, re))
+    u = e.select(gone, e.const(-1.0, re), e.select(real, exponential.expm1(e, re), u))
+    return e.fadd(u, e.const(0.0, re)), exp(e, x)[1]  # no -0, as in a difference from 1
 
 
 def log(e: Emitter, x: Pair) -> Pair:
@@ -298,8 +300,14 @@ def tanh(e: Emitter, x: Pair) -> Pair:
     decay = exponential.exp(e, e.fmul(e.fabs(re), e.const(-2.0, re)))
     tail = e.fmul(e.fmul(e.fmul(sine, cosine), e.const(4.0, re)), decay)
     infinite = e.fcmp("oeq", e.fabs(re), e.const(INF, re))
-    tail = e.select(infinite, e.copysign(zero, im), tail)
-    return e.select(far, e.copysign(one, re), u), e.select(far, tail, v)
+    # Where the angle is not finite: 1 at infinity, else NaN.
+    turning = e.and_(infinite, e.fcmp("uno", sine, sine))
+    tail = e.select(turning, e.copysign(zero, im), tail)
+    limit = e.select(infinite, one, e.fadd(one, e.fsub(im, im)))
+    u = e.select(far, e.copysign(limit, re), u)
+    v = e.select(far, tail, v)
+    # On the axes, zeros stay, also beside NaN.
+    return e.select(e.fcmp("oeq", re, zero), re, u), e.select(e.fcmp("oeq", im, zero), im, v)
 
 
 def turned(rule: Callable[[Emitter, Pair], Pair]) -> Callable[[Emitter, Pair], Pair]:

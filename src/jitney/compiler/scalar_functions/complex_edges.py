@@ -65,7 +65,7 @@ def expm1(z: ComplexArray) -> ComplexArray:
     re, im = np.real(z), np.imag(z)
     less = -2 * np.sin(im / 2) ** 2
     u = np.where(im == 0, np.expm1(re), np.expm1(re) * np.cos(im) + less)
-    return _joined(u, np.imag(exp(z)))
+    return _joined(np.where(np.isneginf(re), -1.0, u) + 0.0, np.imag(exp(z)))
 
 
 def power(x: ComplexArray, y: ComplexArray) -> ComplexArray:
@@ -152,9 +152,11 @@ def tanh(z: ComplexArray) -> ComplexArray:
     bottom = beta * s * s + 1
     is_far = np.abs(re) > 22
     decay = 4 * np.sin(im) * np.cos(im) * np.exp(-2 * np.abs(re))
-    decay = np.where(np.isinf(re), np.copysign(0.0, im), decay)
-    u = np.where(is_far, np.copysign(1.0, re), beta * np.sqrt(s * s + 1) * s / bottom)
-    return _joined(u, np.where(is_far, decay, t / bottom))
+    decay = np.where(np.isinf(re) & ~np.isfinite(im), np.copysign(0.0, im), decay)
+    limit = np.where(np.isinf(re), 1.0, 1.0 + (im - im))
+    u = np.where(is_far, np.copysign(limit, re), beta * np.sqrt(s * s + 1) * s / bottom)
+    v = np.where(is_far, decay, t / bottom)
+    return _joined(np.where(re == 0, re, u), np.where(im == 0, im, v))
 
 
 def turned(rule: Formula) -> Formula:

@@ -7,7 +7,12 @@ import numpy as np
 from jitney.compiler.scalar_functions import complex_edges as edges
 from jitney.compiler.scalar_functions.complex_edges import with_edges
 from jitney.compiler.scalar_functions.declaration import Reference, declare
-from jitney.compiler.scalar_functions.ufuncs import by_ufunc, halves_in_float32, with_complex
+from jitney.compiler.scalar_functions.ufuncs import (
+    by_ufunc,
+    halves_in_float32,
+    stand_in_for,
+    with_complex,
+)
 from jitney.core import float_errors
 
 
@@ -60,6 +65,18 @@ declare(
 # --- exponentials and logarithms ----------------------------------------------------------------
 
 
+_ufunc_expm1 = by_ufunc(np.expm1)
+
+
+def _expm1(x: np.ndarray) -> np.ndarray:
+    out = _ufunc_expm1(x)
+    if x.dtype.kind == "c":
+        # A difference from 1 has no -0, as in the array API standard.
+        out = np.asarray(out)
+        out.real = np.real(out) + 0.0
+    return out
+
+
 def _log1p(x: np.ndarray) -> np.ndarray:
     if x.dtype.kind != "c":
         return np.log1p(x)
@@ -96,7 +113,13 @@ _logaddexp = with_complex(halves_in_float32(by_ufunc(np.logaddexp)), _complex_lo
 
 declare("exp", _by_ufunc(np.exp, edges.exp), cost=12, ulp=(1, 1), code="exponential.exp")
 declare("exp2", _by_ufunc(np.exp2, edges.exp2), cost=12, ulp=(1, 1), code="exponential.exp2")
-declare("expm1", _by_ufunc(np.expm1, edges.expm1), cost=16, ulp=(1.5, 2), code="exponential.expm1")
+declare(
+    "expm1",
+    with_edges(stand_in_for(_ufunc_expm1, _expm1), edges.expm1),
+    cost=16,
+    ulp=(1.5, 2),
+    code="exponential.expm1",
+)
 declare("log", by_ufunc(np.log), cost=14, ulp=(1, 1), code="logarithm.log")
 declare("log2", by_ufunc(np.log2), cost=16, ulp=(2, 1.5), code="logarithm.log2")
 declare("log1p", with_edges(_log1p, _log1p), cost=18, ulp=(1, 1), code="logarithm.log1p")
