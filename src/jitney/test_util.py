@@ -123,9 +123,11 @@ def _limit(args: PyTree, out: PyTree, tolerance: Tolerance) -> float:
         return _TOLERANCE[_precision(args, out)]
     if not isinstance(tolerance, Mapping):
         return tolerance
-    table = {np.dtype(dtype): value for dtype, value in tolerance.items()}
+    table: dict[dtypes.DType, float] = {
+        np.dtype(dtype): value for dtype, value in tolerance.items()
+    }
     limits = [
-        table.get(np.dtype(dtypes.dtype(x)), _TOLERANCE[_precision(x)])
+        table.get(dtypes.dtype(x), _TOLERANCE[_precision(x)])
         for x in pytrees.tree_leaves((args, out))
         if _is_inexact(x)
     ]

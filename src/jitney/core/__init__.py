@@ -55,7 +55,7 @@ _DEPRECATED = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     where = _DEPRECATED.get(name)
     if where is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

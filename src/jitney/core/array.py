@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    import numpy as np
+
 
 class OfData:
     """An attribute that only concrete arrays have.
@@ -21,7 +24,7 @@ class OfData:
     def __set_name__(self, owner: type, name: str) -> None:
         self.__name__ = name
 
-    def __get__(self, x: Array | None, owner: type | None = None) -> Any:
+    def __get__(self, x: Array | None, owner: type | None = None) -> OfData:
         if x is None:
             return self
         raise x.__without_data__(self.__name__)
@@ -44,7 +47,7 @@ class Array:
         return self.aval.shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         return self.aval.dtype
 
     @property
@@ -92,8 +95,8 @@ class Array:
         # Attributes that concrete arrays and tracers define themselves, or that `jitney.wiring`
         # attaches.
         def __getattr__(self, name: str) -> Any: ...
-        def __getitem__(self, index: Any, /) -> Any: ...
-        def __iter__(self) -> Iterator[Any]: ...
+        def __getitem__(self, index: Any, /) -> Array: ...
+        def __iter__(self) -> Iterator[Array]: ...
         def __len__(self) -> int: ...
 
     def __init__(self, *_: Any, **__: Any) -> None:

@@ -12,8 +12,8 @@ assumes the default without checking; `placed_array` makes all other avals.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -95,11 +95,11 @@ class AbstractValue:
         """Returns the types of the values to which a value of this type is lowered."""
         return [self]
 
-    def lower_val(self, hi_val: object) -> Sequence[Any]:
+    def lower_val(self, hi_val: object) -> Sequence[object]:
         """Returns the values to which `hi_val` is lowered."""
         return [hi_val]
 
-    def raise_val(self, *lo_vals: object) -> Any:
+    def raise_val(self, *lo_vals: object) -> object:
         """Returns the value that lowers to `lo_vals`."""
         (value,) = lo_vals
         return value
@@ -111,7 +111,7 @@ class AbstractValue:
         leaves, tree = pytrees.tree_flatten(self.lower_val(hi_val))
         return FlatValues(tuple(leaves), tree)
 
-    def raise_val2(self, lo_vals_ft: FlatValues) -> Any:
+    def raise_val2(self, lo_vals_ft: FlatValues) -> object:
         """Returns the value that lowers to `lo_vals_ft`, a result of `lower_val2`."""
         return self.raise_val(*lo_vals_ft.unflatten())
 
@@ -155,11 +155,11 @@ class AbstractValue:
             """Returns the type of the global value with shards of this type; inverse of `shard`."""
             raise _not_for_shard_map(self)
 
-        def leading_axis_spec(self) -> Any:
+        def leading_axis_spec(self) -> object:
             """Returns the position of the axis that `scan` iterates over."""
             return 0
 
-        def vspace_add(self, x: Any, y: Any) -> Any:
+        def vspace_add(self, x: Any, y: Any) -> object:
             """Returns the sum of two values of this type."""
             return x + y
 
@@ -189,6 +189,10 @@ def _not_for_shard_map(aval: AbstractValue) -> NotImplementedError:
     return NotImplementedError(f"shard_map cannot shard values of type {aval!r}")
 
 
+ResultTypes: TypeAlias = "AbstractValue | Sequence[AbstractValue]"
+"""The type of an operation's result, or those of its results."""
+
+
 class FlatValues(NamedTuple):
     """The values to which a value is lowered: the leaves of a pytree, and its structure.
 
@@ -200,7 +204,7 @@ class FlatValues(NamedTuple):
     vals: tuple[Any, ...]
     tree: PyTreeDef
 
-    def unflatten(self) -> Any:
+    def unflatten(self) -> Sequence[object]:
         """Returns the pytree."""
         return self.tree.unflatten(self.vals)
 
@@ -277,7 +281,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         return self.manual_axis_type
 
     @property
-    def vma(self) -> frozenset[Any]:
+    def vma(self) -> frozenset[Hashable]:
         """The manual axes along which values differ between devices (varying manual axes)."""
         return self.manual_axis_type.varying
 
@@ -449,7 +453,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapedArray({self.str_short()}{weak})"
 
-    def __reduce__(self) -> tuple[Callable[..., ShapedArray], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., ShapedArray], tuple[object, ...]]:
         key = self.shape, self.dtype, self.weak_type
         if self.has_default_place:
             return shaped_array, key
@@ -524,13 +528,13 @@ def placed_array(
 
 # Type of a Python value -> function that returns its aval. Extended by runtime (arrays) and by
 # users (`jax.core.pytype_aval_mappings`).
-pytype_aval_mappings: dict[type, Callable[[Any], AbstractValue]] = {}
+pytype_aval_mappings: dict[type, Callable[..., AbstractValue]] = {}
 
 
 class _HostValues(dict[type, Callable[[Any], Any]]):
     """Rules of user-defined types; all other types have the rule of arrays and scalars."""
 
-    def __missing__(self, kind: type) -> Callable[[Any], Any]:
+    def __missing__(self, kind: type) -> Callable[[object], np.ndarray]:
         return canonical_ndarray
 
 
@@ -606,7 +610,7 @@ for _scalar_type in dtypes.numpy_scalar_types:
     pytype_aval_mappings[_scalar_type] = _generic_aval
 
 
-def find_aval_rule(kind: type) -> Callable[[Any], AbstractValue] | None:
+def find_aval_rule(kind: type) -> Callable[..., AbstractValue] | None:
     """Returns the registered rule of `kind` or of its nearest base class; None if there is none."""
     for base in kind.__mro__:
         rule = pytype_aval_mappings.get(base)

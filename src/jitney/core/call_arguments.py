@@ -53,7 +53,7 @@ def bind(
         return None
 
 
-def inner(args: tuple[Any, ...]) -> tuple[Any, Any]:
+def inner(args: tuple[Any, ...]) -> tuple[tuple[object, ...], dict[str, object]]:
     """Returns the positional and keyword arguments that a function of `self, args, kwargs` got."""
     match args:
         case (*_, tuple(), dict()):

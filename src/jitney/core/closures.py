@@ -17,7 +17,7 @@ from jitney.core.refs import any_refs
 from jitney.core.trace import Tracer, state
 
 
-def held_by(fun: Callable[..., Any]) -> list[Any] | None:
+def held_by(fun: Callable[..., Any]) -> list[object] | None:
     """Returns the objects in the closure of `fun`; None if there is none or it has empty cells."""
     cells = getattr(fun, "__closure__", None)
     if not cells:

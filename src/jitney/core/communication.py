@@ -6,7 +6,7 @@ Collectives name their axes. They and other operations for which types do not su
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from jitney.core import explicit
@@ -60,12 +60,12 @@ def of_contents(
     return []
 
 
-def unreduced_axes(avals: Sequence[AbstractValue]) -> frozenset[Any]:
+def unreduced_axes(avals: Sequence[AbstractValue]) -> frozenset[Hashable]:
     """Returns the mesh axes along which arrays of these types are unreduced."""
     return _divided(avals)[1]
 
 
-def _divided(avals: Sequence[AbstractValue]) -> tuple[frozenset[Any], frozenset[Any]]:
+def _divided(avals: Sequence[AbstractValue]) -> tuple[frozenset[Hashable], frozenset[Hashable]]:
     """Returns the mesh axes along which arrays of these types are sharded, and unreduced."""
     specs = [place.spec for place in map(explicit.sharding_of, avals) if place is not None]
     along = [name for spec in specs for entry in spec for name in names_of(entry)]

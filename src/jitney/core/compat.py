@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def is_constant_shape(shape: Iterable[object]) -> bool:
     return all(is_constant_dim(d) for d in shape)
 
 
-def primal_dtype_to_tangent_dtype(primal_dtype: dtypes.DType) -> Any:
+def primal_dtype_to_tangent_dtype(primal_dtype: dtypes.DType) -> dtypes.DType:
     """Returns the dtype of tangents of values of `primal_dtype`."""
     return dtypes.tangent_dtype(primal_dtype)
 
@@ -83,7 +83,7 @@ def gensym(suffix: str = "") -> Callable[[AbstractValue], Var]:
     return Var
 
 
-def call_impl(f: WrappedFun, *args: Value, **params: object) -> Any:
+def call_impl(f: WrappedFun, *args: Value, **params: object) -> object:
     """Calls a wrapped function."""
     return f.call_wrapped(*args)
 
@@ -106,7 +106,7 @@ def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
     return any(trace.is_batching for trace in traces())
 
 
-def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:
+def unsafe_get_axis_names_DO_NOT_USE() -> list[Hashable]:
     """Returns the names of the axes in scope, outermost first."""
     return [name for name, _ in state.axis_env]
 

@@ -31,26 +31,26 @@ class _CompileTimeTrace(Trace):
 
     def process_primitive(
         self, primitive: Any, args: Sequence[Value], params: dict[str, Any]
-    ) -> Any:
+    ) -> object:
         trace = self._trace_for(args)
         with set_current_trace(trace):
             return trace.process_primitive(primitive, args, params)
 
-    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Value]:
         trace = self._trace_for(leaves)
         with set_current_trace(trace):
             if trace is state.eval_trace:  # the function sees concrete values
                 return call.inline(leaves)
             return trace.process_custom_jvp_call(call, leaves)
 
-    def process_custom_vjp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_vjp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Value]:
         trace = self._trace_for(leaves)
         with set_current_trace(trace):
             if trace is state.eval_trace:
                 return call.inline(leaves)
             return trace.process_custom_vjp_call(call, leaves)
 
-    def aside(self, x: Tracer) -> Any:
+    def aside(self, x: Tracer) -> Value:
         return self.parent_trace.aside(x)
 
 
@@ -58,7 +58,7 @@ class _CompileTimeEvaluation(Within):
     def __init__(self) -> None:
         super().__init__(state, ("trace", "folds"))
 
-    def find(self) -> tuple[tuple[Any, ...], None]:
+    def find(self) -> tuple[tuple[Trace, bool], None]:
         outer = state.trace
         return (outer if outer is state.eval_trace else _CompileTimeTrace(outer), True), None
 

@@ -148,7 +148,7 @@ def complete_within(
 
 def _positional(
     code: UserCode, signature: inspect.Signature | None, arguments: Sequence[Argument]
-) -> list[Any]:
+) -> list[object]:
     """Returns the positional arguments of a call, as found in the frame or in variables."""
     node = code.expression
     nodes = node.args if isinstance(node, ast.Call) else []

@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from operator import methodcaller
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from jitney.core.first_use import FirstUse
 from jitney.core.options import (
@@ -295,22 +295,26 @@ class Holder(Protocol):
     """An object that holds the value of an option added by a library."""
 
     @property
-    def value(self) -> Any: ...
+    def value(self) -> object: ...
 
     def _set(self, value: Any, /) -> None: ...
+
+
+Meta: TypeAlias = "tuple[object, Sequence[object], Mapping[str, object]]"
+"""The description of an option's flag: type, arguments, keyword arguments."""
 
 
 class _Added(NamedTuple):
     """An option added by a library: its holder, and the description of its flag."""
 
     holder: Holder
-    meta: tuple[Any, Sequence[Any], Mapping[str, Any]]
+    meta: Meta
 
 
 _added: dict[str, _Added] = {}
 
 
-def _flag_of(state: State) -> tuple[Any, list[Any], dict[str, Any]]:
+def _flag_of(state: State) -> Meta:
     """Returns the description of an option's flag: its type, and further attributes."""
     keywords = {"help": state.__doc__}
     if isinstance(state.parse, OneOf):
@@ -350,7 +354,7 @@ class Config:
         _added[name] = _Added(holder, (opt_type, meta_args, meta_kwargs))
 
     @property
-    def meta(self) -> dict[str, tuple[Any, Sequence[Any], Mapping[str, Any]]]:
+    def meta(self) -> dict[str, Meta]:
         """Option -> (type, arguments, keyword arguments) of its flag, including the help."""
         own = {name: _flag_of(state) for name, state in _all_states().items()}
         return {**own, **{name: added.meta for name, added in _added.items()}}
@@ -374,14 +378,14 @@ class Config:
         else:
             option(name).set_global(val)
 
-    def read(self, name: str) -> Any:
+    def read(self, name: str) -> object:
         """Returns the value of an option that is in effect in this thread."""
         return _added[name].holder.value if name in _added else option(name).value
 
     _read = read
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """The global values of all options, by name."""
         own = {name: state.global_value for name, state in _all_states().items()}
         return {**own, **{name: added.holder.value for name, added in _added.items()}}
@@ -412,7 +416,7 @@ class Config:
 
         absl_flags.parse_flags(self.values, self.update)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return option(name).value
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -11,7 +11,7 @@ import importlib
 import types
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jitney.core import user_code
 from jitney.core.user_code import UserCode
@@ -426,7 +426,7 @@ def of_foreign_call(code: UserCode | None) -> str:
     return "" if counterpart is None else f"{_SHORT.get(public, public)}.{name}"
 
 
-def value_of(code: UserCode, node: ast.expr) -> Any:
+def value_of(code: UserCode, node: ast.expr) -> object:
     """Returns the value of a name, or of an attribute of a module; None for other expressions."""
     match node:
         case ast.Name(id=name):

@@ -9,7 +9,7 @@ dtypes on entry.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, overload
 
 import ml_dtypes
 import numpy as np
@@ -31,6 +31,9 @@ from jitney.core.user_warnings import warn
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike, SupportsArray, Value
+
+D = TypeVar("D", bound="DType")
+T = TypeVar("T")
 
 # --- scalar types beyond NumPy's ------------------------------------------------------------------
 
@@ -121,7 +124,11 @@ def python_scalar_dtype(kind: type) -> np.dtype:
     return _PYTHON_DTYPES[kind]
 
 
-def _as_dtype(d: DTypeLike | ExtendedDType) -> Any:
+@overload
+def _as_dtype(d: DTypeLike) -> np.dtype: ...
+@overload
+def _as_dtype(d: ExtendedDType) -> ExtendedDType: ...
+def _as_dtype(d: DTypeLike | ExtendedDType) -> DType:
     if isinstance(d, np.dtype) or is_extended(d):
         return d
     python_dtype = _PYTHON_DTYPES.get(d) if isinstance(d, type) else None
@@ -175,7 +182,7 @@ def requested_dtype(d: DTypeLike | ExtendedDType) -> Any:
     return own if is_asked_for and config.keeps_wide() else dtype
 
 
-def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def narrowed(dtype: np.dtype[Any]) -> np.dtype:
     """Returns the dtype that replaces `dtype` in 32-bit mode; `dtype` if it is not 64-bit."""
     return _NARROWED.get(dtype, dtype)
 
@@ -236,12 +243,12 @@ def _issubdtype(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> b
     return a_type is b_type or issubclass(a_type, b_type)
 
 
-def _dtype_of(x: Any) -> Any:
+def _dtype_of(x: T) -> T | np.dtype:
     """Returns the dtype of an array or tracer, for comparisons of dtypes; else returns `x`."""
     return x.dtype if isinstance(x, Array) else x
 
 
-def _scalar_type(d: DTypeLike | ExtendedDType) -> type[Any]:
+def _scalar_type(d: DTypeLike | ExtendedDType) -> type:
     if isinstance(d, type) and np.generic in d.__mro__:
         return d
     return _as_dtype(d).type
@@ -297,7 +304,7 @@ class TypePromotionError(ValueError):
     """An error for dtypes without an implicit common dtype."""
 
 
-def _d(kind: DTypeLike) -> np.dtype[Any]:
+def _d(kind: DTypeLike) -> np.dtype:
     return np.dtype(kind)
 
 
@@ -452,7 +459,7 @@ def _promotion(epoch: int) -> tuple[bool | None, bool]:
     return width, config.strict_promotion_enabled()
 
 
-def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
+def common_type(types: tuple[tuple[D, bool], ...]) -> tuple[D, bool]:
     """Returns the common (dtype, weakness) of operands with canonical (dtype, weakness) `types`."""
     if len(types) == 1:
         dtype, weak = types[0]
@@ -460,7 +467,7 @@ def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
     return _promote(types, *_promotion(config.trace_epoch()))
 
 
-def _weak_node(dtype: np.dtype[Any]) -> _Node:
+def _weak_node(dtype: Any) -> _Node:
     if dtype == np.bool_:
         return dtype
     if issubdtype(dtype, np.integer):
@@ -468,7 +475,7 @@ def _weak_node(dtype: np.dtype[Any]) -> _Node:
     return float if issubdtype(dtype, np.floating) else complex
 
 
-def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
+def dtype_and_weakness(x: Any) -> tuple[DType, bool]:
     """Returns (canonical dtype, weakness) of a value, dtype or scalar type."""
     aval = getattr(x, "aval", None)
     if aval is not None and hasattr(aval, "weak_type"):
@@ -488,9 +495,15 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
     return requested_dtype(x), False
 
 
+@overload
+def lattice_result_type(*args: Value | SupportsArray | DTypeLike) -> tuple[np.dtype, bool]: ...
+@overload
 def lattice_result_type(
     *args: Value | SupportsArray | DTypeLike | ExtendedDType,
-) -> tuple[Any, bool]:
+) -> tuple[DType, bool]: ...
+def lattice_result_type(
+    *args: Value | SupportsArray | DTypeLike | ExtendedDType,
+) -> tuple[DType, bool]:
     """Returns the common (dtype, weakness) of `args`: values, dtypes or scalar types."""
     keys = tuple([dtype_and_weakness(a) for a in args])
     if len(keys) == 1:
@@ -498,7 +511,7 @@ def lattice_result_type(
     return _promote(keys, *_promotion(config.trace_epoch()))
 
 
-def wider(*dtypes: DTypeLike) -> Any:
+def wider(*dtypes: DTypeLike) -> np.dtype:
     """Returns the common dtype of canonical `dtypes`, even if strict promotion would reject them.
 
     It serves functions that compute in a wider dtype than that of their operands.
@@ -556,7 +569,11 @@ def is_python_scalar(x: Value) -> bool:
     return type(x) in _PYTHON_DTYPES
 
 
-def dtype(x: object, *, canonicalize: bool = True) -> Any:
+@overload
+def dtype(x: Value | SupportsArray | DTypeLike, *, canonicalize: bool = True) -> np.dtype: ...
+@overload
+def dtype(x: object, *, canonicalize: bool = True) -> DType: ...
+def dtype(x: object, *, canonicalize: bool = True) -> DType:
     """Returns the dtype of a value, or of values of a scalar type.
 
     Args:
@@ -576,18 +593,26 @@ def dtype(x: object, *, canonicalize: bool = True) -> Any:
     return dtype_and_weakness(x)[0]
 
 
-def scalar_type_to_dtype(kind: type, value: object = None) -> Any:
+def scalar_type_to_dtype(kind: type, value: object = None) -> np.dtype:
     """Returns the canonical dtype of a Python scalar type."""
     return canonicalize_dtype(_PYTHON_DTYPES[kind])
 
 
-def to_numeric_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
+@overload
+def to_numeric_dtype(dtype: DTypeLike) -> np.dtype: ...
+@overload
+def to_numeric_dtype(dtype: ExtendedDType) -> ExtendedDType: ...
+def to_numeric_dtype(dtype: DTypeLike | ExtendedDType) -> DType:
     """Returns int32 for bool, and other dtypes unchanged."""
     d = canonicalize_dtype(dtype)
     return np.dtype(np.int32) if d == np.bool_ else d
 
 
-def to_inexact_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
+@overload
+def to_inexact_dtype(dtype: DTypeLike) -> np.dtype: ...
+@overload
+def to_inexact_dtype(dtype: ExtendedDType) -> ExtendedDType: ...
+def to_inexact_dtype(dtype: DTypeLike | ExtendedDType) -> DType:
     """Returns the floating-point dtype in which to compute with integers; others unchanged.
 
     It is float64 for 64-bit integers, and float32 for narrower ones.

@@ -26,7 +26,7 @@ def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
 
 def eval_jaxpr(
     jaxpr: Jaxpr, consts: Sequence[Any], *args: Value, propagate_source_info: bool = True
-) -> list[Any]:
+) -> list[Value]:
     """Returns the results of `jaxpr` on `args`, binding each equation under the current trace.
 
     Values are dropped after their last use. With `propagate_source_info`, recorded equations and
@@ -59,7 +59,7 @@ def evaluate_by(
     jaxpr: Jaxpr,
     consts: Sequence[Any],
     args: Sequence[Any],
-) -> list[Any]:
+) -> list[Value]:
     """Returns the results of `jaxpr`; `apply` evaluates each equation under its settings."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
@@ -71,7 +71,7 @@ def evaluate_by(
     return [value_of(atom, env) for atom in jaxpr.outvars]
 
 
-def value_of(atom: Atom, env: Mapping[Var, Any]) -> Any:
+def value_of(atom: Atom, env: Mapping[Var, Any]) -> Value:
     """Returns the value of a variable or literal, ready to be bound to a primitive."""
     if isinstance(atom, Var):
         return env[atom]
@@ -79,10 +79,10 @@ def value_of(atom: Atom, env: Mapping[Var, Any]) -> Any:
     return atom.val.item() if getattr(atom.aval, "weak_type", False) else atom.val
 
 
-def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Value]]:
     """Returns `closed` as a function from flat arguments to a list of results."""
 
-    def run(*args: Value) -> list[Any]:
+    def run(*args: Value) -> list[Value]:
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
     return run

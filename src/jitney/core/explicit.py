@@ -16,9 +16,9 @@ None of this concerns arrays that are on no mesh, or on a mesh whose axes are Au
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, TypeVar, overload
 
 from jitney.core import config, messages, sums
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
@@ -40,7 +40,10 @@ from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sums import ShardingTypeError as ShardingTypeError
 
 if TYPE_CHECKING:
+    from jitney.core.avals import ResultTypes
     from jitney.core.varying import Operation as Primitive
+
+T = TypeVar("T")
 
 # For each axis of an array, the mesh axes along which it is sharded.
 Entries: TypeAlias = tuple[tuple[Any, ...], ...]
@@ -103,7 +106,11 @@ def has_explicit_axes(place: object) -> TypeGuard[NamedSharding]:
     return isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types
 
 
-def typed(aval: AbstractValue, place: object) -> Any:
+@overload
+def typed(aval: ShapedArray, place: object) -> ShapedArray: ...
+@overload
+def typed(aval: AbstractValue, place: object) -> AbstractValue: ...
+def typed(aval: AbstractValue, place: object) -> AbstractValue:
     """Returns `aval` with the sharding `place`, or with none if that has no Explicit axes."""
     if not isinstance(aval, ShapedArray):
         return aval
@@ -195,7 +202,7 @@ def asked_for(params: dict[str, Any]) -> NamedSharding | None:
     return if_explicit(on_mesh(place))
 
 
-def on_mesh(place: Any) -> Any:
+def on_mesh(place: T) -> T | NamedSharding:
     """Returns `place`; binds a PartitionSpec to the context mesh."""
     return NamedSharding(mesh_of_specs(), place) if isinstance(place, PartitionSpec) else place
 
@@ -231,7 +238,7 @@ def lies_alike(a: AbstractValue, b: AbstractValue) -> bool:
     return entries_of(x, ndim) == entries_of(y, ndim) and _sums_of(x) == _sums_of(y)
 
 
-def _sums_of(place: NamedSharding | None) -> tuple[frozenset[Any], frozenset[Any]]:
+def _sums_of(place: NamedSharding | None) -> tuple[frozenset[Hashable], frozenset[Hashable]]:
     return (
         (frozenset(), frozenset()) if place is None else (place.spec.unreduced, place.spec.reduced)
     )
@@ -257,7 +264,7 @@ def place_of_cotangent(aval: AbstractValue, *others: AbstractValue) -> NamedShar
     return NamedSharding(meshes[0], PartitionSpec(*[None] * aval.ndim)) if meshes else None
 
 
-def batched(place: object, dim: int, names: tuple[Any, ...] = ()) -> Any:
+def batched(place: object, dim: int, names: tuple[Any, ...] = ()) -> object:
     """Returns the parameter `sharding` of an operation for its batched form.
 
     Args:
@@ -273,7 +280,7 @@ def batched(place: object, dim: int, names: tuple[Any, ...] = ()) -> Any:
     return place.update(partitions=(*entries[:dim], names or None, *entries[dim:]))
 
 
-def names_along(aval: AbstractValue, dim: int | None) -> tuple[Any, ...]:
+def names_along(aval: AbstractValue, dim: int | None) -> tuple[Hashable, ...]:
     """Returns the mesh axes along which axis `dim` of arrays of this type is sharded."""
     sharding = sharding_of(aval)
     return () if sharding is None or dim is None else names_of(sharding.spec[dim])
@@ -331,7 +338,7 @@ def of_results(
     avals: Sequence[AbstractValue],
     params: dict[str, Any],
     results: Any,
-) -> Any:
+) -> ResultTypes:
     """Returns the types of the results of an operation, with shardings.
 
     Args:
@@ -403,7 +410,9 @@ def _operation(
     return Operation(name, mesh, avals, specs, params, shapes)
 
 
-def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], frozenset[Any]]:
+def _sums(
+    primitive: Primitive, operation: Operation
+) -> tuple[frozenset[Hashable], frozenset[Hashable]]:
     """Returns the mesh axes along which results are unreduced, and reduced: see `core.sums`."""
     shardings = [sharding_of(aval) for aval in operation.avals]
     specs = [None if s is None else s.spec for s in shardings]

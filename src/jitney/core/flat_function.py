@@ -55,7 +55,7 @@ class FlatFunction:
         self.has_aux = has_aux
         self.aux: Any = None
 
-    def __call__(self, *leaves: Value) -> list[Any]:
+    def __call__(self, *leaves: Value) -> list[Value]:
         """Returns the flat results of the function on the arguments with `leaves`.
 
         While a program is recorded, the function may return a `ShapeDtypeStruct` in place of a
@@ -89,7 +89,7 @@ class FlatFunction:
         return self.out_tree.unflatten(outs)
 
 
-def _pair(out: PyTree) -> Sequence[Any]:
+def _pair(out: PyTree) -> Sequence[object]:
     if not isinstance(out, list | tuple) or len(cast("Sequence[object]", out)) != 2:
         raise TypeError(
             "with has_aux=True the function must return a pair (output, anything else), but "
@@ -99,5 +99,5 @@ def _pair(out: PyTree) -> Sequence[Any]:
     return cast("Sequence[Any]", out)
 
 
-def _aside(x: PyTree) -> Any:
+def _aside(x: PyTree) -> object:
     return state.trace.aside(x) if isinstance(x, Tracer) else x

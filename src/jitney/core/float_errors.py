@@ -16,7 +16,7 @@ import numpy as np
 from jitney.core.contexts import Setting
 
 
-def _find() -> tuple[Any, Any] | None:
+def _find() -> tuple[contextvars.ContextVar[object], object] | None:
     """Returns (context variable that `np.errstate` sets, value that silences NumPy), or None."""
     context = contextvars.Context()
     context.run(np.errstate(all="ignore").__enter__)
@@ -30,7 +30,7 @@ _found = _find()
 class _ByErrstate:
     """The same interface, implemented by `np.seterr`."""
 
-    def get(self) -> dict[str, Any]:
+    def get(self) -> dict[str, object]:
         return dict(np.geterr())
 
     def set(self, errors: dict[str, Any] | None) -> None:

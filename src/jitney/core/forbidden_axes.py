@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core import config
 from jitney.core.options import Overriding, State
 
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
-def _axes(value: object) -> frozenset[Any]:
+
+def _axes(value: object) -> frozenset[Hashable]:
     if not isinstance(value, set | frozenset):
         raise TypeError(
             f"no_collectives takes a set of axis names, but got {value!r} of type {type(value)}"
@@ -30,7 +33,7 @@ class NoCollectives(State):
       [0. 2. 4. 6.]
     """
 
-    def _from_environment(self) -> Any:
+    def _from_environment(self) -> object:
         return self.default
 
     def __call__(self, new_value: object = True) -> Overriding:

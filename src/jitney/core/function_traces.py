@@ -87,7 +87,7 @@ def traced_once(
     return result
 
 
-def _new_entry(fun: Callable[..., Any]) -> dict[Any, Any]:
+def _new_entry(fun: Callable[..., Any]) -> dict[object, object]:
     number = id(fun)
 
     def forget(_: object, traces: Any = _traces) -> None:

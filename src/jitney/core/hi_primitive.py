@@ -12,7 +12,8 @@ from jitney.core.primitive import Primitive
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jitney.core.avals import AbstractValue
+    from jitney.core.avals import AbstractValue, ResultTypes
+    from jitney.core.effects import Effects
     from jitney.core.hi_types import HiVal
 
 Param: TypeAlias = Any  # a parameter of an equation
@@ -35,7 +36,7 @@ class HiPrimitive(Primitive):
         self.rules["jvp"] = self.jvp
         self.rules["transpose"] = self.transpose
 
-    def _evaluate(self, *args: HiVal, **params: Param) -> Any:
+    def _evaluate(self, *args: HiVal, **params: Param) -> object:
         return self.to_lojax(*args, **params)
 
     def is_high(self, *_: HiVal, **__: Param) -> bool:
@@ -50,18 +51,20 @@ class HiPrimitive(Primitive):
             "operation needs"
         )
 
-    def abstract_eval(self, *arg_avals: AbstractValue, **params: Param) -> tuple[Any, Any]:
+    def abstract_eval(
+        self, *arg_avals: AbstractValue, **params: Param
+    ) -> tuple[ResultTypes, Effects]:
         """Returns (result type or types, effects) for operands of the given types."""
         raise self._undefined("abstract_eval")
 
-    def to_lojax(self, *lotypes_wrapped_in_hitypes: HiVal, **params: Param) -> Any:
+    def to_lojax(self, *lotypes_wrapped_in_hitypes: HiVal, **params: Param) -> object:
         """Returns the results, computed on values of the users' classes and on arrays."""
         raise self._undefined("to_lojax")
 
-    def jvp(self, primals: Sequence[HiVal], tangents: Sequence[HiVal], **params: Param) -> Any:
+    def jvp(self, primals: Sequence[HiVal], tangents: Sequence[HiVal], **params: Param) -> object:
         """Returns (results, tangents of the results)."""
         raise self._undefined("jvp")
 
-    def transpose(self, *args: HiVal, **params: Param) -> Any:
+    def transpose(self, *args: HiVal, **params: Param) -> object:
         """Returns the cotangents of the operands, given those of the results and the operands."""
         raise self._undefined("transpose")

@@ -43,7 +43,7 @@ class aval_method(NamedTuple):  # the name is JAX's
 
     fun: Callable[..., Any]
 
-    def of(self, tracer: Tracer) -> Any:
+    def of(self, tracer: Tracer) -> Callable[..., object]:
         """Returns the method, bound to a tracer."""
         return functools.partial(self.fun, tracer)
 
@@ -53,7 +53,7 @@ class aval_property(NamedTuple):  # the name is JAX's
 
     fget: Callable[..., Any]
 
-    def of(self, tracer: Tracer) -> Any:
+    def of(self, tracer: Tracer) -> object:
         """Returns the value of the attribute for a tracer."""
         return self.fget(tracer)
 
@@ -139,19 +139,19 @@ class HiType(_HighType):
         """Returns the types of the values to which a value of this type is lowered."""
         raise _must_be_defined(self, "lo_ty")
 
-    def lower_val(self, hi_val: HiVal) -> Sequence[Any]:
+    def lower_val(self, hi_val: HiVal) -> Sequence[object]:
         """Returns the values to which `hi_val` is lowered."""
         raise _must_be_defined(self, "lower_val")
 
-    def raise_val(self, *lo_vals: LoVal) -> Any:
+    def raise_val(self, *lo_vals: LoVal) -> object:
         """Returns the value that lowers to `lo_vals`: the inverse of `lower_val`."""
         raise _must_be_defined(self, "raise_val")
 
-    def vspace_zero(self) -> Any:
+    def vspace_zero(self) -> object:
         """Returns the zero of this type."""
         raise _must_be_defined(self, "vspace_zero")
 
-    def vspace_add(self, x: HiVal, y: HiVal) -> Any:
+    def vspace_add(self, x: HiVal, y: HiVal) -> object:
         """Returns the sum of two values of this type."""
         raise _must_be_defined(self, "vspace_add")
 
@@ -163,7 +163,7 @@ class HiType(_HighType):
         """Returns the type of `size` stacked values, along the new axis that `spec` specifies."""
         raise _must_be_defined(self, "inc_rank")
 
-    def leading_axis_spec(self) -> Any:
+    def leading_axis_spec(self) -> object:
         """Returns the specification of the axis that `scan` iterates over."""
         raise _must_be_defined(self, "leading_axis_spec")
 
@@ -177,7 +177,7 @@ class HiType(_HighType):
         """Returns the type of the global value with shards of this type."""
         raise _must_be_defined(self, "unshard")
 
-    def nospec(self, mesh: AnyMesh, check_vma: bool, all_names: tuple[AxisName, ...]) -> Any:
+    def nospec(self, mesh: AnyMesh, check_vma: bool, all_names: tuple[AxisName, ...]) -> object:
         """Returns the specification with which `shard_map` shards residuals of this type."""
         raise _must_be_defined(self, "nospec")
 
@@ -202,11 +202,11 @@ class MutableHiType(_HighType):
             f"the lowered types of values of type {self} depend on their state: call lo_ty_qdd"
         )
 
-    def new_from_loval(self, state: QDD, /, *vals: LoVal) -> Any:
+    def new_from_loval(self, state: QDD, /, *vals: LoVal) -> object:
         """Returns a new value in the given state that lowers to `vals`."""
         raise _must_be_defined(self, "new_from_loval")
 
-    def read_loval(self, state: QDD, val: HiVal, /) -> Sequence[Any]:
+    def read_loval(self, state: QDD, val: HiVal, /) -> Sequence[object]:
         """Returns the values to which `val`, in the given state, is lowered."""
         raise _must_be_defined(self, "read_loval")
 
@@ -215,7 +215,7 @@ class MutableHiType(_HighType):
         raise _must_be_defined(self, "update_from_loval")
 
     @aval_method
-    def type_state(self: HiVal) -> Any:
+    def type_state(self: HiVal) -> object:
         """Returns the state of the value that a tracer represents."""
         return cur_qdd(self)
 
@@ -244,18 +244,18 @@ class AvalQDD(AbstractValue):
     def lo_ty(self) -> Sequence[AbstractValue]:
         return self.aval.lo_ty_qdd(self.qdd)
 
-    def read_loval(self, val: HiVal) -> Sequence[Any]:
+    def read_loval(self, val: HiVal) -> Sequence[object]:
         """Returns the values to which `val` is lowered."""
         return self.aval.read_loval(self.qdd, val)
 
-    def lower_val(self, hi_val: HiVal) -> Sequence[Any]:
+    def lower_val(self, hi_val: HiVal) -> Sequence[object]:
         return self.read_loval(hi_val)
 
-    def new_from_loval(self, *lovals: LoVal) -> Any:
+    def new_from_loval(self, *lovals: LoVal) -> object:
         """Returns a new value that lowers to `lovals`."""
         return self.aval.new_from_loval(self.qdd, *lovals)
 
-    def raise_val(self, *lo_vals: LoVal) -> Any:
+    def raise_val(self, *lo_vals: LoVal) -> object:
         return self.new_from_loval(*lo_vals)
 
     def to_tangent_aval(self) -> AvalQDD:
@@ -305,7 +305,7 @@ class AvalMutableQDD:
     mutable_qdd: MutableQDD
 
 
-def cur_qdd(x: HiVal) -> Any:
+def cur_qdd(x: HiVal) -> object:
     """Returns the current state of a mutable value or of the tracer of one."""
     return x.get_state() if isinstance(x, Tracer) else x.cur_qdd()
 
@@ -348,11 +348,11 @@ def _forward_to_types() -> None:
         setattr(Tracer, name, _forwarded("_" + operator, getattr(Tracer, name)))
 
 
-def _forwarded(of_type: str, of_array: Callable[..., Any]) -> Callable[..., Any]:
+def _forwarded(of_type: str, of_array: Callable[..., Any]) -> Callable[..., object]:
     """Returns a special method of tracers that calls the method `of_type` of high-level types."""
 
     @functools.wraps(of_array)
-    def method(self: Tracer, *args: object) -> Any:
+    def method(self: Tracer, *args: object) -> object:
         if self.aval.is_high:
             return getattr(self.aval, of_type)(self, *args)
         return of_array(self, *args)
@@ -368,7 +368,7 @@ _OPERATORS = """
 _OWN = {"aval", "_aval", "_trace"}  # looked up while a tracer is created
 
 
-def _of_type(tracer: Tracer, name: str) -> Any:
+def _of_type(tracer: Tracer, name: str) -> object:
     """Returns an attribute that a high-level type defines for its tracers."""
     aval = None if name in _OWN else tracer.aval
     if aval is None or not aval.is_high:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
     from jitney.core.sharding.mesh import AbstractMesh
     from jitney.core.source_info import SourceInfo
+    from jitney.core.typing import Value
 
 Fact = TypeVar("Fact")
 
@@ -319,7 +320,7 @@ def _are_other_axes(mesh: AbstractMesh) -> bool:
     )
 
 
-def settings_of(eqn: JaxprEqn) -> AbstractContextManager[Any]:
+def settings_of(eqn: JaxprEqn) -> AbstractContextManager[object]:
     """Returns a context that restores the settings under which `eqn` was recorded."""
     wanted = eqn.ctx
     if wanted is None or not has_other_settings(eqn):
@@ -452,12 +453,12 @@ class Jaxpr:
         return not (self.is_open and self.constvars)
 
     @property
-    def known_consts(self) -> list[Any]:
+    def known_consts(self) -> list[Value]:
         """The values of the constants; an empty list if the program is not closed."""
         return self.consts if self.is_closed else []
 
     @property
-    def literals(self) -> list[Any]:
+    def literals(self) -> list[Value]:
         return self.consts
 
     @property

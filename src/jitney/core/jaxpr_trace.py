@@ -185,7 +185,7 @@ class JaxprTrace(Trace):
             aval = aval.aval
         return DynamicJaxprTracer(self, aval, var, origin)
 
-    def state_of(self, x: Tracer) -> Any:
+    def state_of(self, x: Tracer) -> object:
         assert type(x) is DynamicJaxprTracer, x
         return self.states[x.atom].cur_val
 
@@ -305,7 +305,9 @@ class JaxprTrace(Trace):
             return DynamicJaxprTracer(self, out, outvars[0], origin)
         return [DynamicJaxprTracer(self, v.aval, v, origin) for v in outvars]
 
-    def _bind_after_end(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
+    def _bind_after_end(
+        self, primitive: Primitive, args: Sequence[Value], params: Params
+    ) -> object:
         """Binds an operation that reaches this trace after its end.
 
         It goes to another trace, if this one can be left.
@@ -342,7 +344,7 @@ class JaxprTrace(Trace):
         avals: Sequence[AbstractValue],
         params: Params,
         axes: frozenset[Any],
-    ) -> Any:
+    ) -> object:
         """Records an operation after casting its operands to vary along the same manual axes.
 
         Raises:
@@ -356,7 +358,7 @@ class JaxprTrace(Trace):
             ) from None
         return self.process_primitive(primitive, [self._varying(x, axes) for x in args], params)
 
-    def _varying(self, x: Value, axes: frozenset[Any]) -> Any:
+    def _varying(self, x: Value, axes: frozenset[Any]) -> Value:
         """Returns `x`, cast to vary along all of `axes`."""
         aval = get_aval(x)
         missing = axes - aval.vma if isinstance(aval, ShapedArray) else None
@@ -373,7 +375,7 @@ class JaxprTrace(Trace):
 
     def to_jaxpr(
         self, outs: Sequence[DynamicJaxprTracer], debug_info: DebugInfo
-    ) -> tuple[Jaxpr, list[Any]]:
+    ) -> tuple[Jaxpr, list[Value]]:
         """Returns the jaxpr recorded so far, with results `outs`, and its constants' values."""
         outvars = [t.atom for t in outs]
         used = set(map(id, outvars))
@@ -512,7 +514,7 @@ _IS_REF = attrgetter("aval.is_ref")
 
 def trace_to_jaxpr(
     fun: Callable[..., Sequence[Any]], in_avals: Sequence[AbstractValue], debug_info: DebugInfo
-) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
+) -> tuple[Jaxpr, list[AbstractValue], list[Value]]:
     """Traces `fun` to a jaxpr.
 
     Args:

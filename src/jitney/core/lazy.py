@@ -21,7 +21,7 @@ _ALIAS = re.compile(r"^(\w+) = (\w+)$", re.M)
 
 def attach(
     package: str, init_file: str, without: Collection[str] = (), published_by: str | None = None
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Returns (`__getattr__`, `__dir__`, `__all__`) for the namespace `package`.
 
     Args:
@@ -41,7 +41,7 @@ def attach(
         if not name.startswith("_") and name not in without
     }
 
-    def __getattr__(name: str) -> Any:  # called by Python
+    def __getattr__(name: str) -> object:  # called by Python
         place = places.get(name)
         if place is None:
             return _from_elsewhere(package, name)
@@ -84,7 +84,7 @@ def refusing(module: str) -> Callable[[str], Any]:
     AttributeError suggests a replacement.
     """
 
-    def __getattr__(name: str) -> Any:  # called by Python
+    def __getattr__(name: str) -> object:  # called by Python
         return _from_elsewhere(module, name)
 
     return __getattr__
@@ -99,7 +99,7 @@ def use_reexports(find: _Finder) -> None:
     _finders[:] = [find]
 
 
-def _from_elsewhere(module: str, name: str) -> Any:
+def _from_elsewhere(module: str, name: str) -> object:
     """Returns the re-exported value `name` of a module; raises AttributeError if there is none."""
     if not name.startswith("__"):
         for find in _finders:

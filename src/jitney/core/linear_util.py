@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core import caches, config
 from jitney.core.jaxpr import DebugInfo
@@ -19,6 +19,8 @@ from jitney.core.trace import state
 
 if TYPE_CHECKING:
     from jitney.core.typing import Params, PyTree
+
+R = TypeVar("R")
 
 
 class StoreException(Exception):  # the name is JAX's
@@ -128,7 +130,7 @@ class WrappedFun:
             if own is not None and other is not None:
                 own.store(other.val)
 
-    def _key(self) -> Any:
+    def _key(self) -> tuple[object, ...]:
         return self.f, self.transforms, self.params, self.in_type
 
     def __hash__(self) -> int:
@@ -223,18 +225,20 @@ class _GeneratorStage:
         steps.close()
         return out
 
-    def __call__(self, f: Callable[..., Any], *args: PyTree, **kwargs: PyTree) -> Any:
+    def __call__(self, f: Callable[..., Any], *args: PyTree, **kwargs: PyTree) -> object:
         return self.run(f, args, kwargs)
 
 
 class _GeneratorStageWithAux(_GeneratorStage):
-    def __call__(self, f: Callable[..., Any], store: Store, *args: PyTree, **kwargs: PyTree) -> Any:
+    def __call__(
+        self, f: Callable[..., Any], store: Store, *args: PyTree, **kwargs: PyTree
+    ) -> object:
         out, aux = self.run(f, args, kwargs)
         store.store(aux)
         return out
 
 
-def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, Any]:
+def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, object]:
     """Returns the auxiliary result of the one of two functions that ran.
 
     Returns: (whether the first one ran, the auxiliary result).
@@ -253,7 +257,7 @@ def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[
     raise StoreException("merge_linear_aux: one of the two functions must have run, but both have")
 
 
-def cache(call: Callable[..., Any], *, explain: object = None) -> Callable[..., Any]:
+def cache(call: Callable[..., R], *, explain: object = None) -> Callable[..., R]:
     """Memoizes `call(fun: WrappedFun, *args)` by the function, the arguments and the settings.
 
     Results live as long as the function itself.
@@ -261,7 +265,7 @@ def cache(call: Callable[..., Any], *, explain: object = None) -> Callable[..., 
     results: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(call)
-    def memoized(fun: WrappedFun, *args: Hashable) -> Any:
+    def memoized(fun: WrappedFun, *args: Hashable) -> R:
         known = results.setdefault(fun.f, {})
         axes = state.axis_env, state.checked_axes, state.folds
         key = (fun.transforms, fun.params, fun.in_type, args, config.trace_epoch(), axes)

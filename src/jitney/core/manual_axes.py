@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, NoReturn, Protocol, Self
 
 from jitney.core.unreduced_kind import UnreducedKind, check_kind, refuse_extremes
@@ -16,7 +16,7 @@ class HasManualAxes(Protocol):
     """The interface of a mesh that is needed here."""
 
     @property
-    def manual_axes(self) -> tuple[Any, ...]: ...
+    def manual_axes(self) -> tuple[Hashable, ...]: ...
 
 
 class ManualAxisType:
@@ -90,11 +90,11 @@ class ManualAxisType:
         return not self
 
     @property
-    def vur(self) -> frozenset[Any]:
+    def vur(self) -> frozenset[Hashable]:
         """All axes that are varying, unreduced or reduced."""
         return self.varying | self.unreduced | self.reduced
 
-    def _key(self) -> tuple[frozenset[Any], ...]:
+    def _key(self) -> tuple[frozenset[Hashable], ...]:
         return self.varying, self.unreduced, self.reduced
 
     def update(self, **changes: Any) -> ManualAxisType:
@@ -116,7 +116,7 @@ class ManualAxisType:
             reduced=self.reduced - gone,
         )
 
-    def invarying(self, mesh: HasManualAxes) -> frozenset[Any]:
+    def invarying(self, mesh: HasManualAxes) -> frozenset[Hashable]:
         """Returns the manual axes of `mesh` along which values are equal, and not reduced."""
         return frozenset(mesh.manual_axes) - self.varying - self.unreduced - self.reduced
 
@@ -129,7 +129,7 @@ class ManualAxisType:
             f"reduced={self.reduced})"
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, self._key()
 
 

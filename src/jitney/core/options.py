@@ -79,14 +79,14 @@ class State:
         self.__name__ = name[4:] if name.startswith("jax_") else name
         self.listeners: list[Callable[[Any], None]] = []
         self.frozen: str | None = None
-        self.global_value = self._from_environment()
+        self.global_value: Any = self._from_environment()
 
     def listen(self, listener: Callable[[Any], None]) -> None:
         """Calls `listener` with the global value, and with every value that is set later."""
         self.listeners.append(listener)
         listener(self.global_value)
 
-    def _from_environment(self) -> Any:
+    def _from_environment(self) -> object:
         upper = self.name.upper()
         for variable in (upper.replace("JAX_", "JITNEY_", 1), upper):
             text = os.environ.get(variable)
@@ -154,7 +154,7 @@ class Overriding(Within):
         """Returns the options and their values; subclasses may compute them on entry."""
         return self.pairs
 
-    def find(self) -> tuple[tuple[Any, ...], Any]:
+    def find(self) -> tuple[tuple[object, ...], object]:
         overrides = dict(local.values or {})
         epochs = local.epochs
         changes = self.changes()
@@ -167,7 +167,7 @@ class Overriding(Within):
         return (overrides, epochs), self.result
 
 
-def _from_text(text: str, default: object) -> Any:
+def _from_text(text: str, default: object) -> object:
     """Returns the text of an environment variable, converted to the type of `default`."""
     if isinstance(default, bool):
         lowered = text.lower()
@@ -209,7 +209,7 @@ def call_epoch() -> int:
     return _global_epochs[1] if epochs is None else epochs[1]
 
 
-def settings_of_epoch(epoch: int) -> dict[str, Any]:
+def settings_of_epoch(epoch: int) -> dict[str, object]:
     """Returns the options that a `trace_epoch` identifies, by name; empty if it was discarded."""
     with forking.settings:
         matches = [values for values, number in _epochs.items() if number == epoch]
@@ -265,7 +265,7 @@ def boolean(value: object) -> bool:
     return bool(value)
 
 
-def anything(value: object) -> Any:
+def anything(value: object) -> object:
     """Accepts any value unchanged."""
     return value
 
@@ -287,7 +287,7 @@ class OneOf:
     def __init__(self, choices: tuple[object, ...]) -> None:
         self.choices = choices
 
-    def __call__(self, value: object) -> Any:
+    def __call__(self, value: object) -> object:
         """Returns the value; raises ValueError if it is not among the choices."""
         if value not in self.choices:
             raise ValueError(
@@ -302,7 +302,7 @@ def one_of(*choices: object) -> OneOf:
     return OneOf(choices)
 
 
-def parser(values: Values) -> Callable[[Any], Any]:
+def parser(values: Values) -> Callable[[Any], object]:
     """Returns a parser for values of a type, or for a choice of values."""
     if isinstance(values, tuple):
         return one_of(*values)
@@ -313,7 +313,7 @@ def parser(values: Values) -> Callable[[Any], Any]:
     kind = values
     accepted = (int, float) if kind is float else kind
 
-    def parse(value: object) -> Any:
+    def parse(value: object) -> object:
         if value is not None and not isinstance(value, accepted):
             raise ValueError(
                 f"this option takes None or a {kind.__name__}, but got {value!r} of type "

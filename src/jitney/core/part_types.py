@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Divisible(Generic[Aval]):
     if TYPE_CHECKING:
 
         @property
-        def vma(self) -> frozenset[Any]: ...
+        def vma(self) -> frozenset[Hashable]: ...
 
     def shard(
         self,

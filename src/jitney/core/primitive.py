@@ -45,7 +45,9 @@ from jitney.core.thresholds import threshold
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
-    from jitney.core.typing import Value
+    from jitney.core.avals import ResultTypes
+    from jitney.core.effects import Effects
+    from jitney.core.typing import Params, Value
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
@@ -118,7 +120,7 @@ class Evaluator(Protocol):
         args: Sequence[Any],
         params: dict[str, Any],
         out: Any,
-    ) -> Any:
+    ) -> object:
         """Returns the results of an operation.
 
         Args:
@@ -295,13 +297,13 @@ class Primitive:
         The effect, a `GenericEffect`, preserves the equations and their order.
         """
 
-        def with_effect(*avals: AbstractValue, **params: object) -> tuple[Any, Any]:
+        def with_effect(*avals: AbstractValue, **params: object) -> tuple[ResultTypes, Effects]:
             return rule(*avals, **params), frozenset([GenericEffect(self)])
 
         self.def_effectful_abstract_eval(with_effect)
         return rule
 
-    def to_lojax(self, *args: Value, **params: object) -> Any:
+    def to_lojax(self, *args: Value, **params: object) -> object:
         """Computes the operation on values of high-level types by operations on arrays.
 
         Raises:
@@ -321,11 +323,11 @@ class Primitive:
     def impl(self) -> Callable[..., Any]:
         return self.evaluate if self.user_impl is None else self.user_impl
 
-    def evaluate(self, *args: Value, **params: object) -> Any:
+    def evaluate(self, *args: Value, **params: object) -> object:
         """Returns the results on arrays by the primitive's own rules, ignoring `def_impl`."""
         return _trace.state.eval_trace.process_primitive(self, args, params, own=True)
 
-    def abstract_eval(self, *avals: AbstractValue, **params: object) -> tuple[Any, Any]:
+    def abstract_eval(self, *avals: AbstractValue, **params: object) -> tuple[Any, Effects]:
         """Returns (result type or types, effects), without memoization."""
         if self.abstract_rule is None:
             if _trace.state.trace is _trace.state.eval_trace:
@@ -404,7 +406,7 @@ class Primitive:
         """Applies the primitive under `trace`; the last argument is the parameters."""
         return trace.process_primitive(self, args, params[-1])
 
-    def get_bind_params(self, params: dict[str, Any]) -> Any:
+    def get_bind_params(self, params: dict[str, Any]) -> Params:
         """Returns the parameters with which to bind an equation again."""
         return params
 

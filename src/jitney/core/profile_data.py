@@ -77,7 +77,7 @@ class ProfilePlane:
         return iter(self._lines)
 
     @property
-    def stats(self) -> Iterator[tuple[str, Any]]:
+    def stats(self) -> Iterator[tuple[str, object]]:
         return iter([("process_id", self._process)])
 
 

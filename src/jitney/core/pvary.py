@@ -7,12 +7,20 @@ The core itself applies them: when it records an operation whose operands vary a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.primitive import declare
 from jitney.core.trace import state
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
+if TYPE_CHECKING:
+    pass
+
+V = TypeVar("V", bound="Value")
 
 pvary_p = declare("pvary", linear=True)  # from equal to varying
 preduced_p = declare("preduced", linear=True)  # from equal to reduced
@@ -20,13 +28,13 @@ reduced_vary_cast_p = declare("reduced_vary_cast_p", linear=True)  # from reduce
 vary_unreduced_cast_p = declare("vary_unreduced_cast_p", linear=True)  # from varying to unreduced
 
 
-def in_order(names: Iterable[Any]) -> tuple[Any, ...]:
+def in_order(names: Iterable[Any]) -> tuple[Hashable, ...]:
     """Returns the axes in scope that are among `names`, in the order of the scope."""
     wanted = frozenset(names)
     return tuple([name for name, _ in state.axis_env if name in wanted])
 
 
-def as_type(x: Any, manual: ManualAxisType) -> Any:
+def as_type(x: V, manual: ManualAxisType) -> V:
     """Returns `x`, which is equal on all devices, cast to the manual axis type `manual`."""
     varying = in_order(manual.varying | manual.unreduced)
     if varying:

@@ -137,7 +137,7 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({shown})"
 
 
-def _eq(self: Any, other: Any) -> Any:
+def _eq(self: Any, other: Any) -> bool:
     if type(self) is not type(other):
         return NotImplemented
     return self.__record_values__(self) == other.__record_values__(other)
@@ -155,7 +155,7 @@ def _no_values(self: Any) -> tuple[()]:
     return ()
 
 
-def _state(self: Any) -> list[Any]:
+def _state(self: Any) -> list[object]:
     return [getattr(self, name) for name in fields(self)]
 
 

@@ -12,6 +12,7 @@ from jitney.core.recording_interceptors import RecordingInterceptor, features
 from jitney.core.sharding.mesh import AbstractMesh, get_abstract_mesh
 
 if TYPE_CHECKING:
+    from jitney.core.avals import ResultTypes
     from jitney.core.jaxpr import JaxprEqnContext
     from jitney.core.varying import Operation
 
@@ -38,7 +39,7 @@ class MeshWhileRecording(RecordingInterceptor):
                     f"{aval.str_short()}, is on {own.mesh}; jax.sharding.reshard moves it"
                 )
 
-    def result_types(self, primitive: Operation, out: Any) -> Any:
+    def result_types(self, primitive: Operation, out: Any) -> ResultTypes:
         if primitive.called is not None or primitive.declares_sharding:
             return out
         if not isinstance(out, list | tuple):

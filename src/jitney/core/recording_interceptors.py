@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.core.first_use import Features
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.avals import AbstractValue, ResultTypes
     from jitney.core.jaxpr import JaxprEqnContext
     from jitney.core.varying import Operation
 
@@ -25,7 +25,7 @@ class RecordingInterceptor:
     def check(self, primitive: Operation, avals: Sequence[AbstractValue]) -> None:
         """Raises an error if an operation on operands of types `avals` must not be recorded."""
 
-    def result_types(self, primitive: Operation, out: Any) -> Any:
+    def result_types(self, primitive: Operation, out: Any) -> ResultTypes:
         """Returns the result type or types of an operation, by default `out`."""
         return out
 

@@ -25,8 +25,10 @@ from jitney.core.effects import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jitney.core.dtypes import DType
     from jitney.core.manual_axes import ManualAxisType
     from jitney.core.part_types import AnyMesh
+    from jitney.core.sharding.named import NamedSharding
     from jitney.core.sharding.partition_spec import PartitionSpec
 
 
@@ -97,7 +99,7 @@ class AbstractRef(AbstractValue):
             return self.inner_aval.shape
 
         @property
-        def dtype(self) -> Any:
+        def dtype(self) -> DType:
             return self.inner_aval.dtype
 
         @property
@@ -143,7 +145,7 @@ class AbstractRef(AbstractValue):
         return self.inner_aval.size
 
     @property
-    def sharding(self) -> Any:
+    def sharding(self) -> NamedSharding | None:
         """The sharding of the array; None if its type has none."""
         return getattr(self.inner_aval, "sharding", None)
 
@@ -160,11 +162,11 @@ class AbstractRef(AbstractValue):
     to_ct_aval = to_cotangent_aval
 
     @property
-    def manual_axis_type(self) -> Any:
+    def manual_axis_type(self) -> ManualAxisType:
         return self._array().manual_axis_type
 
     @property
-    def mat(self) -> Any:
+    def mat(self) -> ManualAxisType:
         return self._array().manual_axis_type
 
     def update_weak_type(self, weak_type: bool) -> AbstractRef:

@@ -45,11 +45,11 @@ class _Remembering(Within[T]):
         for name, value in arguments.items():
             setattr(self, name, value)
 
-    def inside(self) -> tuple[tuple[Any, ...], T]:
+    def inside(self) -> tuple[tuple[object, ...], T]:
         """Returns the values in the context, and the value of `with ... as`."""
         raise NotImplementedError
 
-    def find(self) -> tuple[tuple[Any, ...], T]:
+    def find(self) -> tuple[tuple[object, ...], T]:
         self.prev = self._before(self.owner)
         return self.inside()
 
@@ -84,7 +84,7 @@ class set_current_trace(_Remembering[None]):  # the name is JAX's, like the othe
     def __init__(self, trace: Trace | None, check_leaks: bool = False) -> None:
         super().__init__(state, ("trace",), _trace_of, trace=trace, check_leaks=check_leaks)
 
-    def inside(self) -> tuple[tuple[Any, ...], None]:
+    def inside(self) -> tuple[tuple[object, ...], None]:
         return (self.trace,), None
 
 
@@ -100,7 +100,7 @@ class take_current_trace(_Remembering[Trace]):
     def __init__(self) -> None:
         super().__init__(state, ("trace",), _trace_of)
 
-    def inside(self) -> tuple[tuple[Any, ...], Trace]:
+    def inside(self) -> tuple[tuple[object, ...], Trace]:
         return (state.eval_trace,), self.prev
 
 
@@ -119,7 +119,7 @@ class extend_name_stack(_Remembering[NameStack]):
     def __init__(self, name: str) -> None:
         super().__init__(source_info.scopes, ("stack",), _source_of, name=name)
 
-    def inside(self) -> tuple[tuple[Any, ...], NameStack]:
+    def inside(self) -> tuple[tuple[object, ...], NameStack]:
         stack = source_info.scopes.stack.extend(self.name)
         return (stack,), stack
 
@@ -139,7 +139,7 @@ class set_name_stack(_Remembering[None]):
     def __init__(self, name_stack: NameStack) -> None:
         super().__init__(source_info.scopes, ("stack",), _source_of, name_stack=name_stack)
 
-    def inside(self) -> tuple[tuple[Any, ...], None]:
+    def inside(self) -> tuple[tuple[object, ...], None]:
         return (self.name_stack,), None
 
 
@@ -158,7 +158,7 @@ class transform_name_stack(_Remembering[NameStack]):
     def __init__(self, name: str) -> None:
         super().__init__(source_info.scopes, ("stack",), _source_of, name=name)
 
-    def inside(self) -> tuple[tuple[Any, ...], NameStack]:
+    def inside(self) -> tuple[tuple[object, ...], NameStack]:
         stack = source_info.scopes.stack.transform(self.name)
         return (stack,), stack
 
@@ -183,7 +183,7 @@ class user_context(_Remembering[None]):
             traceback=traceback, name_stack=name_stack,
         )  # fmt: skip
 
-    def inside(self) -> tuple[tuple[Any, ...], None]:
+    def inside(self) -> tuple[tuple[object, ...], None]:
         stack = source_info.scopes.stack if self.name_stack is None else self.name_stack
         place = self.traceback
         origin = None if place is None else source_info.source_info(place, stack)

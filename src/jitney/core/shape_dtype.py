@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -69,7 +69,7 @@ class ShapeDtypeStruct:
             raise too_few_axes(sharding, len(self.shape))
 
     @property
-    def sharding(self) -> Any:
+    def sharding(self) -> Sharding | None:
         """The sharding of the array, or None; a PartitionSpec is bound to the context mesh.
 
         Raises:
@@ -90,7 +90,7 @@ class ShapeDtypeStruct:
         return NamedSharding(mesh, sharding)
 
     @property
-    def vma(self) -> frozenset[Any]:
+    def vma(self) -> frozenset[Hashable]:
         """The manual axes of a `shard_map` along which values differ between devices."""
         return self.manual_axis_type.varying
 
@@ -150,7 +150,7 @@ class ShapeDtypeStruct:
             manual_axis_type=changes.get("manual_axis_type", self.manual_axis_type),
         )
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         return self.shape, self.dtype, self.format, self.weak_type, self.manual_axis_type
 
     def __eq__(self, other: object) -> bool:

@@ -49,7 +49,7 @@ class Slice:
         """Whether the size is an array."""
         return not isinstance(self.size, int)
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def tree_flatten(self) -> tuple[tuple[object, ...], tuple[object, ...]]:
         """Returns (start and size as far as they are arrays, other data), for pytrees."""
         children = (
             self.start if self.is_dynamic_start else None,

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,10 @@ from jitney.core.record import record
 from jitney.core.wraps import wraps
 
 if TYPE_CHECKING:
-    from jitney.core.typing import PyTree
+    pass
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -182,7 +185,7 @@ class named_scope(Within):  # the name is JAX's
         super().__init__(scopes, _STACK)
         self.name = name
 
-    def find(self) -> tuple[tuple[Any, ...], None]:
+    def find(self) -> tuple[tuple[object, ...], None]:
         return (scopes.stack.extend(self.name),), None
 
 
@@ -216,7 +219,7 @@ def origins() -> Within[Callable[[object], None]]:
     return Within(scopes, ("origin", "around"), (outer, around), come_from)
 
 
-def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
     """Returns `fun`, with its operations recorded in a scope of its name.
 
     Args:
@@ -230,7 +233,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     scope = name or getattr(fun, "__name__", type(fun).__name__)
 
     @wraps(fun)
-    def named(*args: PyTree, **kwargs: PyTree) -> Any:
+    def named(*args: P.args, **kwargs: P.kwargs) -> R:
         with named_scope(scope):
             return fun(*args, **kwargs)
 

@@ -9,7 +9,7 @@ are mapped over (`core.varying`). Each primitive declares its `Linearity`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 from jitney.core.manual_axes import ManualAxisType
@@ -58,7 +58,7 @@ def of_result(
     refuse: Refuse,
     *,
     contractions_gather: bool,
-) -> tuple[frozenset[Any], frozenset[Any]]:
+) -> tuple[frozenset[Hashable], frozenset[Hashable]]:
     """Returns the axes along which the results of an operation are unreduced, and reduced.
 
     Args:

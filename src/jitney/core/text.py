@@ -350,7 +350,7 @@ def literal_text(literal: Literal) -> str:
     return str(literal.val)
 
 
-def _is_array(x: object) -> TypeIs[np.ndarray[Any, Any]]:
+def _is_array(x: object) -> TypeIs[np.ndarray]:
     return isinstance(x, np.ndarray)
 
 
@@ -456,7 +456,7 @@ _HIDDEN_WHEN: dict[str, tuple[Any, ...]] = {
 }
 
 
-def hidden_params_removed(eqn: JaxprEqn) -> dict[str, Any]:
+def hidden_params_removed(eqn: JaxprEqn) -> dict[str, object]:
     """Returns the parameters of `eqn` except those with values that are not printed."""
     return {
         name: value

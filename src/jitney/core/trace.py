@@ -16,7 +16,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, overload
 
 from jitney.core import errors
 from jitney.core.array import Array
@@ -24,8 +24,14 @@ from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.contexts import Within
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from jitney.core.manual_axes import ManualAxisType
+    from jitney.core.memory_space import MemorySpace
+    from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import Value
+
+T = TypeVar("T")
 
 
 class CustomCall(Protocol):
@@ -37,11 +43,11 @@ class CustomCall(Protocol):
 
     num_nondiff: int
 
-    def rebind(self, leaves: Sequence[Any]) -> Sequence[Any]:
+    def rebind(self, leaves: Sequence[Any]) -> Sequence[Value]:
         """Makes the same call on other values under the current trace; returns the results."""
         ...
 
-    def inline(self, leaves: Sequence[Any]) -> Sequence[Any]:
+    def inline(self, leaves: Sequence[Any]) -> Sequence[Value]:
         """Runs the function's operations under the current trace; returns the results."""
         ...
 
@@ -49,7 +55,7 @@ class CustomCall(Protocol):
         """Returns (results, tangents) by the custom rule, under the current trace."""
         ...
 
-    def as_equation(self, leaves: Sequence[Any]) -> Sequence[Any]:
+    def as_equation(self, leaves: Sequence[Any]) -> Sequence[Value]:
         """Binds one operation, which has the rule, under the current trace; returns results."""
         ...
 
@@ -80,19 +86,19 @@ class Trace:
     ) -> Any:
         raise NotImplementedError(f"{type(self).__name__}.process_primitive")
 
-    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Value]:
         """Processes a call with a custom forward-mode rule; returns the flat results."""
         return call.as_equation(leaves)
 
-    def process_custom_vjp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_vjp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Value]:
         """Processes a call with a custom reverse-mode rule; returns the flat results."""
         return call.as_equation(leaves)
 
-    def state_of(self, x: Tracer) -> Any:
+    def state_of(self, x: Tracer) -> object:
         """Returns the state of a mutable value of a high-level type: `core.hi_types`."""
         raise TypeError(f"{self} has no state of a value of type {x.aval}")
 
-    def aside(self, x: Tracer) -> Any:
+    def aside(self, x: Tracer) -> Value:
         """Returns the untransformed value of `x`, an auxiliary result of a transformed function."""
         return x
 
@@ -104,7 +110,7 @@ class Trace:
         return not self._invalid
 
     @property
-    def main(self) -> Any:
+    def main(self) -> object:
         """The identity of the transformation that this trace serves (its tag)."""
         return getattr(self, "tag", self)
 
@@ -112,17 +118,17 @@ class Trace:
     def requires_low(self) -> bool:
         return True
 
-    def pure(self, x: Value) -> Any:
+    def pure(self, x: Value) -> Value:
         return x
 
     lift = pure
 
-    def stage_value(self, val: Value) -> Any:
+    def stage_value(self, val: Value) -> Value:
         """Returns `val`, as a constant of the program being recorded if there is one."""
         parent = getattr(self, "parent_trace", None)
         return self.pure(val) if parent is None else parent.stage_value(val)
 
-    def full_raise(self, x: Value) -> Any:
+    def full_raise(self, x: Value) -> Value:
         return x
 
     def __repr__(self) -> str:
@@ -166,7 +172,7 @@ class Tracer(Array):
             raise NotImplementedError(f"{type(self).__name__}.aval") from None
 
     @property
-    def sharding(self) -> Any:
+    def sharding(self) -> Sharding:
         raise AttributeError(
             f"{type(self).__name__} has no sharding: the value is not known yet; "
             f"jax.typeof(x).sharding is the sharding of its type.{self._origin_msg()}"
@@ -183,7 +189,7 @@ class Tracer(Array):
         return False
 
     @property
-    def memory_space(self) -> Any:
+    def memory_space(self) -> MemorySpace:
         raise ValueError(
             f"{type(self).__name__} has no memory space: jax.typeof(x).memory_space is the memory "
             f"space of its type.{self._origin_msg()}"
@@ -201,20 +207,20 @@ class Tracer(Array):
             )
         return errors.ConcretizationTypeError(self, f"`x.{name}` needs an array that has values.")
 
-    def get_state(self) -> Any:
+    def get_state(self) -> object:
         """Returns the state of a mutable value of a high-level type: `core.hi_types`."""
         return self._trace.state_of(self)
 
     # --- what needs the value -------------------------------------------------------------------
 
-    def to_concrete_value(self) -> Any:
+    def to_concrete_value(self) -> Value | None:
         """Returns the value as an array if it is known, else None."""
         return None
 
-    def get_referent(self) -> Any:
+    def get_referent(self) -> Tracer:
         return self
 
-    def full_lower(self) -> Any:
+    def full_lower(self) -> Value:
         return self
 
     def is_concrete(self) -> bool:
@@ -252,10 +258,10 @@ class Tracer(Array):
         errors.check_integer_conversion(self)
         return self._known(errors.TracerIntegerConversionError).__index__()
 
-    def __array__(self, *args: object, **kwargs: object) -> Any:
+    def __array__(self, *args: object, **kwargs: object) -> np.ndarray:
         raise errors.TracerArrayConversionError(self)  # as for floats
 
-    def item(self, *args: int) -> Any:
+    def item(self, *args: int) -> bool | int | float | complex:
         value = self._known(errors.item_error)
         return value.item(*args) if hasattr(value, "item") else value
 
@@ -264,13 +270,13 @@ class Tracer(Array):
             self, f"`x.{method}()` needs an array that has values."
         )
 
-    def tolist(self) -> Any:
+    def tolist(self) -> NoReturn:
         raise self._needs_value("tolist")
 
     def tobytes(self, order: str = "C") -> bytes:
         raise self._needs_value("tobytes")
 
-    def addressable_data(self, index: int) -> Any:
+    def addressable_data(self, index: int) -> NoReturn:
         raise self._needs_value("addressable_data")
 
     def delete(self) -> None:
@@ -279,7 +285,7 @@ class Tracer(Array):
     def is_deleted(self) -> bool:
         raise self._needs_value("is_deleted")
 
-    def devices(self) -> Any:
+    def devices(self) -> NoReturn:
         raise self._needs_value("devices")
 
     def on_device_size_in_bytes(self) -> int:
@@ -288,7 +294,7 @@ class Tracer(Array):
     def unsafe_buffer_pointer(self) -> int:
         raise self._needs_value("unsafe_buffer_pointer")
 
-    def block_until_ready(self) -> Any:
+    def block_until_ready(self) -> Tracer:
         # There is nothing to wait for, but libraries call this on any value.
         return self
 
@@ -473,7 +479,7 @@ def concrete_value(x: object) -> Any:
     return x.to_concrete_value() if isinstance(x, Tracer) else x
 
 
-def revealed(x: object) -> Any:
+def revealed(x: T) -> T | Array:
     """Returns the array or tracer that `x` represents, by its `__jax_array__`; else `x`."""
     kind = type(x)
     if kind in plain_types:
@@ -492,7 +498,13 @@ def revealed(x: object) -> Any:
 plain_types: set[type] = set()
 
 
-def concrete_or_error(force: Callable[[Any], Any] | None, x: object, context: str = "") -> Any:
+@overload
+def concrete_or_error(force: None, x: T, context: str = "") -> T: ...
+@overload
+def concrete_or_error(force: Callable[[Any], T], x: object, context: str = "") -> T: ...
+def concrete_or_error(
+    force: Callable[[Any], object] | None, x: object, context: str = ""
+) -> object:
     """Returns `force(x)`; the value of `x` must be known.
 
     Args:

@@ -180,7 +180,7 @@ def api_boundary(fun: F) -> F:
     """Wraps a function that calls the user's functions, to filter the tracebacks of its errors."""
 
     @functools.wraps(fun)
-    def reraise_with_short_traceback(*args: PyTree, **kwargs: PyTree) -> Any:
+    def reraise_with_short_traceback(*args: PyTree, **kwargs: PyTree) -> object:
         try:
             return fun(*args, **kwargs)
         except Exception as error:

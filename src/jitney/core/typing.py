@@ -20,7 +20,7 @@ class SupportsDType(Protocol):
     """An object with a dtype."""
 
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> np.dtype: ...
 
 
 @runtime_checkable

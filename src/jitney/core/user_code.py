@@ -79,7 +79,7 @@ class UserCode:
         name = self.frame.f_code.co_name
         return "" if name == "<module>" else name
 
-    def variables(self) -> Iterator[tuple[str, Any]]:
+    def variables(self) -> Iterator[tuple[str, object]]:
         """Yields the variables in the expression, in order, with their values."""
         if self.expression is None:
             return
@@ -89,7 +89,7 @@ class UserCode:
             if value is not _ABSENT:
                 yield node.id, value
 
-    def value_of(self, name: str, default: Any = None) -> Any:
+    def value_of(self, name: str, default: Any = None) -> object:
         """Returns the value of a variable."""
         scopes: tuple[Mapping[str, Any], ...] = (self.frame.f_locals, self.frame.f_globals)
         return next((scope[name] for scope in scopes if name in scope), default)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from contextlib import AbstractContextManager
-from typing import Any
 
 from jitney.core import config
 
@@ -14,7 +13,7 @@ _numbers = itertools.count()
 class _UserState(config.State):
     """An option defined by a user, which no environment variable sets."""
 
-    def _from_environment(self) -> Any:
+    def _from_environment(self) -> object:
         return self.default
 
 
@@ -30,11 +29,11 @@ class UserContext:
         config.add_traced_state(self._state)
 
     @property
-    def value(self) -> Any:
+    def value(self) -> object:
         """The value in effect in this thread."""
         return self._state.value
 
-    def get_global(self) -> Any:
+    def get_global(self) -> object:
         """Returns the global value."""
         return self._state.global_value
 

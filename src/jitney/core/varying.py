@@ -12,8 +12,8 @@ This is the type system of "varying manual axes" of JAX's `shard_map`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from jitney.core import sums
 from jitney.core.avals import AbstractValue, ShapedArray
@@ -23,6 +23,10 @@ from jitney.core.sums import ShardingTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from jitney.core.avals import ResultTypes
+
+T = TypeVar("T")
 
 
 class Operation(Protocol):
@@ -58,7 +62,7 @@ def is_manual(avals: Sequence[AbstractValue]) -> bool:
     return False
 
 
-def axes_of(aval: AbstractValue) -> frozenset[Any]:
+def axes_of(aval: AbstractValue) -> frozenset[Hashable]:
     """Returns the manual axes along which values of type `aval` vary."""
     return aval.vma if isinstance(aval, ShapedArray) else frozenset()
 
@@ -87,7 +91,7 @@ def along(aval: AbstractValue, axes: frozenset[Any]) -> AbstractValue:
 
 def of_results(
     primitive: Operation, avals: Sequence[AbstractValue], params: dict[str, Any], results: Any
-) -> Any:
+) -> ResultTypes:
     """Returns the types of the results of an operation, with their manual axis types.
 
     Args:
@@ -137,7 +141,7 @@ def _of_sums(
     return ManualAxisType(varying=varying, unreduced=unreduced, reduced=reduced)
 
 
-def as_declared(_avals: object, _params: object, results: Any) -> Any:
+def as_declared(_avals: object, _params: object, results: T) -> T:
     """Returns `results` unchanged: the rule `varying` for type rules that set manual axis types."""
     return results
 

@@ -72,7 +72,7 @@ class _Mark:
         self.transformation = transformation
         self.function = weakref.ref(function)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return str, (self.transformation,)  # cloudpickle pickles function attributes
 
 

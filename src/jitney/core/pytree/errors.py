@@ -112,7 +112,7 @@ def _diff(a: object, b: object) -> str:
     return textwrap.indent("\n".join(lines), "    ")
 
 
-def _one_level(tree: object) -> tuple[list[tuple[Any, Any]], Any]:
+def _one_level(tree: object) -> tuple[list[tuple[object, object]], object]:
     kind = find_kind(type(tree))
     assert kind is not None
     return flatten_one_level_with_keys(tree)[0], kind.flatten(tree)[1]

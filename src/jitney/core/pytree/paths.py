@@ -22,7 +22,7 @@ PathIsLeaf = Callable[..., bool]
 
 def tree_flatten_with_path(
     tree: PyTree, is_leaf: PathIsLeaf | None = None, is_leaf_takes_path: bool = False
-) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+) -> tuple[list[tuple[KeyPath, object]], PyTreeDef]:
     """Returns ((path, leaf) pairs, structure).
 
     Args:
@@ -67,7 +67,7 @@ def _paths_of(structure: PyTreeDef) -> list[KeyPath] | None:
 
 def _walk(
     tree: PyTree, is_leaf: PathIsLeaf | None, is_leaf_takes_path: bool
-) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+) -> tuple[list[tuple[KeyPath, object]], PyTreeDef]:
     """Returns the result of `tree_flatten_with_path`, by a walk over the tree."""
     out: list[tuple[KeyPath, Any]] = []
 
@@ -99,12 +99,12 @@ def _walk(
 
 def tree_leaves_with_path(
     tree: PyTree, is_leaf: PathIsLeaf | None = None, is_leaf_takes_path: bool = False
-) -> list[tuple[KeyPath, Any]]:
+) -> list[tuple[KeyPath, object]]:
     """Returns (path, leaf) pairs; see `tree_flatten_with_path`."""
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
-def generate_key_paths(tree: PyTree) -> list[tuple[KeyPath, Any]]:
+def generate_key_paths(tree: PyTree) -> list[tuple[KeyPath, object]]:
     """Returns (path, leaf) pairs."""
     return tree_flatten_with_path(tree)[0]
 

@@ -140,7 +140,7 @@ def _parts(
     is_leaf: PathIsLeaf | None,
     name: str,
     number: int | None = None,
-) -> list[Any]:
+) -> list[object]:
     """Returns the subtrees of `other` at the leaves of `tree`.
 
     Args:
@@ -299,7 +299,7 @@ def broadcast_axes(axes: PyTree, full_tree: PyTree) -> list[Any]:
     """
     none = object()
 
-    def marked(axis: Any) -> Any:
+    def marked(axis: Any) -> object:
         return none if axis is None else axis
 
     prefix = tree_map(marked, axes, is_leaf=lambda x: x is None)
@@ -334,7 +334,7 @@ class _Shim:
         self.args = fun.args
         self.keywords = fun.keywords
 
-    def __call__(self, *args: PyTree, **kwargs: PyTree) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: PyTree) -> object:
         return self.fun(*args, **kwargs)
 
     def __hash__(self) -> int:
@@ -347,7 +347,7 @@ class _Shim:
         return f"_HashableCallableShim({self.fun!r})"
 
 
-def _is_partial(x: object) -> TypeGuard[functools.partial[Any]]:
+def _is_partial(x: object) -> TypeGuard[functools.partial[object]]:
     return isinstance(x, functools.partial)
 
 
@@ -396,12 +396,12 @@ class PyTreeRegistry:
         return find_kind(type(x)) is not None
 
     @staticmethod
-    def flatten_one_level(tree: object) -> tuple[Iterable[Any], Any] | None:
+    def flatten_one_level(tree: object) -> tuple[Iterable[object], object] | None:
         """Returns (children, static data) of the outermost container; None for a leaf."""
         return flatten_one_level(tree) if find_kind(type(tree)) else None
 
     @staticmethod
-    def flatten_one_level_with_keys(tree: object) -> tuple[Iterable[Any], Any] | None:
+    def flatten_one_level_with_keys(tree: object) -> tuple[Iterable[object], object] | None:
         """Returns ((key, child) pairs, static data) of the outermost container; None for a leaf."""
         return flatten_one_level_with_keys(tree) if find_kind(type(tree)) else None
 

@@ -100,55 +100,61 @@ class Kind:
     given: Callable[[Any], Any] | None = None
 
 
-def _sorted_keys(x: dict[Any, Any]) -> list[Any]:
+def _sorted_keys(x: dict[Any, Any]) -> list[Hashable]:
     try:
         return sorted(x)
     except Exception as error:
         refusals.keys(x, error)
 
 
-def _flatten_dict(x: dict[Any, Any]) -> tuple[Children, Any]:
+def _flatten_dict(x: dict[Any, Any]) -> tuple[Children, tuple[object, ...]]:
     keys = _sorted_keys(x)
     return tuple(map(x.__getitem__, keys)), tuple(keys)
 
 
-def _flatten_defaultdict(x: collections.defaultdict[Any, Any]) -> tuple[Children, Any]:
+def _flatten_defaultdict(
+    x: collections.defaultdict[Any, Any],
+) -> tuple[Children, tuple[object, ...]]:
     keys = sorted(x)
     return [x[k] for k in keys], (x.default_factory, tuple(keys))
 
 
 def _unflatten_defaultdict(
     data: tuple[Callable[[], Any] | None, tuple[Any, ...]], children: tuple[Any, ...]
-) -> Any:
+) -> collections.defaultdict[object, object]:
     factory, keys = data
     return collections.defaultdict(factory, zip(keys, children, strict=True))
 
 
-def _unflatten_dict(keys: tuple[Any, ...], children: tuple[Any, ...]) -> dict[Any, Any]:
+def _unflatten_dict(keys: tuple[Any, ...], children: tuple[Any, ...]) -> dict[object, object]:
     return dict(zip(keys, children, strict=True))
 
 
-def _unflatten_ordered(keys: tuple[Any, ...], children: tuple[Any, ...]) -> Any:
+def _unflatten_ordered(
+    keys: tuple[Any, ...], children: tuple[Any, ...]
+) -> collections.OrderedDict[object, object]:
     return collections.OrderedDict(zip(keys, children, strict=True))
 
 
-def _positions(_: object, n: int) -> list[Any]:
+def _positions(_: object, n: int) -> list[SequenceKey]:
     return [SequenceKey(i) for i in range(n)]
 
 
-def _numbers(_: object, n: int) -> list[Any]:
+def _numbers(_: object, n: int) -> list[FlattenedIndexKey]:
     return [FlattenedIndexKey(i) for i in range(n)]
 
 
-def _entries(keys: tuple[Any, ...], _: int) -> list[Any]:
+def _entries(keys: tuple[Any, ...], _: int) -> list[DictKey]:
     return [DictKey(key) for key in keys]
 
 
-def _attributes(names: Sequence[str]) -> Callable[[Any, int], Sequence[Any]]:
+def _attributes(
+    names: Sequence[str],
+) -> Callable[[object, int], Sequence[GetAttrKey | SequenceKey]]:
     keys: list[Any] = [GetAttrKey(name) for name in names]
 
     # A named tuple class may have, oddly but legally, other numbers of fields and of elements.
-    def keys_of(data: object, n: int) -> Sequence[Any]:
+    def keys_of(data: object, n: int) -> Sequence[GetAttrKey | SequenceKey]:
         return keys if n == len(keys) else [*keys[:n], *_positions(data, n)[len(keys) :]]
 
     return keys_of
@@ -202,7 +208,7 @@ def _is_named_tuple(t: type[Any]) -> bool:
     return tuple in t.__mro__ and hasattr(t, "_fields")
 
 
-def _make_named(t: type[Any]) -> Callable[[Any, tuple[Any, ...]], Any]:
+def _make_named(t: type[Any]) -> Callable[[object, tuple[object, ...]], object]:
     return lambda _, children: t(*children)
 
 
@@ -230,7 +236,7 @@ def _register(kind: Kind, what: str = "PyTreeDef type") -> None:
     KINDS[kind.type] = kind
 
 
-def _checked(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Children, Any]]:
+def _checked(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Children, object]]:
     """Returns `flatten` with a check that its results are (children, data)."""
     return lambda x: checked_pair(flatten(x))
 
@@ -288,7 +294,7 @@ def register_pytree_with_keys(
     faster way to get (children, static data).
     """
 
-    def without_keys(x: PyTree) -> tuple[Children, Any]:
+    def without_keys(x: PyTree) -> tuple[Children, object]:
         pairs, data = flatten_with_keys(x)
         return tuple([child for _, child in pairs]), data
 
@@ -369,7 +375,7 @@ def _check_fields(needed: set[str], named: set[str], dropped: set[str]) -> None:
         )
 
 
-def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+def _getter(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
     """Returns the function that maps an object to the tuple of its attributes `names`."""
     if len(names) > 1:
         return operator.attrgetter(*names)
@@ -382,10 +388,10 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 def _register_fields(nodetype: type[Any], data: tuple[str, ...], meta: tuple[str, ...]) -> None:
     get_data, get_meta = _getter(data), _getter(meta)
 
-    def flatten(x: PyTree) -> tuple[Children, Any]:
+    def flatten(x: PyTree) -> tuple[Children, tuple[object, ...]]:
         return get_data(x), get_meta(x)
 
-    def unflatten(static: tuple[Any, ...], children: tuple[Any, ...]) -> Any:
+    def unflatten(static: tuple[Any, ...], children: tuple[Any, ...]) -> object:
         arguments = dict(zip(data, children, strict=True))
         arguments.update(zip(meta, static, strict=True))
         return nodetype(**arguments)
@@ -405,7 +411,7 @@ def register_static(cls: Typ) -> Typ:
 # --- one level ----------------------------------------------------------------------------------
 
 
-def flatten_one_level(tree: object) -> tuple[Children, Any]:
+def flatten_one_level(tree: object) -> tuple[Children, object]:
     """Returns (children, static data) of the outermost container.
 
     Raises:
@@ -419,7 +425,7 @@ def flatten_one_level(tree: object) -> tuple[Children, Any]:
     return kind.flatten(tree)
 
 
-def flatten_one_level_with_keys(tree: object) -> tuple[list[tuple[Any, Any]], Any]:
+def flatten_one_level_with_keys(tree: object) -> tuple[list[tuple[object, object]], object]:
     """Returns ((key, child) pairs, static data) of the outermost container.
 
     Raises:

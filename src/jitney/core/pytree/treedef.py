@@ -11,7 +11,7 @@ hundred small containers in Python would take longer than the step it is for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core.pytree import refusals
 from jitney.core.pytree._walks import (
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
 IsLeaf = Callable[[Any], bool]
+R = TypeVar("R")
 
 
 class PyTreeDef(Structure):
@@ -53,7 +54,7 @@ class PyTreeDef(Structure):
             return 1 + len(self.subtrees)
         return 1 + sum([t.num_nodes for t in self.subtrees])
 
-    def node_data(self) -> tuple[Any, Any] | None:
+    def node_data(self) -> tuple[type, object] | None:
         """Returns (type, static data) of the outermost container; None for a leaf."""
         if self.kind is None:
             return None
@@ -143,12 +144,12 @@ class PyTreeDef(Structure):
     # --- putting together ---
 
     def walk(
-        self, f_node: Callable[[Any, Any], Any], f_leaf: Callable[[Any], Any], leaves: Iterable[Any]
-    ) -> Any:
+        self, f_node: Callable[[Any, Any], R], f_leaf: Callable[[Any], R], leaves: Iterable[object]
+    ) -> R:
         """Applies `f_leaf(leaf)` and, for containers, `f_node(children, data)`, bottom-up."""
         remaining = iter(leaves)
 
-        def visit(tree: PyTreeDef) -> Any:
+        def visit(tree: PyTreeDef) -> R:
             if tree.kind is None:
                 return f_leaf(next(remaining))
             node_data = tree.node_data()
@@ -157,7 +158,7 @@ class PyTreeDef(Structure):
 
         return visit(self)
 
-    def from_iterable_tree(self, tree: PyTree) -> Any:
+    def from_iterable_tree(self, tree: PyTree) -> object:
         """Returns a tree of this structure, built from nested iterables."""
         if self.kind is None:
             return tree
@@ -172,7 +173,7 @@ class PyTreeDef(Structure):
 
     # --- identity ---
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restore, (self.node_data(), self.subtrees)
 
     def __copy__(self) -> PyTreeDef:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -101,7 +100,7 @@ class GSPMDSharding(Sharding):
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (self._devices, self._hlo_sharding, self._memory_kind)
 
     def __repr__(self) -> str:

@@ -10,8 +10,8 @@ import functools
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from jitney.core.record import record
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Device
     from jitney.core.typing import AxisName
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class AxisType(enum.Enum):
@@ -96,12 +99,12 @@ class _Axes:
     axis_types: tuple[AxisType, ...]
 
     @property
-    def shape(self) -> OrderedDict[Any, int]:
+    def shape(self) -> OrderedDict[Hashable, int]:
         """The sizes of the axes by name."""
         return OrderedDict(zip(self.axis_names, self.axis_sizes, strict=True))
 
     @property
-    def shape_tuple(self) -> tuple[tuple[Any, int], ...]:
+    def shape_tuple(self) -> tuple[tuple[Hashable, int], ...]:
         return tuple(self.shape.items())
 
     @property
@@ -155,23 +158,23 @@ class _Axes:
         return self._any_axis_auto or self._any_axis_manual
 
     @property
-    def _name_to_type(self) -> dict[Any, AxisType]:
+    def _name_to_type(self) -> dict[Hashable, AxisType]:
         return dict(zip(self.axis_names, self.axis_types, strict=True))
 
-    def _of_type(self, kind: AxisType) -> tuple[Any, ...]:
+    def _of_type(self, kind: AxisType) -> tuple[Hashable, ...]:
         pairs = zip(self.axis_names, self.axis_types, strict=True)
         return tuple([name for name, own in pairs if own is kind])
 
     @property
-    def auto_axes(self) -> tuple[Any, ...]:
+    def auto_axes(self) -> tuple[Hashable, ...]:
         return self._of_type(AxisType.Auto)
 
     @property
-    def explicit_axes(self) -> tuple[Any, ...]:
+    def explicit_axes(self) -> tuple[Hashable, ...]:
         return self._of_type(AxisType.Explicit)
 
     @property
-    def manual_axes(self) -> tuple[Any, ...]:
+    def manual_axes(self) -> tuple[Hashable, ...]:
         return self._of_type(AxisType.Manual)
 
     def short_text(self) -> str:
@@ -309,7 +312,7 @@ class Mesh(_Axes):
             changes.get("axis_types", self.axis_types),
         )
 
-    def _key(self) -> Any:
+    def _key(self) -> tuple[object, ...]:
         return tuple(self.devices.flat), self.axis_sizes, self.axis_names, self.axis_types
 
     def __eq__(self, other: object) -> bool:
@@ -328,11 +331,11 @@ class Mesh(_Axes):
     __enter__ = enter
     __exit__ = leave
 
-    def __call__(self, fun: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, fun: Callable[P, R]) -> Callable[P, R]:
         """Returns `fun`, wrapped so that each call runs in the context of the mesh."""
 
         @functools.wraps(fun)
-        def within(*args: Any, **kwargs: Any) -> Any:
+        def within(*args: P.args, **kwargs: P.kwargs) -> R:
             with self:
                 return fun(*args, **kwargs)
 
@@ -397,11 +400,11 @@ class AbstractMesh(_Axes):
         return self
 
     @property
-    def devices(self) -> Any:
+    def devices(self) -> NoReturn:
         raise self._without_devices("devices")
 
     @property
-    def device_ids(self) -> Any:
+    def device_ids(self) -> NoReturn:
         raise self._without_devices("device_ids")
 
     @property
@@ -409,11 +412,11 @@ class AbstractMesh(_Axes):
         raise self._without_devices("is_multi_process")
 
     @property
-    def local_devices(self) -> Any:
+    def local_devices(self) -> NoReturn:
         raise self._without_devices("local_devices")
 
     @property
-    def local_mesh(self) -> Any:
+    def local_mesh(self) -> NoReturn:
         raise self._without_devices("local_mesh")
 
     def _without_devices(self, name: str) -> ValueError:
@@ -421,7 +424,7 @@ class AbstractMesh(_Axes):
             f"{self} has no {name}: an AbstractMesh consists of axes, without devices"
         )
 
-    def _key(self) -> Any:
+    def _key(self) -> tuple[object, ...]:
         device = None if self.abstract_device == _CPU else self.abstract_device
         return self.axis_sizes, self.axis_names, self.axis_types, device
 
@@ -447,7 +450,7 @@ _NO_MESH = (_EMPTY, _EMPTY.abstract_mesh)
 class _Context(config.State):
     """An option that holds a context mesh; when it changes, jitted functions are retraced."""
 
-    def _from_environment(self) -> Any:
+    def _from_environment(self) -> object:
         return self.default
 
 
@@ -481,7 +484,7 @@ class _PuttingInForce(config.Overriding):
         _counts()
         return [(_in_force, self.meshes())]
 
-    def find(self) -> tuple[tuple[Any, ...], Any]:
+    def find(self) -> tuple[tuple[object, ...], object]:
         context = super().find()
         made.count(1)
         return context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -71,7 +71,7 @@ class NamedSharding(Sharding):
         return self.mesh.size
 
     @property
-    def replicated_axes(self) -> frozenset[Any]:
+    def replicated_axes(self) -> frozenset[Hashable]:
         """The mesh axes along which arrays are replicated."""
         named = {name for entry in self.spec for name in names_of(entry)}
         return frozenset(self.mesh.axis_names) - named - self.spec.unreduced
@@ -133,7 +133,7 @@ class NamedSharding(Sharding):
     def with_memory_kind(self, kind: str) -> NamedSharding:
         return self.update(memory_kind=kind)
 
-    def _key(self) -> Any:
+    def _key(self) -> tuple[object, ...]:
         return self.mesh, self.spec, self.memory_kind
 
     def __eq__(self, other: object) -> bool:
@@ -142,7 +142,7 @@ class NamedSharding(Sharding):
     def __hash__(self) -> int:
         return hash((self.mesh, self.spec))
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (self.mesh, self.spec, self._memory_kind)
 
     def __repr__(self) -> str:

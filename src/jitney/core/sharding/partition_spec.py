@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast, overload
 
 from jitney.core.unreduced_kind import UnreducedKind, check_kind
 
@@ -78,7 +78,7 @@ class PartitionSpec:
             )
 
     @property
-    def partitions(self) -> tuple[Any, ...]:
+    def partitions(self) -> tuple[Hashable, ...]:
         return self._partitions
 
     def update(self, **changes: Any) -> PartitionSpec:
@@ -118,10 +118,14 @@ class PartitionSpec:
     def __len__(self) -> int:
         return len(self._partitions)
 
-    def __getitem__(self, index: SupportsIndex | slice) -> Any:
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Hashable: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hashable, ...]: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Hashable:
         return self._partitions[index]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Hashable]:
         return iter(self._partitions)
 
     def __add__(self, other: PartitionSpec | Iterable[AxisName]) -> PartitionSpec:
@@ -155,7 +159,7 @@ class PartitionSpec:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def _key(self) -> Any:
+    def _key(self) -> tuple[object, ...]:
         return self._partitions, self.unreduced, self.reduced, self.unreduced_kind
 
     def __repr__(self) -> str:
@@ -170,7 +174,7 @@ class PartitionSpec:
             f"P({parts[0]},)" if len(parts) == 1 and self._partitions else f"P({', '.join(parts)})"
         )
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_spec, self._key()
 
 
@@ -183,7 +187,7 @@ def _rebuild_spec(
     return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced, unreduced_kind=kind)
 
 
-def _plain_entry(entry: AxisName) -> Any:
+def _plain_entry(entry: AxisName) -> Hashable:
     if isinstance(entry, list | tuple):
         names = tuple(cast("Sequence[AxisName]", entry))
         if any([isinstance(name, tuple) for name in names]):

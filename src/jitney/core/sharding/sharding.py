@@ -7,7 +7,7 @@ its `Tiling`. Everything else follows from these two.
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from jitney.core.sharding.tile_assignment import HloSharding
 from jitney.core.sharding.tiling import Index, Tiling
@@ -170,6 +170,6 @@ class Sharding:
         )
 
 
-def device_ids(sharding: Sharding) -> list[Any]:
+def device_ids(sharding: Sharding) -> list[int]:
     """Returns the ids of a sharding's devices, for messages."""
     return [d.id for d in sharding.device_order]

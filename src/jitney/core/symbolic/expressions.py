@@ -18,14 +18,22 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol, TypeAlias, Union, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, Union, cast, overload
 
 import numpy as np
 
 from jitney.core.errors import InconclusiveDimensionOperation
 
+if TYPE_CHECKING:
+    from jitney.core.array import Array
+
 DimSize: TypeAlias = Union[int, "DimExpr"]
+_Size: TypeAlias = "DimSize | np.integer"
+_Operand: TypeAlias = "complex | Array | np.ndarray"  # which is no size
+_Division: TypeAlias = "tuple[DimSize, DimSize]"  # quotient and remainder
 Key: TypeAlias = tuple[Any, ...]
+V = TypeVar("V")
+D = TypeVar("D", bound=DimSize)
 
 FLOORDIV, MOD, MAX, MIN = "floordiv", "mod", "max", "min"
 
@@ -175,7 +183,7 @@ class DimExpr:
             f"int(): the symbolic dimension '{self}' is used where a number is needed.{SEE}"
         )
 
-    def evaluate(self, values: Mapping[str, Any]) -> Any:
+    def evaluate(self, values: Mapping[str, V]) -> int | V:
         """Returns the value for given values of the variables: numbers or expressions."""
         total: Any = 0
         for monomial, coefficient in self.terms:
@@ -189,29 +197,49 @@ class DimExpr:
 
     __array_ufunc__ = None  # makes NumPy arrays defer to these methods
 
-    def __add__(self, other: object) -> Any:
+    @overload
+    def __add__(self, other: _Size) -> DimSize: ...
+    @overload
+    def __add__(self, other: _Operand) -> DimSize | Array: ...
+    def __add__(self, other: Any) -> DimSize | Array:
         y = as_dim(other)
         return value_of_dim(self) + other if y is None else combine(self, 1, y, 1)
 
-    def __sub__(self, other: object) -> Any:
+    @overload
+    def __sub__(self, other: _Size) -> DimSize: ...
+    @overload
+    def __sub__(self, other: _Operand) -> DimSize | Array: ...
+    def __sub__(self, other: Any) -> DimSize | Array:
         y = as_dim(other)
         return value_of_dim(self) - other if y is None else combine(self, 1, y, -1)
 
-    def __rsub__(self, other: object) -> Any:
+    @overload
+    def __rsub__(self, other: _Size) -> DimSize: ...
+    @overload
+    def __rsub__(self, other: _Operand) -> DimSize | Array: ...
+    def __rsub__(self, other: Any) -> DimSize | Array:
         y = as_dim(other)
         return other - value_of_dim(self) if y is None else combine(self, -1, y, 1)
 
-    def __mul__(self, other: object) -> Any:
+    @overload
+    def __mul__(self, other: _Size) -> DimSize: ...
+    @overload
+    def __mul__(self, other: _Operand) -> DimSize | Array: ...
+    def __mul__(self, other: Any) -> DimSize | Array:
         y = as_dim(other)
         return value_of_dim(self) * other if y is None else multiply(self, y)
 
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> DimSize:
         return combine(self, -1, 0, 0)
 
-    def __pow__(self, power: object) -> Any:
+    @overload
+    def __pow__(self, power: int | np.integer) -> DimSize: ...  # which is not negative
+    @overload
+    def __pow__(self, power: _Operand) -> DimSize | Array: ...
+    def __pow__(self, power: Any) -> DimSize | Array:
         n = as_dim(power)
         if not isinstance(n, int) or n < 0:
             return value_of_dim(self) ** power
@@ -220,56 +248,102 @@ class DimExpr:
             result = result * self
         return result
 
-    def __divmod__(self, other: object) -> Any:
+    @overload
+    def __divmod__(self, other: _Size) -> _Division: ...
+    @overload
+    def __divmod__(self, other: _Operand) -> _Division | tuple[Array, Array]: ...
+    def __divmod__(self, other: Any) -> _Division | tuple[Array, Array]:
         y = as_dim(other)
-        return divmod(value_of_dim(self), other) if y is None else divide(self, y)
+        if y is None:
+            arrays: tuple[Array, Array] = divmod(value_of_dim(self), other)
+            return arrays
+        return divide(self, y)
 
-    def __rdivmod__(self, other: object) -> Any:
+    @overload
+    def __rdivmod__(self, other: _Size) -> _Division: ...
+    @overload
+    def __rdivmod__(self, other: _Operand) -> _Division | tuple[Array, Array]: ...
+    def __rdivmod__(self, other: Any) -> _Division | tuple[Array, Array]:
         y = as_dim(other)
-        return divmod(other, value_of_dim(self)) if y is None else divide(y, self)
+        if y is None:
+            arrays: tuple[Array, Array] = divmod(other, value_of_dim(self))
+            return arrays
+        return divide(y, self)
 
-    def __floordiv__(self, other: object) -> Any:
+    @overload
+    def __floordiv__(self, other: _Size) -> DimSize: ...
+    @overload
+    def __floordiv__(self, other: _Operand) -> DimSize | Array: ...
+    def __floordiv__(self, other: Any) -> DimSize | Array:
         y = as_dim(other)
         return value_of_dim(self) // other if y is None else divide(self, y)[0]
 
-    def __rfloordiv__(self, other: object) -> Any:
+    @overload
+    def __rfloordiv__(self, other: _Size) -> DimSize: ...
+    @overload
+    def __rfloordiv__(self, other: _Operand) -> DimSize | Array: ...
+    def __rfloordiv__(self, other: Any) -> DimSize | Array:
         y = as_dim(other)
         return other // value_of_dim(self) if y is None else divide(y, self)[0]
 
-    def __mod__(self, other: object) -> Any:
+    @overload
+    def __mod__(self, other: _Size) -> DimSize: ...
+    @overload
+    def __mod__(self, other: _Operand) -> DimSize | Array: ...
+    def __mod__(self, other: Any) -> DimSize | Array:
         y = as_dim(other)
         return value_of_dim(self) % other if y is None else divide(self, y)[1]
 
-    def __rmod__(self, other: object) -> Any:
+    @overload
+    def __rmod__(self, other: _Size) -> DimSize: ...
+    @overload
+    def __rmod__(self, other: _Operand) -> DimSize | Array: ...
+    def __rmod__(self, other: Any) -> DimSize | Array:
         y = as_dim(other)
         return other % value_of_dim(self) if y is None else divide(y, self)[1]
 
-    def __truediv__(self, other: object) -> Any:
+    def __truediv__(self, other: Any) -> Array:
         return value_of_dim(self) / other
 
-    def __rtruediv__(self, other: object) -> Any:
+    def __rtruediv__(self, other: Any) -> Array:
         return other / value_of_dim(self)
 
     # --- order --------------------------------------------------------------------------------
 
-    def __ge__(self, other: object) -> Any:
+    @overload
+    def __ge__(self, other: _Size) -> bool: ...
+    @overload
+    def __ge__(self, other: _Operand) -> bool | Array: ...
+    def __ge__(self, other: Any) -> bool | Array:
         return _compare(self, other, ">=", lambda x, y: (x, y, 0))
 
-    def __gt__(self, other: object) -> Any:
+    @overload
+    def __gt__(self, other: _Size) -> bool: ...
+    @overload
+    def __gt__(self, other: _Operand) -> bool | Array: ...
+    def __gt__(self, other: Any) -> bool | Array:
         return _compare(self, other, ">", lambda x, y: (x, y, 1))
 
-    def __le__(self, other: object) -> Any:
+    @overload
+    def __le__(self, other: _Size) -> bool: ...
+    @overload
+    def __le__(self, other: _Operand) -> bool | Array: ...
+    def __le__(self, other: Any) -> bool | Array:
         return _compare(self, other, "<=", lambda x, y: (y, x, 0))
 
-    def __lt__(self, other: object) -> Any:
+    @overload
+    def __lt__(self, other: _Size) -> bool: ...
+    @overload
+    def __lt__(self, other: _Operand) -> bool | Array: ...
+    def __lt__(self, other: Any) -> bool | Array:
         return _compare(self, other, "<", lambda x, y: (y, x, 1))
 
     # --- as an array --------------------------------------------------------------------------
 
-    def __jax_array__(self) -> Any:
+    def __jax_array__(self) -> Array:
         return value_of_dim(self)
 
-    def dimension_as_value(self) -> Any:
+    def dimension_as_value(self) -> Array:
         """Returns the size as an integer scalar array, in a program that is traced."""
         return value_of_dim(self)
 
@@ -280,16 +354,16 @@ class DimExpr:
         return self
 
 
-_value_hook: Callable[[DimExpr], Any] | None = None
+_value_hook: Callable[[DimExpr], Array] | None = None
 
 
-def use_values(hook: Callable[[DimExpr], Any]) -> None:
+def use_values(hook: Callable[[DimExpr], Array]) -> None:
     """Sets the function that converts expressions to arrays, which is in a higher layer."""
     global _value_hook
     _value_hook = hook
 
 
-def value_of_dim(x: DimExpr) -> Any:
+def value_of_dim(x: DimExpr) -> Array:
     """Returns the size as an integer scalar array, in a program that is traced."""
     assert _value_hook is not None
     return _value_hook(x)
@@ -432,12 +506,12 @@ def apply(operation: str, x: Any, y: Any) -> Any:
     return max_dim(x, y) if operation == MAX else min_dim(x, y)
 
 
-def evaluate(x: DimSize, values: Mapping[str, Any]) -> Any:
+def evaluate(x: DimSize, values: Mapping[str, V]) -> int | V:
     """Returns the value of a size for given values of the variables."""
     return x.evaluate(values) if isinstance(x, DimExpr) else x
 
 
-def evaluate_shape(shape: Iterable[DimSize], values: Mapping[str, Any]) -> tuple[Any, ...]:
+def evaluate_shape(shape: Iterable[DimSize], values: Mapping[str, V]) -> tuple[int | V, ...]:
     """Returns the values of the sizes in a shape for given values of the variables."""
     return tuple([evaluate(n, values) for n in shape])
 
@@ -448,8 +522,11 @@ def bounds(x: DimSize) -> tuple[float, float]:
 
 
 def _compare(
-    x: DimExpr, other: Any, sign: str, arrange: Callable[[Any, Any], tuple[Any, Any, int]]
-) -> Any:
+    x: DimExpr,
+    other: Any,
+    sign: str,
+    arrange: Callable[[DimSize, DimSize], tuple[DimSize, DimSize, int]],
+) -> bool | Array:
     """Returns whether `x sign other`.
 
     This means that `greater - less >= margin`, for the results of `arrange`.
@@ -473,7 +550,11 @@ def _compare(
     )
 
 
-def max_dim(d1: Any, d2: Any) -> Any:
+@overload
+def max_dim(d1: int, d2: int) -> int: ...
+@overload
+def max_dim(d1: D, d2: D) -> D: ...
+def max_dim(d1: DimSize, d2: DimSize) -> DimSize:
     """Returns the maximum of two sizes.
 
     Raises:
@@ -490,7 +571,11 @@ def max_dim(d1: Any, d2: Any) -> Any:
     return from_factor(Factor(MAX, (x, y)), _common_scope(x, y))
 
 
-def min_dim(d1: Any, d2: Any) -> Any:
+@overload
+def min_dim(d1: int, d2: int) -> int: ...
+@overload
+def min_dim(d1: D, d2: D) -> D: ...
+def min_dim(d1: DimSize, d2: DimSize) -> DimSize:
     """Returns the minimum of two sizes.
 
     Raises:

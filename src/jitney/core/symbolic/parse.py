@@ -116,14 +116,14 @@ class _Reader:
             total = total + sign * self._term()
         return total
 
-    def _term(self) -> Any:
+    def _term(self) -> DimSize:
         product: Any = self._factor()
         while self.peek() == "*":
             self.take()
             product = product * self._factor()
         return product
 
-    def _factor(self) -> Any:
+    def _factor(self) -> DimSize:
         token = self.peek()
         if token.isdigit() or (token == "-" and self.at + 1 < len(self.tokens)):
             sign = 1

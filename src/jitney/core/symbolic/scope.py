@@ -89,12 +89,13 @@ class SymbolicScope:
             if difference:
                 raise ValueError(f"Unsatisfiable constraint: {left} == {right}")
             return
-        for bound in (difference, -difference):
-            assert isinstance(bound, DimExpr)
+        opposite = -difference
+        assert isinstance(opposite, DimExpr)
+        for bound in (difference, opposite):
             if self.bounds(bound)[1] < 0:
                 raise ValueError(f"Unsatisfiable constraint: {left} == {right}")
         self._note(difference)
-        self._note(-difference)
+        self._note(opposite)
         self.substitutions[left.terms[0][0]] = right
 
     def _note(self, least_zero: DimExpr) -> None:

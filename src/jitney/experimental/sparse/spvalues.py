@@ -251,7 +251,7 @@ def apply(
 
 def eval_sparse(
     jaxpr: Jaxpr,
-    consts: Sequence[Array],
+    consts: Sequence[Any],
     spvalues: Sequence[SparsifyValue],
     spenv: SparsifyEnv,
 ) -> Sequence[SparsifyValue]:

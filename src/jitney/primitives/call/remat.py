@@ -274,7 +274,7 @@ class _Divided:
         consts: list[Any],
         late: Jaxpr,
         needed: list[bool],
-        out_unknown: list[bool],
+        out_unknown: Sequence[bool],
     ) -> None:
         self.known = known
         self.consts = consts

@@ -225,7 +225,7 @@ def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
     if len(set(sizes)) > 1:
         listed = ", ".join(map(str, dict.fromkeys(sizes)))
         rows = [
-            f"  xs{pytrees.keystr(path)}  {rules.aval_of(x).str_short()}"
+            f"  xs{pytrees.keystr(path)}  {get_aval(x).str_short()}"
             for path, x in pytrees.tree_flatten_with_path(xs)[0]
         ]
         raise ValueError(

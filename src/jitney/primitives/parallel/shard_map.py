@@ -45,6 +45,7 @@ from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
     from jitney.core.effects import Effects
+    from jitney.core.jaxpr import Atom
     from jitney.core.typing import AxisName
     from jitney.primitives.rule_types import (
         BatchDim,
@@ -332,7 +333,7 @@ def _shard_map_partial(
     own_specs = _chosen(out_specs, [not u for u in out_unknown])
     n_known = len(known.out_avals) - n_residuals
     # Residuals that are operands need not be results of the known part.
-    position = {v: k for k, v in enumerate(known.jaxpr.invars)}
+    position: dict[Atom, int] = {v: k for k, v in enumerate(known.jaxpr.invars)}
     residual_vars = known.jaxpr.outvars[n_known:]
     forwarded = [position.get(v) if not hasattr(v, "val") else None for v in residual_vars]
     computed = [v for v, k in zip(residual_vars, forwarded, strict=True) if k is None]
