@@ -28,9 +28,11 @@ from jitney.transforms.zero import (
 )
 
 if TYPE_CHECKING:
+    from jitney.core.array import Array
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.linear_util import WrappedFun
     from jitney.core.typing import Value
+    from jitney.transforms.zero import Tangent
 
 __all__ = [
     "JVPTrace", "JVPTracer", "UndefinedPrimal", "Zero", "add_jaxvals", "add_jaxvals_p",
@@ -69,7 +71,7 @@ primitive_transposes = RuleTable("transpose")
 """Maps a primitive to rule(cotangents, *operands, **params) -> cotangents of the operands."""
 
 
-def get_primitive_transpose(p: Primitive) -> Callable[..., Any]:
+def get_primitive_transpose(p: Primitive) -> Callable[..., Sequence[Tangent | None]]:
     """Returns the transposition rule of `p`.
 
     Raises:
@@ -83,12 +85,12 @@ def get_primitive_transpose(p: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def zeros_like_aval(aval: AbstractValue) -> Any:
+def zeros_like_aval(aval: AbstractValue) -> Array:
     """Returns zeros of the type `aval`."""
     return Zero(aval).instantiate()
 
 
-def add_jaxvals(x: Value, y: Value) -> Any:
+def add_jaxvals(x: Value, y: Value) -> Value:
     """Returns the sum of two values of the same type."""
     return add_jaxvals_p.bind(x, y)
 
@@ -100,7 +102,7 @@ def jvp(
     has_aux: bool = False,
     instantiate: bool = True,
     transform_stack: bool = True,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[Tangent]] | tuple[Sequence[Value], Sequence[Tangent], object]:
     """Returns the results of `fun` and their tangents.
 
     Args:
@@ -117,7 +119,7 @@ def jvp(
     call: Any = getattr(fun, "call_wrapped", fun)
     aside: list[Any] = []
 
-    def flat(*xs: Value) -> Any:
+    def flat(*xs: Value) -> Sequence[Value]:
         out = call(*xs)
         if has_aux:
             out, aux = out
@@ -162,7 +164,9 @@ def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None
     clear(primitive, "jvp")
     rules.def_jointly_linear_jvp(primitive)
 
-    def transpose(ct: Any, *operands: Value | UndefinedPrimal, **params: object) -> Any:
+    def transpose(
+        ct: Any, *operands: Value | UndefinedPrimal, **params: object
+    ) -> Sequence[Tangent | None]:
         if type(ct) is Zero:
             return [
                 Zero(x.aval.to_cotangent_aval()) if is_undefined_primal(x) else None

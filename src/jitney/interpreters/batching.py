@@ -71,14 +71,14 @@ def batch_jaxpr_axes(
     """
     mapped: list[bool] = []
 
-    def placed(x: Value, dim: int | None, dest: int | ZeroIfMapped | None) -> Any:
+    def placed(x: Value, dim: int | None, dest: int | ZeroIfMapped | None) -> Value:
         place = (None if dim is None else 0) if isinstance(dest, ZeroIfMapped) else dest
         mapped.append(place is not None)
         if place is None and dim is not None:
             raise ValueError("batch_jaxpr_axes: a result is mapped, but must not be")
         return x if place is None else move_to(x, dim, place, axis_data.size, axis_data.along)
 
-    def fun(*args: Value) -> list[Any]:
+    def fun(*args: Value) -> list[Value]:
         outs, dims = batch_flat(jaxpr_as_fun(closed_jaxpr), axis_data, args, in_axes)
         return [placed(*out) for out in zip(outs, dims, out_axes_dest, strict=True)]
 
@@ -100,10 +100,10 @@ fancy_primitive_batchers = RuleTable("batch_with_axis", replaces=("batch",))
 """Like `primitive_batchers`, for rule(axis_data, ...); also called if no operand is mapped."""
 
 
-def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
+def _adapted(rule: Callable[..., Any]) -> Callable[..., object]:
     def with_axis(
         axis_data: AxisData, args: Sequence[Value], dims: Sequence[int | None], **params: object
-    ) -> Any:
+    ) -> object:
         return rule(axis_data.size, axis_data.name, None, args, dims, **params)
 
     return with_axis
@@ -134,16 +134,16 @@ def defreducer(prim: Primitive) -> None:
     rules.reducer(prim)
 
 
-def bdim_at_front(x: Value, bdim: int | None, size: int, mesh_axis: object = None) -> Any:
+def bdim_at_front(x: Value, bdim: int | None, size: int, mesh_axis: object = None) -> Value:
     """Returns `x` with batch dimension 0, broadcast to `size` if it is not mapped."""
     return move_to(x, bdim, 0, size)
 
 
-def broadcast(x: Value, sz: int, axis: int, mesh_axis: object) -> Any:
+def broadcast(x: Value, sz: int, axis: int, mesh_axis: object) -> Value:
     """Returns `x` broadcast to size `sz` along a new axis at position `axis`."""
     return move_to(x, None, axis, sz)
 
 
-def moveaxis(x: Value, src: int | None, dst: int) -> Any:
+def moveaxis(x: Value, src: int | None, dst: int) -> Value:
     """Returns `x` with axis `src` moved to position `dst`; `x` itself if `src` is None."""
     return x if src is None else rules.move_axis(x, src, dst)

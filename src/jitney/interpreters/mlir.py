@@ -28,6 +28,7 @@ from jitney.interpreters.tables import set_rule
 from jitney.primitives.host.callback import call_of
 
 if TYPE_CHECKING:
+    from jitney.compiler.hlo.ir import Node
     from jitney.core.typing import DTypeLike, Value as ArrayValue
 
 LoweringRule = Callable[..., Any]
@@ -94,7 +95,7 @@ def register_lowering(
 
     def lower(
         b: Builder, avals_in: Sequence[AbstractValue], *nodes: Value, **params: object
-    ) -> Any:
+    ) -> Node | list[Node]:
         out_types, _ = prim.result_type(tuple(avals_in), params)
         avals_out = out_types if prim.multiple_results else [out_types]
         out = rule(LoweringRuleContext(b, prim, avals_in, avals_out), *nodes, **params)
@@ -116,8 +117,8 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Lowerin
       multiple_results: whether `fun` returns a sequence of arrays.
     """
 
-    def rule(ctx: LoweringRuleContext, *nodes: Value, **params: object) -> list[Any]:
-        def flat(*xs: ArrayValue) -> Sequence[Any]:
+    def rule(ctx: LoweringRuleContext, *nodes: Value, **params: object) -> list[Node]:
+        def flat(*xs: ArrayValue) -> Sequence[Value]:
             out = fun(*xs, **params)
             return out if multiple_results else (out,)
 
@@ -140,7 +141,7 @@ def emit_python_callback(
     returns_token: bool = True,
     partitioned: bool = False,
     sharding: object = None,
-) -> tuple[list[Value], Any, Any]:
+) -> tuple[list[Node], object, Callable[..., Sequence[ArrayValue]]]:
     """Emits a callback, a call of a Python function, into the program that is being lowered.
 
     Args:
@@ -169,7 +170,7 @@ def emit_python_callback(
     return outs, token, callback
 
 
-def ir_constant(val: ArrayValue, *, ctx: LoweringRuleContext) -> Any:
+def ir_constant(val: ArrayValue, *, ctx: LoweringRuleContext) -> Node:
     """Returns a constant node in the program that `ctx` belongs to."""
     return ctx.builder.constant(np.asarray(val))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core import linear_util as lu
 from jitney.core.avals import AbstractValue
@@ -36,6 +36,9 @@ from jitney.interpreters.programs import (
 from jitney.transforms.lojax import lowered as lower_jaxpr2
 from jitney.transforms.partial import PartialTrace
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
 __all__ = [
     "DynamicJaxprTracer",
     "JaxprTracer",
@@ -67,14 +70,14 @@ Val = Any
 
 def trace_to_jaxpr_dynamic(
     fun: lu.WrappedFun, in_avals: Sequence[AbstractValue], **_: Any
-) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
+) -> tuple[Jaxpr, list[AbstractValue], list[Value]]:
     """Traces a wrapped function of flat values to (jaxpr, types of its results, its constants)."""
     return trace_to_jaxpr(fun.call_wrapped, in_avals, fun.debug_info)
 
 
 def trace_to_jaxpr_nounits(
     fun: lu.WrappedFun, pvals: Sequence[PartialVal], instantiate: bool | Sequence[bool] = False
-) -> tuple[Jaxpr, list[PartialVal], tuple[Any, ...]]:
+) -> tuple[Jaxpr, list[PartialVal], tuple[Value, ...]]:
     """Evaluates a function partially: computes what is known, and records the rest in a jaxpr.
 
     Args:

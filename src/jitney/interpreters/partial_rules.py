@@ -103,11 +103,14 @@ class TraceView:
 
     to_jaxpr_tracer = new_const = tracer
 
-    def value(self, tracer: Value | JaxprTracer) -> Any:
+    def value(self, tracer: Value | JaxprTracer) -> Value:
         """Returns the value behind a tracer that a rule has returned."""
         if not isinstance(tracer, JaxprTracer):
             return tracer
-        return tracer.pval.get_known() if tracer.is_known() else tracer.recipe
+        if tracer.is_known():
+            return tracer.pval.get_known()
+        assert tracer.recipe is not None
+        return tracer.recipe
 
     def instantiate_const(self, tracer: JaxprTracer) -> JaxprTracer:
         """Returns an unknown tracer of the same value, so that operations on it are recorded."""
@@ -121,7 +124,7 @@ class TraceView:
 
     def default_process_primitive(
         self, primitive: Primitive, tracers: Sequence[JaxprTracer], params: dict[str, Any]
-    ) -> Any:
+    ) -> JaxprTracer | list[JaxprTracer]:
         """Computes the operation if all operands are known; otherwise records it."""
         args = [self.value(x) for x in tracers]
         if any([self._of.is_unknown(x) for x in args]):
@@ -132,13 +135,13 @@ class TraceView:
         return [self.tracer(x) for x in out] if primitive.multiple_results else self.tracer(out)
 
 
-def _adapt_rule(rule: Callable[..., Any]) -> Callable[..., Any]:
+def _adapt_rule(rule: Callable[..., Any]) -> Callable[..., object]:
     """Adapts a user's rule to the internal calling convention of partial evaluation."""
 
     @functools.wraps(rule)  # keeps `__module__`, which shows where the rule is defined
     def divided(
         trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
-    ) -> Any:
+    ) -> Value | list[Value]:
         view = TraceView(trace)
         with set_current_trace(trace.parent_trace):
             out = rule(view, *[view.tracer(x) for x in args], **params)
@@ -148,13 +151,15 @@ def _adapt_rule(rule: Callable[..., Any]) -> Callable[..., Any]:
     return divided
 
 
-def _shown(rule: Callable[..., Any]) -> Callable[..., Any]:
+def _shown(rule: Callable[..., Any]) -> Callable[..., object]:
     """Returns a rule in the form that users write: the inverse of `_adapt_rule`."""
     user: Callable[..., Any] | None = getattr(rule, _USERS, None)
     if user is not None:
         return user
 
-    def as_users(view: TraceView, *tracers: JaxprTracer, **params: object) -> Any:
+    def as_users(
+        view: TraceView, *tracers: JaxprTracer, **params: object
+    ) -> JaxprTracer | list[JaxprTracer]:
         args = [view.value(x) for x in tracers]
         out = rule(view._of, [not x.is_known() for x in tracers], args, params)
         return [view.tracer(x) for x in out] if isinstance(out, list | tuple) else view.tracer(out)

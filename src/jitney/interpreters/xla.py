@@ -9,7 +9,7 @@ returns its abstract value, and in `canonicalize_dtype_handlers`, with one that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jitney.core.avals import host_values as canonicalize_dtype_handlers
 from jitney.core.lazy import listing
@@ -25,6 +25,6 @@ __all__ = ["Backend", "apply_primitive", "canonicalize_dtype_handlers"]
 __dir__ = listing(__name__)
 
 
-def apply_primitive(prim: Primitive, *args: Value, **params: object) -> Any:
+def apply_primitive(prim: Primitive, *args: Value, **params: object) -> object:
     """Compiles and runs `prim` on arrays: `prim.def_impl(partial(apply_primitive, prim))`."""
     return eager.run_compiled(prim, args, params)

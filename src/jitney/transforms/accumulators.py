@@ -25,11 +25,11 @@ class GradAccum:
         """Adds `x` to the cotangent; None and symbolic zeros add nothing."""
         raise NotImplementedError
 
-    def freeze(self) -> Any:
+    def freeze(self) -> Tangent:
         """Returns the sum."""
         raise NotImplementedError
 
-    def take(self) -> Any:
+    def take(self) -> Tangent:
         """Returns the sum, and resets it to zero."""
         raise NotImplementedError
 
@@ -49,10 +49,10 @@ class ValAccum(GradAccum):
         if x is not None:
             self._sum = add_tangents(self._sum, x)
 
-    def freeze(self) -> Any:
+    def freeze(self) -> Tangent:
         return self._sum
 
-    def take(self) -> Any:
+    def take(self) -> Tangent:
         taken, self._sum = self._sum, Zero(self.aval)
         return taken
 
@@ -63,7 +63,7 @@ class NullAccum(GradAccum):
     def accum(self, x: Tangent | None) -> None:
         """Discards `x`."""
 
-    def freeze(self) -> Any:
+    def freeze(self) -> Zero:
         return Zero(self.aval)
 
     take = freeze

@@ -11,7 +11,7 @@ batch dimension are passed on unchanged.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core import config, leaks, source_info, varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
@@ -34,8 +34,11 @@ from jitney.core.trace import (
 from jitney.transforms.algebra import algebra
 
 if TYPE_CHECKING:
+    from jitney.core.array import Array
     from jitney.core.sharding.named import NamedSharding
     from jitney.core.typing import Params, Value
+
+V = TypeVar("V")
 
 BATCH = declare_slot("batch", required=True)  # (args, dims, **params) -> (out, dim)
 # For operations that depend on the axis itself, (axis_data, args, dims, **params), and for those
@@ -112,24 +115,26 @@ class BatchTrace(Trace):
         self.axis_data = axis_data
         self.tag = tag
 
-    def to_batch_info(self, x: Value) -> tuple[Any, int | None]:
+    def to_batch_info(self, x: Value) -> tuple[Value, int | None]:
         """Returns (value, position of its batch dimension or None)."""
         if isinstance(x, BatchTracer) and x._trace.tag is self.tag:
             return x.val, x.batch_dim
         plain = x if type(x) in plain_types else revealed(x)
         return (x, None) if plain is x else self.to_batch_info(plain)
 
-    def pure(self, x: Value) -> Any:
+    def pure(self, x: Value) -> Value:
         with set_current_trace(self.parent_trace):
             return self.parent_trace.pure(x)
 
     lift = pure
 
-    def wrap(self, val: Value, dim: int | None) -> Any:
+    def wrap(self, val: Value, dim: int | None) -> Value:
         """Returns a tracer, or the value itself if it has no batch dimension."""
         return val if dim is None else BatchTracer(self, val, dim)
 
-    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
+    def process_primitive(
+        self, primitive: Primitive, args: Sequence[Value], params: Params
+    ) -> object:
         infos = [self.to_batch_info(x) for x in args]
         # Tuples, as in JAX: rules in libraries compare them.
         vals = tuple([v for v, _ in infos])
@@ -173,8 +178,8 @@ def _missing_rule(primitive: Primitive) -> str:
 
 
 def move_to(
-    x: Value, dim: int | None, destination: int, size: int, along: NamedSharding | None = None
-) -> Any:
+    x: V, dim: int | None, destination: int, size: int, along: NamedSharding | None = None
+) -> V | Array:
     """Returns `x` with its batch dimension at `destination`.
 
     A value without one is broadcast along a new axis, which is sharded like the only axis of an
@@ -191,7 +196,7 @@ def batch_flat(
     vals: Sequence[Any],
     dims: Sequence[int | None],
     tag: TraceTag | None = None,
-) -> tuple[list[Any], list[int | None]]:
+) -> tuple[list[Value], list[int | None]]:
     """Returns the results of `fun`, a function of flat values, and their batch dimensions.
 
     Args:
@@ -251,7 +256,7 @@ def batch_jaxpr(
     )
     mapped_of_traces: list[tuple[bool, ...]] = []
 
-    def fun(*args: Value) -> list[Any]:
+    def fun(*args: Value) -> list[Value]:
         outs, dims = batch_flat(
             lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs),
             axis_data,
@@ -290,7 +295,7 @@ def batch_jaxpr_at(
     """
     dims_of_traces: list[tuple[int | None, ...]] = []
 
-    def fun(*args: Value) -> list[Any]:
+    def fun(*args: Value) -> list[Value]:
         outs, out_dims = batch_flat(
             lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis_data, args, dims
         )

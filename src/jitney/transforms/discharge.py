@@ -88,7 +88,7 @@ def discharge(closed: ClosedJaxpr, which: tuple[bool, ...]) -> tuple[ClosedJaxpr
     """
     changed = [w and c for w, c in zip(which, changed_refs(closed.jaxpr), strict=True)]
 
-    def run(*args: Value) -> list[Any]:
+    def run(*args: Value) -> list[Value]:
         outs, contents = _evaluate(closed.jaxpr, closed.consts, args, which)
         return [*outs, *(x for x, c in zip(contents, changed, strict=True) if c)]
 
@@ -99,7 +99,7 @@ def discharge(closed: ClosedJaxpr, which: tuple[bool, ...]) -> tuple[ClosedJaxpr
 
 def discharge_with_consts(
     jaxpr: Jaxpr, consts: Sequence[Any], which: Sequence[bool]
-) -> tuple[Jaxpr, Sequence[Any], list[bool]]:
+) -> tuple[Jaxpr, Sequence[Value], list[bool]]:
     """Discharges a program whose constants are passed separately; see `discharge`.
 
     Args:
@@ -120,7 +120,7 @@ def discharge_with_consts(
 
 def _evaluate(
     jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], which: Sequence[bool]
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Value], list[Value]]:
     """Returns (results, final contents of the operands marked in `which`) for the current trace."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
@@ -138,7 +138,7 @@ def _evaluate(
 
 def _apply(
     eqn: JaxprEqn, marks: tuple[bool, ...], values: Sequence[Any], env: dict[Var, Any]
-) -> Sequence[Any]:
+) -> Sequence[Value]:
     """Returns the results of an equation, and stores new contents of references in `env`."""
     primitive, params = eqn.primitive, eqn.params
     rule = DISCHARGE.rule_of(primitive)
@@ -159,7 +159,7 @@ def _apply(
     return outs if primitive.multiple_results else [outs]
 
 
-def _without_inner(value: object) -> Any:
+def _without_inner(value: object) -> object:
     """Returns a parameter of an equation, with its programs discharged."""
     if isinstance(value, Jaxpr):
         if value.is_closed:
@@ -174,7 +174,7 @@ def _without_inner(value: object) -> Any:
 
 def with_contents(
     changed: Sequence[bool], outs: Sequence[Any], n_out: int
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Value], list[Value | None]]:
     """Splits the results of a discharged program into (results, contents), as a rule returns them.
 
     Args:

@@ -18,7 +18,7 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., chapter 13.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from jitney.core.typing import Params, PyTree, Value
     from jitney.transforms.zero import Tangent
 
-Terms = list[Any]
+Terms: TypeAlias = "list[Tangent]"
 """The terms x_1 ... x_n of a value, each of which may be `Zero`."""
+Rule: TypeAlias = "Callable[..., tuple[Value | Sequence[Value], Terms | Sequence[Terms]]]"
+"""A rule (primals, series, **params) -> (result or results, their terms)."""
 
 # (primals, series, **params) -> (out, terms); a primitive without a rule is differentiated
 JET = declare_slot("jet")
@@ -83,7 +85,7 @@ class JetTrace(Trace):
         self.parent_trace = parent_trace
         self.order = order
 
-    def to_series(self, x: Value) -> tuple[Any, Terms]:
+    def to_series(self, x: Value) -> tuple[Value, Terms]:
         """Returns (value, its higher terms)."""
         if isinstance(x, JetTracer) and x._trace.tag is self.tag:
             return x.primal, x.terms
@@ -91,17 +93,19 @@ class JetTrace(Trace):
 
     to_primal_terms_pair = to_series  # the name is JAX's
 
-    def pure(self, x: Value) -> Any:
+    def pure(self, x: Value) -> Value:
         with set_current_trace(self.parent_trace):
             return self.parent_trace.pure(x)
 
     lift = pure
 
-    def wrap(self, primal: Value, terms: Terms) -> Any:
+    def wrap(self, primal: Value, terms: Terms) -> Value:
         """Returns a tracer, or the value itself if all terms are zero."""
         return primal if _is_constant(terms) else JetTracer(self, primal, terms)
 
-    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
+    def process_primitive(
+        self, primitive: Primitive, args: Sequence[Value], params: Params
+    ) -> object:
         operands = [self.to_series(x) for x in args]
         primals = [p for p, _ in operands]
         series = [t for _, t in operands]
@@ -139,7 +143,7 @@ def _rule_of(primitive: Primitive) -> Callable[..., Any]:
 
 def jet_flat(
     fun: Callable[..., Sequence[Any]], primals: Sequence[Any], series: Sequence[Terms], order: int
-) -> tuple[list[Any], list[Terms]]:
+) -> tuple[list[Value], list[Terms]]:
     """Returns (results, their higher terms) of `fun`, a function of flat values."""
     trace = JetTrace(TraceTag(), state.trace, order)
     args = [trace.wrap(p, t) for p, t in zip(primals, series, strict=True)]
@@ -190,7 +194,7 @@ def number_of(present_terms: Present) -> int:
     return sum(t is not None for types in present_terms for t in types)
 
 
-def packed(series: Sequence[Terms], present_terms: Present) -> list[Any]:
+def packed(series: Sequence[Terms], present_terms: Present) -> list[Value]:
     """Returns the terms marked in `present_terms`, in order of their values."""
     return [
         instantiate(t)
@@ -200,9 +204,9 @@ def packed(series: Sequence[Terms], present_terms: Present) -> list[Any]:
     ]
 
 
-def present(series: Sequence[Terms]) -> list[Any]:
+def present(series: Sequence[Terms]) -> list[Value]:
     """Returns the terms that are not zero, in order of their values."""
-    return [t for terms in series for t in terms if type(t) is not Zero]
+    return [t for terms in series for t in terms if not isinstance(t, Zero)]
 
 
 @memoize_by_identity
@@ -221,7 +225,7 @@ def jet_jaxpr(
     """
     out_terms: list[Present] = []
 
-    def fun(*args: Value) -> list[Any]:
+    def fun(*args: Value) -> list[Value]:
         primals, remaining = args[: len(present_terms)], iter(args[len(present_terms) :])
         series = [
             [Zero(a.to_tangent_aval()) if t is None else next(remaining) for t in types]
@@ -256,12 +260,14 @@ def unpacked(values: Sequence[Any], avals: Sequence[Any], present_terms: Present
 # --- rules that need to know nothing of an operation ----------------------------------------------
 
 
-def _columns(series: Sequence[Terms]) -> list[tuple[Any, ...]]:
+def _columns(series: Sequence[Terms]) -> list[tuple[Tangent, ...]]:
     """Returns, for each order, the terms of all operands."""
     return list(zip(*series, strict=True))
 
 
-def _assembled(prim: Primitive, out: PyTree, terms: Sequence[Any]) -> tuple[Any, Any]:
+def _assembled(
+    prim: Primitive, out: PyTree, terms: Sequence[Any]
+) -> tuple[Value | Sequence[Value], Terms | Sequence[Terms]]:
     """Returns (results, terms), given the terms by order, with None for orders that are zero."""
     if not prim.multiple_results:
         zero = Zero.from_primal_value(out)
@@ -270,10 +276,12 @@ def _assembled(prim: Primitive, out: PyTree, terms: Sequence[Any]) -> tuple[Any,
     return out, [list(column) for column in zip(*rows, strict=True)] if out else []
 
 
-def linear(prim: Primitive) -> Callable[..., Any]:
+def linear(prim: Primitive) -> Rule:
     """Returns the rule of an operation that is jointly linear in its operands."""
 
-    def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
+    def rule(
+        primals: Sequence[Value], series: Sequence[Terms], **params: object
+    ) -> tuple[Value | Sequence[Value], Terms | Sequence[Terms]]:
         out = prim.bind(*primals, **params)
         terms = [
             None if _is_constant(column) else prim.bind(*map(instantiate, column), **params)
@@ -284,13 +292,15 @@ def linear(prim: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def piecewise_linear(prim: Primitive) -> Callable[..., Any]:
+def piecewise_linear(prim: Primitive) -> Rule:
     """Returns the rule of an operation whose derivative is locally constant.
 
     Comparisons of operands, or integer operands, may select the piece.
     """
 
-    def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
+    def rule(
+        primals: Sequence[Value], series: Sequence[Terms], **params: object
+    ) -> tuple[Value | Sequence[Value], Terms | Sequence[Terms]]:
         out: Any = None
         terms: list[Any] = []
         for column in _columns(series):
@@ -304,22 +314,27 @@ def piecewise_linear(prim: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def constant(prim: Primitive) -> Callable[..., Any]:
+def constant(prim: Primitive) -> Rule:
     """Returns the rule of an operation whose derivative is zero wherever it exists."""
 
-    def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
+    def rule(
+        primals: Sequence[Value], series: Sequence[Terms], **params: object
+    ) -> tuple[Value | Sequence[Value], Terms | Sequence[Terms]]:
         return _assembled(prim, prim.bind(*primals, **params), [None] * len(series[0]))
 
     return rule
 
 
-def bilinear(prim: Primitive) -> Callable[..., Any]:
+def bilinear(prim: Primitive) -> Rule:
     """Returns the rule of a product: term k is the sum of the products of terms i and k - i."""
 
-    def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
-        x, y = (
+    def rule(
+        primals: Sequence[Value], series: Sequence[Terms], **params: object
+    ) -> tuple[Value | Sequence[Value], Terms | Sequence[Terms]]:
+        operands: list[list[Any]] = [
             [p, *series_of_operand] for p, series_of_operand in zip(primals, series, strict=True)
-        )
+        ]
+        x, y = operands
         out = prim.bind(*primals, **params)
         zero = Zero.from_primal_value(out)
         terms: list[Any] = []
@@ -334,11 +349,15 @@ def bilinear(prim: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def by_derivative(prim: Primitive) -> Callable[..., Any]:
+def by_derivative(prim: Primitive) -> Rule:
     """Returns the rule that integrates the series of the primitive's forward-mode derivative."""
 
-    def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
-        def derivative(xs: Sequence[Value], dxs: Sequence[Tangent]) -> tuple[list[Any], list[Any]]:
+    def rule(
+        primals: Sequence[Value], series: Sequence[Terms], **params: object
+    ) -> tuple[Value | Sequence[Value], Terms | Sequence[Terms]]:
+        def derivative(
+            xs: Sequence[Value], dxs: Sequence[Tangent]
+        ) -> tuple[Sequence[Value], Sequence[Tangent]]:
             out, dout = prim.rules["jvp"](tuple(xs), tuple(dxs), **params)
             return (out, dout) if prim.multiple_results else ([out], [dout])
 
@@ -348,23 +367,26 @@ def by_derivative(prim: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def by_partials(
-    prim: Primitive, derivative: Callable[[Any, Any, dict[str, Any]], Any]
-) -> Callable[..., Any]:
+def by_partials(prim: Primitive, derivative: Callable[[Any, Any, dict[str, Any]], Any]) -> Rule:
     """Returns the rule `by_derivative` for a primitive with one result.
 
     The tangent of the result is `derivative(primals, tangents, params)`.
     """
 
-    def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
+    def rule(
+        primals: Sequence[Value], series: Sequence[Terms], **params: object
+    ) -> tuple[Value | Sequence[Value], Terms | Sequence[Terms]]:
         out = prim.bind(*primals, **params)
 
-        def both(xs: Sequence[Value], dxs: Sequence[Tangent]) -> tuple[list[Any], list[Any]]:
+        def both(
+            xs: Sequence[Value], dxs: Sequence[Tangent]
+        ) -> tuple[Sequence[Value], Sequence[Tangent]]:
             return [out], [derivative(xs, dxs, params)]
 
         _, (terms,) = integrated(both, primals, series)
         if _is_constant(terms):  # whatever the type of the rule's zero
-            terms = [Zero.from_primal_value(out)] * len(terms)
+            zeros: Terms = [Zero.from_primal_value(out)] * len(terms)
+            return out, zeros
         return out, terms
 
     return rule
@@ -374,7 +396,7 @@ def integrated(
     derivative: Callable[[Any, Any], tuple[Sequence[Any], Sequence[Any]]],
     primals: Sequence[Any],
     series: Sequence[Terms],
-) -> tuple[list[Any], list[Terms]]:
+) -> tuple[list[Value], list[Terms]]:
     """Returns results and their terms, given a function for results and their tangents.
 
     Term k of a result is term k - 1 of its tangent, divided by k.
@@ -409,5 +431,5 @@ def integrated(
     return first, out_series
 
 
-def _scaled(x: Tangent, factor: float) -> Any:
+def _scaled(x: Tangent, factor: float) -> Tangent:
     return x if type(x) is Zero else algebra.scale(x, factor)

@@ -54,11 +54,11 @@ class JVPTracer(Tracer):
         self.primal = primal
         self.tangent = tangent
 
-    def to_concrete_value(self) -> Any:
+    def to_concrete_value(self) -> Value | None:
         primal = self.primal
         return primal.to_concrete_value() if isinstance(primal, Tracer) else primal
 
-    def full_lower(self) -> Any:
+    def full_lower(self) -> Value:
         return self.primal if isinstance(self.tangent, Zero) else self
 
     def _origin_msg(self) -> str:
@@ -84,7 +84,7 @@ class JVPTrace(Trace):
         self.parent_trace = parent
         self.tag = tag
 
-    def to_pair(self, x: Value) -> tuple[Any, Any]:
+    def to_pair(self, x: Value) -> tuple[Value, Tangent]:
         """Returns (primal, tangent) of an operand."""
         if isinstance(x, JVPTracer) and x._trace.tag is self.tag:
             return x.primal, x.tangent
@@ -93,13 +93,15 @@ class JVPTrace(Trace):
 
     to_primal_tangent_pair = to_pair  # the name is JAX's
 
-    def pure(self, x: Value) -> Any:
+    def pure(self, x: Value) -> Value:
         with set_current_trace(self.parent_trace):
             return self.parent_trace.pure(x)
 
     lift = pure
 
-    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
+    def process_primitive(
+        self, primitive: Primitive, args: Sequence[Value], params: Params
+    ) -> object:
         primals: list[Any] = []
         tangents: list[Any] = []
         is_constant = True
@@ -127,7 +129,7 @@ class JVPTrace(Trace):
             return [self.pair(p, t) for p, t in zip(out, dout, strict=True)]
         return out if isinstance(dout, Zero) else JVPTracer(self, out, dout)
 
-    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Value]:
         """Applies the custom rule to primals and tangents under the parent trace."""
         pairs = [self.to_pair(x) for x in leaves]
         primals = [p for p, _ in pairs]
@@ -139,11 +141,11 @@ class JVPTrace(Trace):
 
     process_custom_vjp_call = process_custom_jvp_call
 
-    def aside(self, x: Tracer) -> Any:
+    def aside(self, x: Tracer) -> Value:
         """Returns the primal of `x`."""
         return self.to_pair(x)[0]
 
-    def pair(self, primal: Value, tangent: Tangent) -> Any:
+    def pair(self, primal: Value, tangent: Tangent) -> Value:
         """Returns a tracer, or the primal itself if its tangent is zero."""
         return primal if isinstance(tangent, Zero) else JVPTracer(self, primal, tangent)
 
@@ -165,7 +167,7 @@ def _missing_rule(primitive: Primitive) -> str:
 
 def jvp_flat(
     fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Value], list[Tangent]]:
     """Returns (results, tangents) of `fun`, a function of flat values, under the current trace.
 
     Tangents of arguments and results may be `Zero`.
@@ -201,7 +203,7 @@ def jvp_jaxpr(
     )
     nonzeros_out: list[tuple[bool, ...]] = []
 
-    def fun(*args: Value) -> list[Any]:
+    def fun(*args: Value) -> list[Value]:
         primals, nonzero_tangents = args[: len(nonzeros)], args[len(nonzeros) :]
         tangents = with_zeros(
             nonzero_tangents, nonzeros, [a.to_tangent_aval() for a in closed.in_avals]

@@ -113,7 +113,7 @@ def _batched(
     else:
         raise NotImplementedError(f"primitive '{primitive}' has no rule for keys of several words")
 
-    def last(x: Value, d: int | None) -> Any:
+    def last(x: Value, d: int | None) -> Value:
         return x if d is None else algebra.move_axis(x, d, len(_shape(x)) - 1)
 
     if not primitive.multiple_results:
@@ -122,11 +122,11 @@ def _batched(
     return [last(x, d) for x, d in zip(out, all_dims, strict=True)]
 
 
-def _programs_in_words(params: Mapping[str, Any]) -> dict[str, Any]:
-    def replaced(x: object) -> Any:
+def _programs_in_words(params: Mapping[str, Any]) -> dict[str, object]:
+    def replaced(x: object) -> object:
         return program_in_words(x) if isinstance(x, Jaxpr) else x
 
-    def of(x: object) -> Any:
+    def of(x: object) -> object:
         if type(x) is tuple:
             return tuple([replaced(part) for part in cast("tuple[object, ...]", x)])
         return replaced(x)
@@ -143,7 +143,7 @@ def program_in_words(closed: ClosedJaxpr) -> ClosedJaxpr:
     if not _has_keys(closed.jaxpr):
         return closed
 
-    def run(*args: Value) -> list[Any]:
+    def run(*args: Value) -> list[Value]:
         return evaluate_in_words(closed, args)
 
     avals = [in_words(aval) for aval in closed.in_avals]
@@ -151,7 +151,7 @@ def program_in_words(closed: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr, consts)
 
 
-def evaluate_in_words(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+def evaluate_in_words(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Value]:
     """Returns the results of `closed`, with keys as words in operands and results."""
     consts = [
         words_of(x) if n_words(v.aval) else x
@@ -160,7 +160,7 @@ def evaluate_in_words(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
     return evaluate_by(_apply_to_words, closed.jaxpr, consts, args)
 
 
-def _apply_to_words(eqn: JaxprEqn, values: list[Any]) -> Sequence[Any]:
+def _apply_to_words(eqn: JaxprEqn, values: list[Any]) -> Sequence[Value]:
     """Returns the results of an equation, with keys as words in operands and results."""
     if _concerns_keys(eqn):
         return apply(eqn.primitive, [atom.aval for atom in eqn.invars], values, eqn.params)
@@ -198,7 +198,7 @@ class _KeysOfWords:
         args: Sequence[Any],
         params: dict[str, Any],
         out: Any,
-    ) -> Any:
+    ) -> object:
         """Implements `Evaluator.evaluate`."""
         arrays = [x if type(x) is ArrayImpl else owned(x) for x in args]
         values = [words_of(x) if n_words(a) else x for a, x in zip(avals, arrays, strict=True)]
@@ -217,7 +217,7 @@ def install() -> None:
     lower.transforms.install(program_in_words)
 
 
-def over_axes(fun: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[..., Any]:
+def over_axes(fun: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[..., Value]:
     """Returns `fun`, a function of a single key, batched over the axes of arrays of keys.
 
     Args:
@@ -235,7 +235,7 @@ def over_axes(fun: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[...
     mapped = [has and shape[0] == size for shape, has in zip(shapes, own, strict=True)]
     inner = over_axes(fun, *[s[1:] if has else s for s, has in zip(shapes, own, strict=True)])
 
-    def batched(*args: Any) -> Any:
+    def batched(*args: Any) -> Value:
         operands = [
             x[0] if has and not is_mapped else x
             for x, has, is_mapped in zip(args, own, mapped, strict=True)

@@ -8,7 +8,7 @@ recorded in a jaxpr.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core import dtypes, source_info
 from jitney.core.avals import AbstractValue, get_aval
@@ -20,6 +20,9 @@ from jitney.core.trace import TraceTag, state
 from jitney.transforms.jvp import JVPTrace, JVPTracer
 from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 
 @record
@@ -67,7 +70,7 @@ def linearize_flat(
     primals: Sequence[Any],
     info: DebugInfo,
     differentiated: Sequence[bool] | None = None,
-) -> tuple[list[Any], Linear]:
+) -> tuple[list[Value], Linear]:
     """Returns (results, derivative) of `fun`, a function of flat values, at `primals`.
 
     Args:

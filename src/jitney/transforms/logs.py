@@ -16,6 +16,7 @@ from jitney.transforms.zero import instantiate
 if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import Value
 
 Log: TypeAlias = "dict[Hashable, Any]"
 """The log of a backward pass: pytrees by name."""
@@ -41,7 +42,7 @@ def checked_log(log: object, rule: str) -> Log:
     return cast("Log", log)
 
 
-def flat_log(log: Log) -> tuple[list[Any], PyTreeDef]:
+def flat_log(log: Log) -> tuple[list[Value], PyTreeDef]:
     """Returns (leaves, structure) of a log for a program; symbolic zeros become arrays."""
     leaves, tree = pytrees.tree_flatten(log)
     return [*map(instantiate, leaves)], tree

@@ -40,7 +40,7 @@ class LoweringTrace(Trace):
         super().__init__()
         self.parent_trace = parent
 
-    def pure(self, x: Value) -> Any:
+    def pure(self, x: Value) -> Value:
         if is_high_value(x):
             return x
         with set_current_trace(self.parent_trace):
@@ -50,7 +50,7 @@ class LoweringTrace(Trace):
 
     def process_primitive(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]
-    ) -> Any:
+    ) -> object:
         with set_current_trace(self):
             if isinstance(primitive, HiPrimitive):
                 return primitive.to_lojax(*args, **params)
@@ -61,7 +61,7 @@ class LoweringTrace(Trace):
 
     def _process_high(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]
-    ) -> Any:
+    ) -> object:
         rule = LOJAX.rule_of(primitive)
         if rule is not None:
             return rule(*args, **params)
@@ -74,7 +74,7 @@ class LoweringTrace(Trace):
         program = params[primitive.called]
         return eval_jaxpr(program.jaxpr, program.consts, *args)
 
-    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Value]:
         """Inlines the function, as derivatives have been computed."""
         with set_current_trace(self):
             return call.inline(leaves)
@@ -99,11 +99,11 @@ class Lowered:
     out_avals: list[AbstractValue]
     finals: list[AvalQDD | None]
 
-    def operands(self, args: Sequence[Any]) -> list[Any]:
+    def operands(self, args: Sequence[Any]) -> list[object]:
         """Returns the operands `args` of the original program, lowered."""
         return [x for a, v in zip(self.in_avals, args, strict=True) for x in a.lower_val(v)]
 
-    def results(self, outs: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    def results(self, outs: Sequence[Any], args: Sequence[Any]) -> list[object]:
         """Returns the results of the original program, and updates its mutable operands."""
         values_left = iter(outs)
         results = [_raised(a, values_left) for a in self.out_avals]
@@ -114,11 +114,11 @@ class Lowered:
         return results
 
 
-def _raised(aval: AbstractValue, values: Iterator[Any]) -> Any:
+def _raised(aval: AbstractValue, values: Iterator[Any]) -> object:
     return aval.raise_val(*[next(values) for _ in aval.lo_ty()])
 
 
-def lowered_values(avals: Sequence[AbstractValue], values: Sequence[Any]) -> list[Any]:
+def lowered_values(avals: Sequence[AbstractValue], values: Sequence[Any]) -> list[object]:
     """Returns the concatenation of the lowered forms of `values`, which have types `avals`."""
     return [x for a, v in zip(avals, values, strict=True) for x in a.lower_val(v)]
 
@@ -144,7 +144,7 @@ def lower_program(closed: ClosedJaxpr) -> Lowered:
     finals: list[AvalQDD | None] = []
     out_avals: list[AbstractValue] = []
 
-    def run(*values: Value) -> list[Any]:
+    def run(*values: Value) -> list[object]:
         args = raised_values(closed.in_avals, values)
         with set_current_trace(LoweringTrace(state.trace)):
             outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)
@@ -169,7 +169,7 @@ def lowered(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def run_lowered(
     closed: ClosedJaxpr, args: Sequence[Any], run: Callable[[ClosedJaxpr, list[Any]], Any]
-) -> list[Any]:
+) -> list[object]:
     """Returns the results of `closed` on `args`; `run` runs the lowered program on arrays."""
     low = lower_program(closed)
     return low.results(run(low.closed, low.operands(args)), args)

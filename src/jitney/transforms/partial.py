@@ -53,12 +53,14 @@ class PartialTrace(Trace):
         """Returns whether `x` depends on unknown values."""
         return type(x) is DynamicJaxprTracer and x._trace is self.unknown_trace
 
-    def pure(self, x: Value) -> Any:
+    def pure(self, x: Value) -> Value:
         return x if self.is_unknown(x) else self.parent_trace.pure(x)
 
     lift = pure
 
-    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
+    def process_primitive(
+        self, primitive: Primitive, args: Sequence[Value], params: Params
+    ) -> object:
         if not plain_types.issuperset(map(type, args)):
             args = [revealed(x) for x in args]
         late = self.unknown_trace
@@ -77,7 +79,7 @@ class PartialTrace(Trace):
             return rule(self, [self.is_unknown(x) for x in args], args, params)
         return late.process_primitive(primitive, args, params)
 
-    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Value]:
         """Calls the function under the parent trace if all operands are known."""
         if any(self.is_unknown(x) for x in leaves):
             return call.as_equation(leaves)
@@ -94,7 +96,7 @@ class PartialTrace(Trace):
 
 def trace_unknowns(
     fun: Callable[..., Sequence[Value]], avals: Sequence[AbstractValue], info: DebugInfo
-) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
+) -> tuple[Jaxpr, list[AbstractValue], list[Value]]:
     """Records what depends on a function's arguments as a program, and computes the rest.
 
     Args:
@@ -121,7 +123,7 @@ def trace_unknowns(
 
 def trace_partially(
     closed: ClosedJaxpr, unknown: Sequence[bool], wanted_unknown: Sequence[bool] | bool
-) -> Any:
+) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], int]:
     """Calls `partial_eval_jaxpr` with flags in any sequences, or one flag for all results."""
     wanted = (
         (wanted_unknown,) * len(closed.out_avals)
@@ -148,7 +150,7 @@ def partial_eval_jaxpr(
     """
     parts: list[Any] = []
 
-    def fun(*known_args: Value) -> list[Any]:
+    def fun(*known_args: Value) -> list[Value]:
         outer = state.trace
         inner_trace = JaxprTrace(closed.jaxpr.debug_info.then("partial"), outer)
         trace = PartialTrace(outer, inner_trace)
@@ -179,7 +181,7 @@ def partial_eval_jaxpr(
     return ClosedJaxpr(known_jaxpr, consts), ClosedJaxpr(late, []), out_unknown, n_residuals
 
 
-def _live(jaxpr: Jaxpr, residuals: list[Any]) -> tuple[Jaxpr, list[Any]]:
+def _live(jaxpr: Jaxpr, residuals: list[Any]) -> tuple[Jaxpr, list[Value]]:
     """Returns (`jaxpr` without dead code, the `residuals` that it needs).
 
     Its constants become leading operands.
@@ -294,7 +296,7 @@ def without_known_prints(closed: ClosedJaxpr, unknown: Sequence[bool]) -> Closed
     return ClosedJaxpr(jaxpr.replace(eqns=kept, effects=effects), closed.consts)
 
 
-def _silenced(value: object) -> Any:
+def _silenced(value: object) -> object:
     if isinstance(value, Jaxpr):
         return without_known_prints(value, (False,) * len(value.in_avals))
     if _are_programs(value):

@@ -29,6 +29,7 @@ from jitney.transforms.zero import Zero, add_tangents
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy as np
     from typing_extensions import TypeIs
 
     from jitney.core.jaxpr import ClosedJaxpr
@@ -59,11 +60,11 @@ class UndefinedPrimal:
         self.accum = accum
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> tuple[int, ...]:
         return self.aval.shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         return self.aval.dtype
 
     def __repr__(self) -> str:
@@ -113,7 +114,7 @@ def backward_pass(
     primals: Sequence[Any],
     cotangents: Sequence[Any],
     wanted: Sequence[bool] | None = None,
-) -> list[Any]:
+) -> list[Tangent]:
     """Returns the cotangents that `logged_backward_pass` computes, without the log."""
     return logged_backward_pass(jaxpr, consts, primals, cotangents, wanted)[0]
 
@@ -124,7 +125,7 @@ def logged_backward_pass(
     primals: Sequence[Any],
     cotangents: Sequence[Any],
     wanted: Sequence[bool] | None = None,
-) -> tuple[list[Any], Log]:
+) -> tuple[list[Tangent], Log]:
     """Returns the cotangents of the operands of `jaxpr`, with the log of the backward pass.
 
     Args:
@@ -162,7 +163,7 @@ def _through_refs(
     cotangents: Sequence[Any],
     wanted: Sequence[bool] | None,
     which: Sequence[bool],
-) -> tuple[list[Any], Log]:
+) -> tuple[list[Tangent], Log]:
     """Computes `logged_backward_pass` where linear operands marked in `which` are references.
 
     The accumulator of such an operand holds the cotangent of the reference's final contents, and
@@ -192,7 +193,7 @@ def _cotangents(
     cotangents: Sequence[Any],
     wanted: Sequence[bool] | None,
     come_from: Callable[[object], None] | None,
-) -> tuple[list[Any], Log]:
+) -> tuple[list[Tangent], Log]:
     values, accumulated, unwanted = _variables(jaxpr, consts, primals, wanted)
     linear = _evaluate_known(jaxpr.eqns, values, unwanted, come_from)
     cts: dict[Var, Any] = {}
@@ -249,7 +250,7 @@ def _variables(
     consts: Sequence[Any],
     primals: Sequence[Any],
     wanted: Sequence[bool] | None,
-) -> tuple[dict[Var, Any], dict[Any, UndefinedPrimal], set[Var]]:
+) -> tuple[dict[Var, Value], dict[Atom, UndefinedPrimal], set[Var]]:
     """Returns values of variables, operands with accumulators, unneeded linear operands."""
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     accumulated: dict[Any, UndefinedPrimal] = {}
@@ -264,13 +265,15 @@ def _variables(
     return values, accumulated, unwanted - values.keys()
 
 
-def _logging_rule(primitive: Primitive, log: Log) -> Callable[..., Any]:
+def _logging_rule(primitive: Primitive, log: Log) -> Callable[..., Sequence[Tangent | None]]:
     """Returns the `logged_transpose` of `primitive` as a `transpose` rule that adds to `log`."""
     logged = LOGGED_TRANSPOSE.rule_of(primitive)
     if logged is None:
         raise NotImplementedError(_missing_rule(primitive))
 
-    def rule(*args: Tangent | UndefinedPrimal | Sequence[Tangent], **params: object) -> Any:
+    def rule(
+        *args: Tangent | UndefinedPrimal | Sequence[Tangent], **params: object
+    ) -> Sequence[Tangent | None]:
         operand_cts, entries = logged(*args, **params)
         add_entries(log, entries, primitive)
         return operand_cts
@@ -314,7 +317,7 @@ def _evaluate_known(
     return linear
 
 
-def _aligned(ct: Value, aval: AbstractValue) -> Any:
+def _aligned(ct: Value, aval: AbstractValue) -> Value:
     """Returns cotangent `ct` of a value of type `aval`, resharded along Explicit axes as needed."""
     place = explicit.sharding_of(aval.to_cotangent_aval())
     if place is None or explicit.sharding_of(get_aval(ct)) == place:

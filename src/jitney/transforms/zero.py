@@ -10,6 +10,9 @@ from jitney.core.pytree.pytrees import register_pytree_node
 from jitney.transforms.algebra import algebra
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from jitney.core.array import Array
     from jitney.core.typing import Value
 
 
@@ -26,7 +29,7 @@ class Zero:
         """Returns the zero tangent of a value."""
         return Zero(get_aval(value).to_tangent_aval())
 
-    def instantiate(self) -> Any:
+    def instantiate(self) -> Array:
         """Returns zeros as an array or tracer."""
         return algebra.zeros(self.aval)
 
@@ -49,11 +52,11 @@ class SymbolicZero(Zero):
     __slots__ = ()
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> tuple[int, ...]:
         return self.aval.shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         return self.aval.dtype
 
     @property
@@ -61,14 +64,14 @@ class SymbolicZero(Zero):
         return len(self.shape)
 
 
-def instantiate(x: Tangent) -> Any:
+def instantiate(x: Tangent) -> Value:
     """Returns `x`, or an array of zeros if it is a symbolic zero."""
     return x.instantiate() if isinstance(x, Zero) else x
 
 
 def with_zeros(
     values: Iterable[Any], nonzero: Iterable[bool], avals: Iterable[AbstractValue]
-) -> list[Any]:
+) -> list[Tangent]:
     """Returns the next of `values` where `nonzero` is true, and zeros of types `avals` elsewhere.
 
     `avals` are types of tangents or cotangents. An iterator `values` is advanced only as far as
@@ -78,7 +81,7 @@ def with_zeros(
     return [next(remaining) if nz else Zero(a) for nz, a in zip(nonzero, avals, strict=True)]
 
 
-def add_tangents(x: Tangent, y: Tangent) -> Any:
+def add_tangents(x: Tangent, y: Tangent) -> Tangent:
     """Adds two tangents or cotangents."""
     if isinstance(x, Zero):
         return y
