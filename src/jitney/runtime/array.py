@@ -17,7 +17,7 @@ added to the base class by `jitney.wiring`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 import numpy as np
 
@@ -295,7 +295,7 @@ class ArrayImpl(NativeArray, Array):
         return self.addressable_data(0)
 
     @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
+    def __cuda_array_interface__(self) -> NoReturn:
         raise AttributeError(
             "__cuda_array_interface__ is only defined for NVidia GPU buffers, and this array is on a "
             "CPU: use np.asarray(x) or jax.dlpack"
@@ -353,7 +353,7 @@ class ArrayImpl(NativeArray, Array):
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
-    ) -> Any:
+    ) -> object:
         value = self._numpy()
         options: dict[str, Any] = {
             "stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy
@@ -472,7 +472,7 @@ class ArrayImpl(NativeArray, Array):
     def __deepcopy__(self, memo: dict[int, Any]) -> ArrayImpl:
         return self.__copy__()
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         if windows.is_global(self):
             if self._is_partly_elsewhere():
                 self._numpy()  # raises, and says why

@@ -191,5 +191,5 @@ def _no_dtype(asked_by: str) -> ValueError:
     )
 
 
-def _kind(dtype: DTypeLike) -> Any:
+def _kind(dtype: DTypeLike) -> dtypes.DType:
     return dtype if dtypes.is_extended(dtype) else dtypes.canonicalize_dtype(dtype)

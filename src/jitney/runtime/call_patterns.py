@@ -55,7 +55,7 @@ class Reader:
 
     def read(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[list[Any], tuple[Pattern, ...], tuple[str, ...]]:
+    ) -> tuple[list[object], tuple[Pattern, ...], tuple[str, ...]]:
         """Returns (operands, patterns, names of keyword arguments) of a call.
 
         Raises:
@@ -148,7 +148,7 @@ class Reader:
         raise NoPatternError
 
 
-def _other_dtype(x: np.ndarray | np.generic) -> tuple[np.dtype[Any], ...]:
+def _other_dtype(x: np.ndarray | np.generic) -> tuple[np.dtype, ...]:
     """Returns the dtype to which operations convert a NumPy operand, if it differs from its own."""
     if x.dtype.isbuiltin == 0 or (x.dtype.kind in "OSUVMm" and x.dtype.isbuiltin == 1):
         raise NoPatternError
@@ -177,7 +177,7 @@ def leaves_of(
     names: Sequence[str],
     args: Sequence[Any],
     kwargs: dict[str, Any],
-) -> list[Any]:
+) -> list[object]:
     """Returns the operands among a call's arguments."""
     leaves: list[Any] = []
 
@@ -196,7 +196,7 @@ def leaves_of(
     return leaves
 
 
-def filled(pattern: Pattern, leaves: Iterator[Any]) -> Any:
+def filled(pattern: Pattern, leaves: Iterator[Any]) -> object:
     """Returns an argument of this pattern, whose operands are the next of `leaves`."""
     if type(pattern) is not tuple or pattern[0] in _OPERANDS:
         return next(leaves)

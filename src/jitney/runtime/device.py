@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from jitney.core import environment
 from jitney.core.errors import JaxRuntimeError
@@ -133,7 +133,7 @@ class Device:
         """Returns None: the use of the host's memory is not tracked."""
         return
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         # `pool` and `queue` are missing on other processes' devices.
         if name in ("pool", "queue"):
             raise AttributeError(
@@ -151,7 +151,7 @@ class Device:
     def __str__(self) -> str:
         return f"{self.platform}:{self.id}"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return self.client.device, (self.id,)
 
 

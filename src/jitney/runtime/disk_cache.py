@@ -285,7 +285,7 @@ class _Anything(dict[str, int]):
     The entry function's symbols get an arbitrary address.
     """
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: Any = None) -> int:
         if key in self:
             return self[key]
         name = key.removeprefix("jitney.")

@@ -153,7 +153,7 @@ class PjitFunction(FastFunction):
         self.__wrapped__ = fun
 
     @api_boundary
-    def call_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Returns the result of a call made by Python code."""
         return self.call.call(args, kwargs, self._remember)
 
@@ -182,7 +182,9 @@ class PjitFunction(FastFunction):
     def __init_subclass__(cls) -> None:
         hide_calls(cls)
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
+    def __get__(
+        self, instance: object, owner: type | None = None
+    ) -> PjitFunction | types.MethodType:
         return self if instance is None else types.MethodType(self, instance)
 
     def __repr__(self) -> str:

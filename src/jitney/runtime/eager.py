@@ -119,7 +119,7 @@ class EvalTrace(Trace):
 
     def _process_placed(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool
-    ) -> Any:
+    ) -> object:
         """Computes an operation with committed operands; its results are committed, too."""
         if primitive.eager_rule is None and (primitive.user_impl is None or own):
             avals = tuple([get_aval(x) for x in args])
@@ -195,12 +195,12 @@ class _DeepArrays:
         args: Sequence[Any],
         params: dict[str, Any],
         out: Any,
-    ) -> Any:
+    ) -> object:
         """See `Evaluator`."""
         return _run_as_program(primitive, tuple(avals), args, params, out)
 
 
-def _run_on_refs(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+def _run_on_refs(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> object:
     """Evaluates an operation with mutable references among its operands; it contains programs."""
     avals = tuple([get_aval(_checked(x)) for x in args])
     out, _ = primitive.result_type(avals, params)
@@ -211,7 +211,7 @@ def _run_on_refs(primitive: Primitive, args: Sequence[Any], params: dict[str, An
 _on_refs: Callable[..., Any]
 
 
-def _run_lowered(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+def _run_lowered(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> object:
     """Evaluates an operation with operands of high types; it contains programs."""
     avals = tuple([with_state(get_aval(_checked(x)), x) for x in args])
     out, _ = primitive.result_type(avals, params)
@@ -222,7 +222,7 @@ def _run_lowered(primitive: Primitive, args: Sequence[Any], params: dict[str, An
 _lowered: Callable[..., Any]
 
 
-def evaluator_for(x: Value) -> Callable[..., Any] | None:
+def evaluator_for(x: Value) -> Callable[..., object] | None:
     """Returns the evaluator for operations on `x`, if it is a reference or of a high type."""
     if is_ref(x):
         return _run_on_refs
@@ -256,7 +256,7 @@ def use_refs(evaluate: Callable[..., Any]) -> None:
     _on_refs = evaluate
 
 
-def unshared(result: np.ndarray, lent: Sequence[np.ndarray]) -> Any:
+def unshared(result: np.ndarray, lent: Sequence[np.ndarray]) -> np.ndarray:
     """Returns `result`, or a copy if it may share memory with arrays `lent` by the caller.
 
     The caller may write to these arrays later, and they must not become read-only, as the data of
@@ -268,7 +268,7 @@ def unshared(result: np.ndarray, lent: Sequence[np.ndarray]) -> Any:
     return result
 
 
-def _checked(x: Value) -> Any:
+def _checked(x: Value) -> Value:
     if isinstance(x, Tracer):
         raise escaped_tracer_error(x)
     return x
@@ -313,7 +313,7 @@ def _run_as_program(
     args: Sequence[Any],
     params: dict[str, Any],
     out: Any,
-) -> Any:
+) -> object:
     closed = _program_of(primitive, avals, params, out)
     if _leaves_sums((*avals, *closed.out_avals)):
         wishes = placements.or_in_force(placements.wishes_of(closed))

@@ -188,7 +188,7 @@ class Executable:
         )
 
 
-def constants_of(closed: ClosedJaxpr) -> Iterator[Any]:
+def constants_of(closed: ClosedJaxpr) -> Iterator[Value]:
     """Yields the known constants of a program and of all programs nested in it."""
     programs: list[Jaxpr] = [closed]
     while programs:
@@ -252,7 +252,7 @@ def _without_array(aval: AbstractValue) -> Token | np.ndarray:
     return Token() if aval is abstract_token else np.zeros(aval.shape, dtypes.float0)
 
 
-def _in_memory(stored: ir.TensorType, aval: AbstractValue) -> tuple[Any, tuple[int, ...]]:
+def _in_memory(stored: ir.TensorType, aval: AbstractValue) -> tuple[np.dtype, tuple[int, ...]]:
     """Returns (dtype, shape) of the ndarray of an operand or result.
 
     For key arrays these are the dtype and shape of keys, not of their words.
@@ -272,7 +272,7 @@ def _buffers(leaves: Sequence[Any], donated: Sequence[bool]) -> list[Buffer | No
 
 def _all_in_memory(
     stored: Sequence[ir.TensorType], avals: Sequence[AbstractValue]
-) -> list[tuple[Any, tuple[int, ...]]]:
+) -> list[tuple[np.dtype, tuple[int, ...]]]:
     return [_in_memory(t, aval) for t, aval in zip(stored, avals, strict=True)]
 
 

@@ -47,7 +47,7 @@ class KeyReuseChecks(EvalTrace):
 
     def process_primitive(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
-    ) -> Any:
+    ) -> object:
         evaluate = partial(super().process_primitive, primitive, args, params, own)
         if not key_reuse.is_on():
             return evaluate()
@@ -61,7 +61,7 @@ class TransferGuards(EvalTrace):
 
     def process_primitive(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
-    ) -> Any:
+    ) -> object:
         if not _is_of_user(primitive, own):
             for x in args:
                 if type(x) is not ArrayImpl and evaluator_for(x) is None:
@@ -81,7 +81,7 @@ class ValueChecks(EvalTrace):
 
     def process_primitive(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
-    ) -> Any:
+    ) -> object:
         results = super().process_primitive(primitive, args, params, own)
         if (
             primitive.eager_rule is not None
@@ -100,7 +100,7 @@ class MeshInForce(EvalTrace):
 
     def process_primitive(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
-    ) -> Any:
+    ) -> object:
         mesh = get_mesh()
         if mesh.empty or _is_of_user(primitive, own):
             return super().process_primitive(primitive, args, params, own)

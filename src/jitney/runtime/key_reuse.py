@@ -20,6 +20,8 @@ from jitney.runtime.array import ArrayImpl
 if TYPE_CHECKING:
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.primitive import Primitive
+    from jitney.core.typing import Value
+
 
 _Entry = tuple["weakref.ref[ArrayImpl]", Mask, source_info.SourceInfo]
 
@@ -88,7 +90,7 @@ def watch_operation(
     args: Sequence[Any],
     params: Mapping[str, Any],
     run: Callable[[], Any],
-) -> Any:
+) -> object:
     """Returns the result of `run()`, which computes an operation, unless it reuses a key.
 
     Raises:
@@ -96,7 +98,7 @@ def watch_operation(
     """
     use = use_of(primitive, [get_aval(x) for x in args], params)
 
-    def run_all() -> Any:
+    def run_all() -> Sequence[Value]:
         out = run()
         return out if primitive.multiple_results else [out]
 

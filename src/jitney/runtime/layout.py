@@ -21,7 +21,7 @@ class AutoLayout:
     def __repr__(self) -> str:
         return "AutoLayout"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return _auto, ()
 
 

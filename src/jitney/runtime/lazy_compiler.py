@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import atexit
 import threading
+import types
 from functools import cache
-from typing import Any
 
 from jitney.core import forking
 
@@ -77,14 +77,14 @@ def _product_address(which: int) -> int:
 
 
 @cache
-def compiler() -> Any:
+def compiler() -> types.ModuleType:
     """Returns the compiler's pipeline, loaded and prepared for the runtime's threads."""
     if _thread is not None:
         _thread.join(_PATIENCE)
     return _pipeline()
 
 
-def _pipeline() -> Any:
+def _pipeline() -> types.ModuleType:
     from jitney.compiler import pipeline
 
     linker()

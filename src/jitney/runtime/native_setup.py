@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import types
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -64,7 +65,7 @@ def _find_devices_by(default_device: Callable[[], Device]) -> None:
 
 
 @cache
-def _factorizations() -> Any:
+def _factorizations() -> types.ModuleType:
     from jitney.runtime.native import _factorize  # loaded when a matrix is factorized
 
     _factorize.use_loop(_native.parallel_for_address())

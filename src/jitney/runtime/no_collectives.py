@@ -76,7 +76,7 @@ class ForbiddenCollectives(EvalTrace):
 
     def process_primitive(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
-    ) -> Any:
+    ) -> object:
         results = super().process_primitive(primitive, args, params, own)
         if no_collectives.value:
             outs = results if primitive.multiple_results else [results]

@@ -293,12 +293,12 @@ library.declare_procedures(_PREFIX, _procedure)
 # --- messages --------------------------------------------------------------------------------------
 
 
-def _bytes(x: np.ndarray) -> Any:
+def _bytes(x: np.ndarray) -> np.ndarray:
     """Returns the memory of `x` as an MPI buffer of bytes, which need no MPI datatype."""
     return x.reshape(-1).view(np.uint8) if x.size else np.empty(0, np.uint8)
 
 
-def _message(x: np.ndarray, kind: MPI.Datatype) -> Any:
+def _message(x: np.ndarray, kind: MPI.Datatype) -> list[np.ndarray | int | MPI.Datatype]:
     return [x.reshape(-1).view(np.uint8) if x.size else np.empty(0, np.uint8), x.size, kind]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -43,13 +43,14 @@ if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.sharding.mesh import AbstractMesh
     from jitney.core.sharding.sharding import Sharding
-    from jitney.core.typing import Value
     from jitney.runtime.assignment import Assignment
     from jitney.runtime.device import Device
 
     Observer: TypeAlias = Callable[
         [ir.Module, Sequence[Spec], Mapping[Any, int], Sequence[Spec | None]], None
     ]
+
+V = TypeVar("V")
 
 MESH = declare_slot("mesh")  # (**params) -> the mesh that the operation is over
 
@@ -272,7 +273,7 @@ def or_on(mesh: Mesh, wishes: Wishes) -> Wishes:
     return Wishes(within=NamedSharding(mesh, PartitionSpec()))
 
 
-def settled(x: Value, is_typed: bool = True) -> Any:
+def settled(x: V, is_typed: bool = True) -> V | ArrayImpl:
     """Returns a result replicated on the context mesh, if there is one and `x` is uncommitted.
 
     A fully replicated result is given a type on the mesh, too, if that has Explicit axes, unless
@@ -455,7 +456,7 @@ def observe(
 
 def _specs(
     module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
-) -> tuple[list[Spec], Mapping[Any, int], list[Spec | None]] | None:
+) -> tuple[list[Spec], Mapping[str, int], list[Spec | None]] | None:
     """Returns the specs of operands, the axis sizes of their mesh, and the specs of results.
 
     None if no operand is on a mesh.
@@ -475,9 +476,7 @@ def _specs(
     return specs, _extents(mesh), wanted
 
 
-def _entries(
-    place: NamedSharding | None, aval: AbstractValue | ir.Node
-) -> tuple[tuple[Any, ...], ...]:
+def _entries(place: NamedSharding | None, aval: AbstractValue | ir.Node) -> Spec:
     """Returns for each axis of an operand the mesh axes along which it is sharded."""
     ndim = len(getattr(aval, "shape", ()))
     entries: tuple[Any, ...] = () if place is None else place.spec.partitions
@@ -509,7 +508,7 @@ def _types_of(*_: TensorType, types: Any, specs: object) -> list[TensorType]:
     return [TensorType(shape, np.dtype(name)) for shape, name in types]
 
 
-def _never_run(*_: np.ndarray, **__: object) -> Any:
+def _never_run(*_: np.ndarray, **__: object) -> NoReturn:
     raise RuntimeError("`placed` occurs only in programs for sharding propagation")
 
 
@@ -550,5 +549,5 @@ def marked(
     return b.library_call("placed", (("types", shapes), ("specs", entries)), nodes)
 
 
-def _named_entries(spec: PartitionSpec, ndim: int) -> list[tuple[Any, ...]]:
+def _named_entries(spec: PartitionSpec, ndim: int) -> list[tuple[Hashable, ...]]:
     return [names_of(spec[k]) if k < len(spec) else () for k in range(ndim)]

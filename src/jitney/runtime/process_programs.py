@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jitney.compiler.hlo.build import Builder
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.typing import Value
     from jitney.runtime.assignment import Assignment
 
 
@@ -83,7 +84,7 @@ class ProcessProgram:
             raise
         self.participants.settle()
 
-    def on_its_mesh(self, leaves: Sequence[Any]) -> list[Any]:
+    def on_its_mesh(self, leaves: Sequence[Any]) -> list[Value]:
         """Returns the operands, with global arrays on other meshes replicated on this one."""
         whole = NamedSharding(self.mesh, PartitionSpec())
         return [
@@ -93,7 +94,7 @@ class ProcessProgram:
             for x in leaves
         ]
 
-    def where_wanted(self, results: Sequence[Any]) -> list[Any]:
+    def where_wanted(self, results: Sequence[Any]) -> list[Value]:
         """Returns the results, moved to another mesh where that was requested."""
         return [
             x if place is None else x.placed(place)
@@ -191,7 +192,9 @@ def bind(module: ir.Module, members: participants.Participants) -> tuple[ir.Modu
     def change(region: ir.Region) -> ir.Region:
         return traversal.rewrite(region, make)
 
-    def make(b: Builder, node: ir.Node, new: MutableMapping[ir.Node, Any]) -> Any:
+    def make(
+        b: Builder, node: ir.Node, new: MutableMapping[ir.Node, Any]
+    ) -> ir.Node | Sequence[ir.Node]:
         nonlocal calls
         if not isinstance(node, ir.Collective):
             return traversal.rebuild(b, traversal.with_regions(node, change), new.__getitem__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.sharding.tiling import Tiling, whole
@@ -72,7 +71,7 @@ class SingleDeviceSharding(Sharding):
     def __repr__(self) -> str:
         return f"SingleDeviceSharding(device={self._device!r}, memory_kind={self.memory_kind})"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (self._device, self._memory_kind)
 
 

@@ -137,7 +137,7 @@ def _leaf(x: Any, aval: AbstractValue) -> Pattern:
 # --- results ------------------------------------------------------------------------------------
 
 
-def unflatten_function(tree: PyTreeDef) -> Callable[[list[Any]], Any] | None:
+def unflatten_function(tree: PyTreeDef) -> Callable[[Sequence[object]], object] | None:
     """Returns a function from flat results to a function's result; None for a single array.
 
     Unless the structure is deeply nested, it is generated Python code, such as

@@ -8,7 +8,7 @@ shard has an empty window. If the array is fully replicated, the window is the c
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from jitney.core.sharding.tiling import Index, Tiling
 from jitney.runtime.processes import joined
@@ -119,7 +119,7 @@ def shape_of(box: Index) -> tuple[int, ...]:
     return tuple([s.stop - s.start for s in box])
 
 
-def within(index: Index, box: Index) -> tuple[Any, ...]:
+def within(index: Index, box: Index) -> tuple[slice, ...]:
     """Returns `index`, slices of a global array, relative to the window `box` that has them."""
     return tuple([
         slice(0, b.stop - b.start) if s.start is None else slice(s.start - b.start, s.stop - b.start)
