@@ -19,7 +19,8 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
@@ -72,7 +73,7 @@ def function(name: str) -> int:
 
 
 @cache
-def _numpys() -> Any:
+def _numpys() -> ctypes.CDLL | None:
     """Returns NumPy's OpenBLAS if it can be restricted to one thread, else None."""
     library = _loaded(_NUMPYS)
     return library if sys.byteorder == "little" and _setter(library) else None
@@ -83,7 +84,7 @@ _LP64, _SEQUENTIAL = 0, 1
 
 
 @cache
-def mkl() -> Any:
+def mkl() -> ctypes.CDLL | None:
     """Returns MKL if it is installed beside the package and faster, else None.
 
     `JITNEY_BLAS=openblas` disables it, `JITNEY_BLAS=mkl` enables it on other processors, too, and
@@ -124,7 +125,7 @@ def of_mkl(name: str) -> int:
 
 
 @cache
-def exported(module: str) -> Any:
+def exported(module: str) -> Mapping[str, object]:
     """Returns the functions that an extension module of `scipy.linalg` exports for Cython.
 
     They are capsules by name. The extension module is imported when it is first needed, and without
@@ -141,7 +142,7 @@ def exported(module: str) -> Any:
     return importlib.import_module(name).__pyx_capi__
 
 
-def _load(name: str, path: str) -> Any:
+def _load(name: str, path: str) -> types.ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -149,7 +150,7 @@ def _load(name: str, path: str) -> Any:
     return module
 
 
-def _loaded(folder: str) -> Any:
+def _loaded(folder: str) -> ctypes.CDLL | None:
     """Returns the OpenBLAS that a wheel installed in `folder` if it is loaded, else None."""
     maps = "/proc/self/maps"
     if not os.path.exists(maps):
@@ -162,7 +163,7 @@ def _loaded(folder: str) -> Any:
     return None
 
 
-def _setter(library: ctypes.CDLL) -> int:
+def _setter(library: ctypes.CDLL | None) -> int:
     """Returns the address of `int set_num_threads(int)` of a library, or 0 if it has none.
 
     The function returns the previous number of threads.

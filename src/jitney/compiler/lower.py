@@ -59,7 +59,7 @@ def scalar_region(closed: ClosedJaxpr, dtypes: Sequence[np.dtype]) -> Region:
     return Builder().region([scalar_type(d) for d in dtypes], body)
 
 
-def elementwise_function(region: Region) -> Callable[..., Any]:
+def elementwise_function(region: Region) -> Callable[..., np.ndarray]:
     """Returns a region on scalars as an elementwise function of arrays."""
     from jitney.compiler.hlo import interpret
 
@@ -220,7 +220,7 @@ def _without_types(
     b: Builder,
     *nodes: Node,
     **params: object,
-) -> Any:
+) -> Node | Sequence[Node]:
     """Calls a rule that takes the operands' types.
 
     With `rule` and `avals` bound, it has the signature of a rule that does not take them.

@@ -162,7 +162,7 @@ def run(value: Any, *, first: str = PIPELINE[0].name, last: str) -> Any:
     return value
 
 
-def _apply(stage: Stage, value: Any) -> Any:
+def _apply(stage: Stage, value: Any) -> object:
     if not stage.is_needed(value):
         return value
     compile_progress.enters(stage.name)

@@ -17,7 +17,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from jitney.private.places import PLACES, SAME
 
@@ -85,7 +84,7 @@ def _module(where: str) -> str:
     return "jitney" + where.removeprefix("jax") if where.split(".")[0] == "jax" else where
 
 
-def find(module: str, name: str) -> Any:
+def find(module: str, name: str) -> object:
     """Returns the object with name `name` in the private module `module`.
 
     Args:
@@ -112,7 +111,7 @@ def find(module: str, name: str) -> Any:
     )
 
 
-def part_of(owner: str, name: str) -> Any:
+def part_of(owner: str, name: str) -> object:
     """Returns an attribute or a submodule of a module."""
     loaded = importlib.import_module(owner)
     if hasattr(loaded, name) or not hasattr(loaded, "__path__"):
@@ -125,11 +124,11 @@ def _load(module: str) -> ModuleType:
     return importlib.import_module(module.replace(ROOT, sys.modules[ROOT].__name__, 1))
 
 
-def namespace(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def namespace(module: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Returns (`__getattr__`, `__dir__`) of the private module with full name `module`."""
     short = module.removeprefix(ROOT).lstrip(".")
 
-    def __getattr__(name: str) -> Any:  # called by Python
+    def __getattr__(name: str) -> object:  # called by Python
         if name.startswith("__") and name not in places(short):
             raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
         value = find(short, name)

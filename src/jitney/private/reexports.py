@@ -9,7 +9,6 @@ this is loaded before a module is asked for a name that it does not have.
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 from jitney.private import modules
 
@@ -121,7 +120,7 @@ def _places(module: str) -> dict[str, str]:
     return modules.as_places(REEXPORTS.get(module, {}))
 
 
-def find(module: str, name: str) -> Any:
+def find(module: str, name: str) -> object:
     """Returns what the public JAX module `module` imports as `name`; None if it does not."""
     place = _places(module).get(name)
     if place is None:

@@ -10,7 +10,7 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from jitney.compiler import library
 from jitney.compiler.codegen import outlined_functions, symbols
@@ -31,6 +31,8 @@ from jitney.compiler.plan import ir
 from jitney.compiler.plan.aliasing import input_output_alias
 from jitney.core import caches, forking
 from jitney.core.thresholds import threshold
+
+K = TypeVar("K")
 
 
 def _is_long(steps: Sequence[ir.Step]) -> bool:
@@ -72,9 +74,9 @@ class _Kernels:
         self.recent: OrderedDict[int, engine.Code] = OrderedDict()
         self.alive_at_last_count = 0
 
-    def find(self, wanted: Mapping[Any, object]) -> dict[Any, tuple[engine.Code, str]]:
+    def find(self, wanted: Mapping[K, object]) -> dict[K, tuple[engine.Code, str]]:
         """Returns the code, and the name in it, of those of `wanted` that are compiled."""
-        compiled: dict[Any, tuple[engine.Code, str]] = {}
+        compiled: dict[K, tuple[engine.Code, str]] = {}
         for key in wanted:
             reference, name = self.places.get(key, (None, ""))
             code = reference() if reference is not None else None

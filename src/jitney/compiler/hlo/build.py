@@ -11,7 +11,7 @@ conversions to the same dtype, and the like. All others are passes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike, Value
+
+N = TypeVar("N", bound=Node)
 
 _INT32 = np.dtype(np.int32)
 
@@ -42,7 +44,7 @@ class Builder:
 
     # --- interning --------------------------------------------------------------------------------
 
-    def _make(self, kind: type[Any], type_: Any, *fields: Any) -> Any:
+    def _make(self, kind: type[Any], type_: Any, *fields: Any) -> ir.Node:
         """Returns the interned node of these fields.
 
         A node without elements becomes a constant, so that nothing is computed for it.
@@ -57,7 +59,7 @@ class Builder:
             self._n += 1
         return node
 
-    def _new(self, kind: type[Any], type_: Any, *fields: Any) -> Any:
+    def _new(self, kind: type[N], type_: Any, *fields: Any) -> N:
         """Returns a node that is not interned.
 
         It equals no other, since regions and functions are not compared.
@@ -71,7 +73,9 @@ class Builder:
 
     def parameter(self, index: int, type_: TensorType) -> ir.Parameter:
         """Returns input number `index` of the region."""
-        return self._make(ir.Parameter, type_, index)
+        node = self._make(ir.Parameter, type_, index)
+        assert isinstance(node, ir.Parameter)
+        return node
 
     def constant(self, value: Value) -> Node:
         """Returns a constant node.

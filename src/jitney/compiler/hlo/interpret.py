@@ -77,19 +77,19 @@ def rule(kind: type) -> Callable[[Rule], Rule]:
 
 
 @rule(ir.Constant)
-def _interpret_constant(node: ir.Constant, env: Env) -> Any:
+def _interpret_constant(node: ir.Constant, env: Env) -> np.ndarray:
     return node.value
 
 
 @rule(ir.Iota)
-def _interpret_iota(node: ir.Iota, env: Env) -> Any:
+def _interpret_iota(node: ir.Iota, env: Env) -> np.ndarray:
     row = np.arange(node.shape[node.dim]).astype(node.dtype)
     tail = (1,) * (len(node.shape) - node.dim - 1)
     return np.broadcast_to(row.reshape(-1, *tail), node.shape)
 
 
 @rule(ir.Apply)
-def _interpret_apply(node: ir.Apply, env: Env) -> Any:
+def _interpret_apply(node: ir.Apply, env: Env) -> np.ndarray:
     args = [env[a] for a in node.args]
     row = lookup(node.fn)
     if row.result is None:
@@ -98,7 +98,7 @@ def _interpret_apply(node: ir.Apply, env: Env) -> Any:
 
 
 @rule(ir.Broadcast)
-def _interpret_broadcast(node: ir.Broadcast, env: Env) -> Any:
+def _interpret_broadcast(node: ir.Broadcast, env: Env) -> np.ndarray:
     inner = [1] * len(node.shape)
     for extent, dim in zip(node.x.shape, node.dims, strict=True):
         inner[dim] = extent
@@ -106,61 +106,61 @@ def _interpret_broadcast(node: ir.Broadcast, env: Env) -> Any:
 
 
 @rule(ir.Reshape)
-def _interpret_reshape(node: ir.Reshape, env: Env) -> Any:
+def _interpret_reshape(node: ir.Reshape, env: Env) -> np.ndarray:
     return env[node.x].reshape(node.shape)
 
 
 @rule(ir.Transpose)
-def _interpret_transpose(node: ir.Transpose, env: Env) -> Any:
+def _interpret_transpose(node: ir.Transpose, env: Env) -> np.ndarray:
     return env[node.x].transpose(node.perm)
 
 
 @rule(ir.Slice)
-def _interpret_slice(node: ir.Slice, env: Env) -> Any:
+def _interpret_slice(node: ir.Slice, env: Env) -> np.ndarray:
     window = tuple(map(slice, node.starts, node.limits, node.strides))
     return env[node.x][window]
 
 
 @rule(ir.Reverse)
-def _interpret_reverse(node: ir.Reverse, env: Env) -> Any:
+def _interpret_reverse(node: ir.Reverse, env: Env) -> np.ndarray:
     return np.flip(env[node.x], node.dims)
 
 
 @rule(ir.Pad)
-def _interpret_pad(node: ir.Pad, env: Env) -> Any:
+def _interpret_pad(node: ir.Pad, env: Env) -> np.ndarray:
     return indexing.pad(env[node.x], env[node.value], node.low, node.high, node.interior)
 
 
 @rule(ir.Concatenate)
-def _interpret_concatenate(node: ir.Concatenate, env: Env) -> Any:
+def _interpret_concatenate(node: ir.Concatenate, env: Env) -> np.ndarray:
     return np.concatenate([env[p] for p in node.parts], axis=node.dim)
 
 
 @rule(ir.Bitcast)
-def _interpret_bitcast(node: ir.Bitcast, env: Env) -> Any:
+def _interpret_bitcast(node: ir.Bitcast, env: Env) -> np.ndarray:
     return reference.bitcast(env[node.x], node.dtype)
 
 
 @rule(ir.DynamicSlice)
-def _interpret_dynamic_slice(node: ir.DynamicSlice, env: Env) -> Any:
+def _interpret_dynamic_slice(node: ir.DynamicSlice, env: Env) -> np.ndarray:
     return indexing.dynamic_slice(env[node.x], [env[s] for s in node.starts], node.sizes)
 
 
 @rule(ir.DynamicUpdateSlice)
-def _interpret_dynamic_update_slice(node: ir.DynamicUpdateSlice, env: Env) -> Any:
+def _interpret_dynamic_update_slice(node: ir.DynamicUpdateSlice, env: Env) -> np.ndarray:
     starts = [env[s] for s in node.starts]
     return indexing.dynamic_update_slice(env[node.x], env[node.update], starts)
 
 
 @rule(ir.Gather)
-def _interpret_gather(node: ir.Gather, env: Env) -> Any:
+def _interpret_gather(node: ir.Gather, env: Env) -> np.ndarray:
     return indexing.gather(
         env[node.x], env[node.indices], node.dims, node.slice_sizes, node.mode, node.fill
     )
 
 
 @rule(ir.Scatter)
-def _interpret_scatter(node: ir.Scatter, env: Env) -> Any:
+def _interpret_scatter(node: ir.Scatter, env: Env) -> np.ndarray:
     combine = node.combine
     if isinstance(combine, ir.Region):
         combine = elementwise_function(combine)
@@ -196,18 +196,18 @@ def elementwise_function(region: ir.Region) -> Callable[..., np.ndarray]:
 
 
 @rule(ir.Reduce)
-def _interpret_reduce(node: ir.Reduce, env: Env) -> Any:
+def _interpret_reduce(node: ir.Reduce, env: Env) -> np.ndarray:
     reduce = reduction.reduce_in_order if node.in_order else reduction.reduce
     return reduce(env[node.x], node.fn, node.dims)
 
 
 @rule(ir.ArgReduce)
-def _interpret_arg_reduce(node: ir.ArgReduce, env: Env) -> Any:
+def _interpret_arg_reduce(node: ir.ArgReduce, env: Env) -> np.ndarray:
     return reduction.arg_reduce(env[node.x], node.kind, node.dim, node.dtype)
 
 
 @rule(ir.ReduceRegion)
-def _interpret_reduce_region(node: ir.ReduceRegion, env: Env) -> Any:
+def _interpret_reduce_region(node: ir.ReduceRegion, env: Env) -> Sequence[np.ndarray]:
     xs, inits = [env[x] for x in node.xs], [env[x] for x in node.inits]
     body = node.body
     elementwise = all(
@@ -234,12 +234,12 @@ def _run_scalars(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.nda
 
 
 @rule(ir.Cumulative)
-def _interpret_cumulative(node: ir.Cumulative, env: Env) -> Any:
+def _interpret_cumulative(node: ir.Cumulative, env: Env) -> np.ndarray:
     return reduction.cumulative(env[node.x], node.fn, node.dim, node.reverse)
 
 
 @rule(ir.Dft)
-def _interpret_dft(node: ir.Dft, env: Env) -> Any:
+def _interpret_dft(node: ir.Dft, env: Env) -> Sequence[np.ndarray]:
     if node.of_real:
         return fourier.dft_of_real(env[node.re], node.dim)
     if node.to_real:
@@ -248,33 +248,33 @@ def _interpret_dft(node: ir.Dft, env: Env) -> Any:
 
 
 @rule(ir.Dot)
-def _interpret_dot(node: ir.Dot, env: Env) -> Any:
+def _interpret_dot(node: ir.Dot, env: Env) -> np.ndarray:
     return contraction.dot(env[node.x], env[node.y], node.contract, node.batch, node.dtype)
 
 
 @rule(ir.Convolution)
-def _interpret_convolution(node: ir.Convolution, env: Env) -> Any:
+def _interpret_convolution(node: ir.Convolution, env: Env) -> np.ndarray:
     return convolution.convolution(env[node.x], env[node.w], node.dims)
 
 
 @rule(ir.Sort)
-def _interpret_sort(node: ir.Sort, env: Env) -> Any:
+def _interpret_sort(node: ir.Sort, env: Env) -> list[np.ndarray]:
     return order.sort([env[x] for x in node.xs], node.dim, node.num_keys, node.stable)
 
 
 @rule(ir.TopK)
-def _interpret_top_k(node: ir.TopK, env: Env) -> Any:
+def _interpret_top_k(node: ir.TopK, env: Env) -> tuple[np.ndarray, np.ndarray]:
     return order.top_k(env[node.x], node.k, node.dim)
 
 
 @rule(ir.Cond)
-def _interpret_cond(node: ir.Cond, env: Env) -> Any:
+def _interpret_cond(node: ir.Cond, env: Env) -> list[np.ndarray]:
     index = min(max(int(env[node.index]), 0), len(node.cases) - 1)
     return run_region(node.cases[index], [env[a] for a in node.args])
 
 
 @rule(ir.While)
-def _interpret_while(node: ir.While, env: Env) -> Any:
+def _interpret_while(node: ir.While, env: Env) -> list[np.ndarray]:
     carry = [env[x] for x in node.init]
     while run_region(node.cond, carry)[0]:
         carry = run_region(node.body, carry)
@@ -282,7 +282,7 @@ def _interpret_while(node: ir.While, env: Env) -> Any:
 
 
 @rule(ir.LibraryCall)
-def _interpret_library_call(node: ir.LibraryCall, env: Env) -> Any:
+def _interpret_library_call(node: ir.LibraryCall, env: Env) -> Sequence[np.ndarray]:
     types = node.type
     assert isinstance(types, tuple)
     routine = library.Routine(node.name, node.params)
@@ -291,7 +291,7 @@ def _interpret_library_call(node: ir.LibraryCall, env: Env) -> Any:
 
 
 @rule(ir.Collective)
-def _interpret_collective(node: ir.Collective, env: Env) -> Any:
+def _interpret_collective(node: ir.Collective, env: Env) -> np.ndarray:
     size = collectives.group_size(node.axes, node.groups)
     assert size == 1, f"the interpreter is one participant, {node.kind} has {size}"
     operands = [env[a] for a in node.args] or [None]
@@ -299,7 +299,7 @@ def _interpret_collective(node: ir.Collective, env: Env) -> Any:
 
 
 @rule(ir.HostCall)
-def _interpret_host_call(node: ir.HostCall, env: Env) -> Any:
+def _interpret_host_call(node: ir.HostCall, env: Env) -> list[np.ndarray]:
     types = node.type
     assert isinstance(types, tuple)
     operands = [env[a] for a in node.args]
@@ -315,15 +315,15 @@ def _interpret_host_call(node: ir.HostCall, env: Env) -> Any:
 
 
 @rule(ir.OptimizationBarrier)
-def _interpret_optimization_barrier(node: ir.OptimizationBarrier, env: Env) -> Any:
+def _interpret_optimization_barrier(node: ir.OptimizationBarrier, env: Env) -> list[np.ndarray]:
     return [env[a] for a in node.args]
 
 
 @rule(ir.ShardingConstraint)
-def _interpret_sharding_constraint(node: ir.ShardingConstraint, env: Env) -> Any:
+def _interpret_sharding_constraint(node: ir.ShardingConstraint, env: Env) -> np.ndarray:
     return env[node.x]
 
 
 @rule(ir.Project)
-def _interpret_project(node: ir.Project, env: Env) -> Any:
+def _interpret_project(node: ir.Project, env: Env) -> np.ndarray:
     return env[node.node][node.index]

@@ -188,7 +188,7 @@ class _Reader:
             raise self.error("this is not a constant of its type") from None
         return b.constant(array)
 
-    def field(self) -> Any:
+    def field(self) -> ir.Attribute:
         """Parses the value of a field.
 
         It is a region, parameters of a library, a sharding, a tuple, a number, a Boolean or a word.
@@ -276,7 +276,7 @@ def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type
     return next(parts, None) or next(n for n in reversed(b.ordered) if type(n) is kind)
 
 
-def _operands(kind: type[ir.Node], xs: list[ir.Node]) -> dict[str, Any]:
+def _operands(kind: type[ir.Node], xs: list[ir.Node]) -> dict[str, ir.Node | tuple[ir.Node, ...]]:
     """Returns the operands by field.
 
     Fields with one node take one each, fields with several share the others.
@@ -301,7 +301,7 @@ _DIMS: dict[type[ir.Node], type[Any]] = {
 }  # fmt: skip
 
 
-def _said_otherwise(kind: type[ir.Node], fields: dict[str, Any], type_: Any) -> dict[str, Any]:
+def _said_otherwise(kind: type[ir.Node], fields: dict[str, Any], type_: Any) -> dict[str, object]:
     """Returns the builder's arguments that are not fields in the text."""
     arguments: dict[str, Any] = {}
     if isinstance(type_, TensorType):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from jitney.compiler.hlo import ir, map_loops, traversal
 from jitney.compiler.hlo.build import Builder
@@ -36,7 +36,7 @@ class SaysDivision(ABC):
 
     key: Hashable
 
-    def __call__(self, *_: np.ndarray) -> Any:
+    def __call__(self, *_: np.ndarray) -> NoReturn:
         raise RuntimeError("it occurs only in programs for sharding propagation")
 
     @abstractmethod

@@ -124,7 +124,7 @@ def _scalar_integers(nodes: Sequence[ir.Node], n: int, what: str) -> None:
 # --- nodes: each function returns the type that the node should have, or None -----------------------
 
 
-def _constant(node: ir.Constant) -> Any:
+def _constant(node: ir.Constant) -> TensorType:
     _need(_is_contiguous(node.value), "constant.C1: layout")
     _need(node.value.dtype.kind != "O", f"constant.C2: a Python object, {node.value!r}")
     return TensorType(node.value.shape, node.value.dtype)
@@ -134,12 +134,12 @@ def _is_contiguous(value: object) -> bool:
     return isinstance(value, np.ndarray) and value.flags.c_contiguous
 
 
-def _iota(node: ir.Iota) -> Any:
+def _iota(node: ir.Iota) -> None:
     _need(0 <= node.dim < len(node.shape), f"iota.C1: axis {node.dim} of {node.type}")
     _need(node.dtype.kind != "c", f"iota.C2: {node.type}")
 
 
-def _apply(node: ir.Apply) -> Any:
+def _apply(node: ir.Apply) -> TensorType:
     fn, args = node.fn, node.args
     row = find(fn)
     if row is None:
@@ -171,7 +171,7 @@ def _converts(node: ir.Apply) -> bool:
             return True
 
 
-def _broadcast(node: ir.Broadcast) -> Any:
+def _broadcast(node: ir.Broadcast) -> TensorType:
     x = node.x
     _need(len(node.dims) == len(x.shape), f"broadcast.C1: {node.dims} for {x.type}")
     _axes(node.dims, len(node.shape), "broadcast.C1")
@@ -182,19 +182,19 @@ def _broadcast(node: ir.Broadcast) -> Any:
     return TensorType(node.shape, x.dtype)
 
 
-def _reshape(node: ir.Reshape) -> Any:
+def _reshape(node: ir.Reshape) -> TensorType:
     fine = math.prod(node.shape) == math.prod(node.x.shape)
     _need(fine, f"reshape.C1: {node.x.type} to {node.type}")
     return TensorType(node.shape, node.x.dtype)
 
 
-def _transpose(node: ir.Transpose) -> Any:
+def _transpose(node: ir.Transpose) -> TensorType:
     x = node.x
     _need(sorted(node.perm) == list(range(len(x.shape))), f"transpose.C1: {node.perm} of {x.type}")
     return TensorType(tuple(x.shape[k] for k in node.perm), x.dtype)
 
 
-def _slice(node: ir.Slice) -> Any:
+def _slice(node: ir.Slice) -> TensorType:
     x = node.x
     fields = (node.starts, node.limits, node.strides)
     fine = all(len(f) == len(x.shape) for f in fields) and all(
@@ -205,12 +205,12 @@ def _slice(node: ir.Slice) -> Any:
     return TensorType(shape, x.dtype)
 
 
-def _reverse(node: ir.Reverse) -> Any:
+def _reverse(node: ir.Reverse) -> _Type:
     _axes(node.dims, len(node.x.shape), "reverse.C1")
     return node.x.type
 
 
-def _pad(node: ir.Pad) -> Any:
+def _pad(node: ir.Pad) -> TensorType:
     x, value = node.x, node.value
     fields = (node.low, node.high, node.interior)
     _need(all(len(f) == len(x.shape) for f in fields), f"pad.C2: {fields} for {x.type}")
@@ -224,7 +224,7 @@ def _pad(node: ir.Pad) -> Any:
     return TensorType(shape, x.dtype)
 
 
-def _concatenate(node: ir.Concatenate) -> Any:
+def _concatenate(node: ir.Concatenate) -> TensorType:
     parts, dim = node.parts, node.dim
     _need(bool(parts) and 0 <= dim < len(parts[0].shape), f"concatenate.C2: axis {dim}")
     first = parts[0]
@@ -241,7 +241,7 @@ def _concatenate(node: ir.Concatenate) -> Any:
     return TensorType((*first.shape[:dim], total, *first.shape[dim + 1 :]), first.dtype)
 
 
-def _bitcast(node: ir.Bitcast) -> Any:
+def _bitcast(node: ir.Bitcast) -> TensorType:
     x, dtype = node.x, node.dtype
     old, new = x.dtype.itemsize, dtype.itemsize
     _need(old != new, f"bitcast.C2: {x.type} as {dtype}: equal widths are elementwise")
@@ -258,14 +258,14 @@ def _fits(sizes: Sequence[int], shape: Sequence[int]) -> bool:
     )
 
 
-def _dynamic_slice(node: ir.DynamicSlice) -> Any:
+def _dynamic_slice(node: ir.DynamicSlice) -> TensorType:
     x = node.x
     _scalar_integers(node.starts, len(x.shape), "dynamic_slice.C1")
     _need(_fits(node.sizes, x.shape), f"dynamic_slice.C2: {node.sizes} of {x.type}")
     return TensorType(node.sizes, x.dtype)
 
 
-def _dynamic_update_slice(node: ir.DynamicUpdateSlice) -> Any:
+def _dynamic_update_slice(node: ir.DynamicUpdateSlice) -> _Type:
     x, update = node.x, node.update
     _scalar_integers(node.starts, len(x.shape), "dynamic_update_slice.C1")
     fine = update.dtype == x.dtype and _fits(update.shape, x.shape)
@@ -300,7 +300,7 @@ def _index_axes(
     _need(fine, f"{op}.C4: {tuple(own)} of {x.type} with {tuple(theirs)} of {indices.type}")
 
 
-def _gather(node: ir.Gather) -> Any:
+def _gather(node: ir.Gather) -> TensorType:
     x, indices, dims, sizes = node.x, node.indices, node.dims, node.slice_sizes
     batching = (dims.operand_batching_dims, dims.start_indices_batching_dims)
     _index_axes("gather", x, indices, dims.start_index_map, dims.collapsed_slice_dims, batching)
@@ -324,7 +324,7 @@ def _gather(node: ir.Gather) -> Any:
     return TensorType(shape, x.dtype)
 
 
-def _scatter(node: ir.Scatter) -> Any:
+def _scatter(node: ir.Scatter) -> _Type:
     x, indices, updates, dims = node.x, node.indices, node.updates, node.dims
     batching = (dims.operand_batching_dims, dims.scatter_indices_batching_dims)
     index_map = dims.scatter_dims_to_operand_dims
@@ -350,7 +350,7 @@ def _without(shape: Sequence[int], dims: Sequence[int]) -> tuple[int, ...]:
     return tuple(n for k, n in enumerate(shape) if k not in dims)
 
 
-def _reduce(node: ir.Reduce) -> Any:
+def _reduce(node: ir.Reduce) -> TensorType:
     x = node.x
     _axes(node.dims, len(x.shape), "reduce.C1")
     _need(node.fn in _MONOIDS, f"reduce.C2: {node.fn}")
@@ -360,7 +360,7 @@ def _reduce(node: ir.Reduce) -> Any:
     return TensorType(_without(x.shape, node.dims), x.dtype)
 
 
-def _arg_reduce(node: ir.ArgReduce) -> Any:
+def _arg_reduce(node: ir.ArgReduce) -> TensorType:
     x, dim = node.x, node.dim
     _need(0 <= dim < len(x.shape) and x.shape[dim] > 0, f"arg_reduce.C1: axis {dim} of {x.type}")
     _need(node.kind in ("max", "min"), f"arg_reduce.C2: {node.kind}")
@@ -368,7 +368,7 @@ def _arg_reduce(node: ir.ArgReduce) -> Any:
     return TensorType(_without(x.shape, (dim,)), node.dtype)
 
 
-def _reduce_region(node: ir.ReduceRegion) -> Any:
+def _reduce_region(node: ir.ReduceRegion) -> tuple[TensorType, ...]:
     xs, inits = node.xs, node.inits
     _need(bool(xs) and len(xs) == len(inits), f"reduce_region.C1: {len(xs)} by {len(inits)}")
     _need(all(x.shape == xs[0].shape for x in xs), "reduce_region.C1: shapes differ")
@@ -380,13 +380,13 @@ def _reduce_region(node: ir.ReduceRegion) -> Any:
     return tuple(TensorType(shape, x.dtype) for x in xs)
 
 
-def _cumulative(node: ir.Cumulative) -> Any:
+def _cumulative(node: ir.Cumulative) -> _Type:
     _need(0 <= node.dim < len(node.x.shape), f"cumulative.C1: axis {node.dim} of {node.x.type}")
     _need(node.fn in _RUNNING, f"cumulative.C2: {node.fn}")
     return node.x.type
 
 
-def _dot(node: ir.Dot) -> Any:
+def _dot(node: ir.Dot) -> TensorType:
     x, y, (cx, cy), (bx, by) = node.x, node.y, node.contract, node.batch
     _need(x.dtype == y.dtype, f"dot.C1: {x.type} with {y.type}")
     for operand, c, b in ((x, cx, bx), (y, cy, by)):
@@ -400,7 +400,7 @@ def _dot(node: ir.Dot) -> Any:
     )
 
 
-def _dft(node: ir.Dft) -> Any:
+def _dft(node: ir.Dft) -> tuple[TensorType, ...]:
     re, im = node.re, node.im
     _need(re.type == im.type, f"dft.C1: parts {_types([re.type, im.type])}")
     _need(re.dtype in _PLANES, f"dft.C2: parts of {re.dtype}")
@@ -417,7 +417,7 @@ def _dft(node: ir.Dft) -> Any:
     return (TensorType(shape, re.dtype),) * (1 if node.to_real else 2)
 
 
-def _convolution(node: ir.Convolution) -> Any:
+def _convolution(node: ir.Convolution) -> TensorType:
     x, w, dims = node.x, node.w, node.dims
     _need(x.dtype == w.dtype, f"convolution.C1: {x.type} with {w.type}")
     for axes, shape in ((dims.x_axes, x.shape), (dims.w_axes, w.shape), (dims.out_axes, x.shape)):
@@ -436,7 +436,7 @@ def _convolution(node: ir.Convolution) -> Any:
     return TensorType(dims.result_shape(x.shape, w.shape), x.dtype)
 
 
-def _sort(node: ir.Sort) -> Any:
+def _sort(node: ir.Sort) -> tuple[_Type, ...]:
     xs = node.xs
     _need(bool(xs) and all(x.shape == xs[0].shape for x in xs), "sort.C1: shapes differ")
     _need(0 <= node.dim < len(xs[0].shape), f"sort.C2: axis {node.dim} of {xs[0].type}")
@@ -444,7 +444,7 @@ def _sort(node: ir.Sort) -> Any:
     return tuple(x.type for x in xs)
 
 
-def _top_k(node: ir.TopK) -> Any:
+def _top_k(node: ir.TopK) -> tuple[TensorType, ...]:
     x, dim = node.x, node.dim
     _need(0 <= dim < len(x.shape), f"top_k.C1: axis {dim} of {x.type}")
     _need(0 <= node.k <= x.shape[dim], f"top_k.C2: {node.k} of {x.type}")
@@ -452,7 +452,7 @@ def _top_k(node: ir.TopK) -> Any:
     return (TensorType(shape, x.dtype), TensorType(shape, _INT32))
 
 
-def _cond(node: ir.Cond) -> Any:
+def _cond(node: ir.Cond) -> tuple[_Type, ...]:
     _need(node.index.type == TensorType((), _INT32), f"cond.C1: index is {node.index.type}")
     _need(bool(node.cases), "cond.C2: no branches")
     operand_types = [a.type for a in node.args]
@@ -462,14 +462,14 @@ def _cond(node: ir.Cond) -> Any:
     return wanted
 
 
-def _while(node: ir.While) -> Any:
+def _while(node: ir.While) -> tuple[_Type, ...]:
     carry = tuple(x.type for x in node.init)
     _signature(node.cond, carry, (TensorType((), _BOOL),), "while.C1: condition")
     _signature(node.body, carry, carry, "while.C2: body")
     return carry
 
 
-def _library_call(node: ir.LibraryCall) -> Any:
+def _library_call(node: ir.LibraryCall) -> tuple[TensorType, ...]:
     _need(library.is_declared(node.name), f"library_call.C1: no function {node.name}")
     _need(library.is_plain(node.params), f"library_call.C2: parameters {node.params}")
     routine, types = library.Routine(node.name, node.params), [a.tensor_type for a in node.args]
@@ -479,22 +479,22 @@ def _library_call(node: ir.LibraryCall) -> Any:
         raise IRError(f"library_call.C3: {routine} of {_types(types)}: {error}") from error
 
 
-def _collective(node: ir.Collective) -> Any:
+def _collective(node: ir.Collective) -> TensorType:
     try:
         return collectives.result_type(node.kind, node.axes, node.groups, node.params, node.args)
     except AssertionError as error:
         raise IRError(str(error)) from None
 
 
-def _host_call(node: ir.HostCall) -> Any:
+def _host_call(node: ir.HostCall) -> None:
     _need(callable(node.fn) and isinstance(node.type, tuple), "host_call.C1: no function")
 
 
-def _optimization_barrier(node: ir.OptimizationBarrier) -> Any:
+def _optimization_barrier(node: ir.OptimizationBarrier) -> tuple[_Type, ...]:
     return tuple(a.type for a in node.args)
 
 
-def _sharding_constraint(node: ir.ShardingConstraint) -> Any:
+def _sharding_constraint(node: ir.ShardingConstraint) -> _Type:
     placed, ndim = node.sharding, len(node.x.shape)
     _need(
         len(placed.dimensions) == len(placed.is_open) == ndim,
@@ -506,7 +506,7 @@ def _sharding_constraint(node: ir.ShardingConstraint) -> Any:
     return node.x.type
 
 
-def _project(node: ir.Project) -> Any:
+def _project(node: ir.Project) -> TensorType:
     types = node.node.type
     fine = isinstance(types, tuple) and 0 <= node.index < len(types)
     _need(fine, f"project.C2: result {node.index} of {_types(types)}")
@@ -514,7 +514,7 @@ def _project(node: ir.Project) -> Any:
     return types[node.index]
 
 
-def _parameter(node: ir.Parameter) -> Any:
+def _parameter(node: ir.Parameter) -> None:
     return None
 
 

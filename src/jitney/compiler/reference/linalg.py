@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def wide(x: Array) -> Array:
     return x.astype(wide_dtype(x.dtype), copy=False)
 
 
-def _lapack(name: str, x: Array) -> Callable[..., Any]:
+def _lapack(name: str, x: Array) -> Callable[..., tuple[Array, ...]]:
     from scipy.linalg.lapack import get_lapack_funcs
 
     return get_lapack_funcs((name,), (x,))[0]

@@ -31,7 +31,7 @@ EXACT = (0.5, 0.5)
 # --- operands and results -----------------------------------------------------------------------
 
 
-def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype:
     """Returns the dtype of the components of complex `dtype`."""
     return _REAL_OF[dtype]
 
@@ -56,22 +56,22 @@ def predicate_and_choices(dtypes: Dtypes) -> bool:
     return dtypes[0] == BOOL and alike(dtypes[1:])
 
 
-def same(dtypes: Dtypes) -> np.dtype[Any]:
+def same(dtypes: Dtypes) -> np.dtype:
     """Returns the dtype of the last operand, which is that of all but a leading predicate."""
     return dtypes[-1]
 
 
-def boolean(dtypes: Dtypes) -> np.dtype[Any]:
+def boolean(dtypes: Dtypes) -> np.dtype:
     """Returns the dtype of predicates."""
     return BOOL
 
 
-def real(dtypes: Dtypes) -> np.dtype[Any]:
+def real(dtypes: Dtypes) -> np.dtype:
     """Returns the dtype of the components of complex operands; of real ones, their own."""
     return _REAL_OF.get(dtypes[0], dtypes[0])
 
 
-def complex_of(dtypes: Dtypes) -> np.dtype[Any]:
+def complex_of(dtypes: Dtypes) -> np.dtype:
     """Returns the dtype of complex numbers with components of these dtypes."""
     return _COMPLEX_OF[dtypes[0]]
 

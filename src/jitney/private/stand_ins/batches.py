@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
 
-def batch_and_remainder(x: PyTree, batch_size: int) -> tuple[PyTree | None, PyTree | None]:
+def batch_and_remainder(x: PyTree, batch_size: int) -> tuple[object, object]:
     """Splits the leading axis of all leaves into batches and a remainder.
 
     Args:

@@ -8,11 +8,13 @@ import inspect
 import logging
 import weakref
 from collections.abc import Callable, Hashable
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar, overload
 
 from jitney.core import caches, config
 from jitney.core.wraps import UNNAMED, name_of
 
+P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,14 +73,14 @@ def wraps(
     return decorate
 
 
-def curry(f: Callable[..., Any]) -> Callable[..., Any]:
+def curry(f: Callable[..., R]) -> Callable[..., Callable[..., R]]:
     """Returns a function that binds the first arguments of `f`, and returns one of the others."""
     return functools.partial(functools.partial, f)
 
 
 def cache(
     max_size: int | None = _CACHED, trace_context_in_key: bool | Callable[[], Hashable] = True
-) -> Callable[[F], Any]:
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Memoizes a function by its arguments, and by the settings that affect tracing.
 
     Args:
@@ -92,13 +94,13 @@ def cache(
             return trace_context_in_key()
         return config.trace_epoch() if trace_context_in_key else None
 
-    def decorate(f: F) -> Any:
+    def decorate(f: Callable[P, R]) -> Callable[P, R]:
         @functools.lru_cache(max_size)
-        def known(_: Hashable, *args: Any, **kwargs: Any) -> Any:
+        def known(_: Hashable, *args: Any, **kwargs: Any) -> R:
             return f(*args, **kwargs)
 
         @functools.wraps(f)
-        def cached(*args: Any, **kwargs: Any) -> Any:
+        def cached(*args: P.args, **kwargs: P.kwargs) -> R:
             return known(context(), *args, **kwargs)
 
         _publish(cached, known.cache_clear, lambda: known.cache_info().currsize, f.__module__)
@@ -111,13 +113,29 @@ def cache(
 memoize = cache(max_size=None)
 
 
+@overload
+def weakref_lru_cache(
+    f: None = None,
+    *,
+    maxsize: int | None = _CACHED,
+    trace_context_in_key: bool = True,
+    explain: object = None,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+@overload
+def weakref_lru_cache(
+    f: Callable[P, R],
+    *,
+    maxsize: int | None = _CACHED,
+    trace_context_in_key: bool = True,
+    explain: object = None,
+) -> Callable[P, R]: ...
 def weakref_lru_cache(
     f: Callable[..., Any] | None = None,
     *,
     maxsize: int | None = _CACHED,
     trace_context_in_key: bool = True,
     explain: object = None,
-) -> Any:
+) -> Callable[..., object]:
     """Memoizes a function by its arguments, without keeping the first one alive.
 
     The first argument must be weakly referenceable; its results are dropped when it is collected.
@@ -132,16 +150,16 @@ def weakref_lru_cache(
     function = f
 
     @functools.wraps(function)
-    def cached(first: Any, *args: Any, **kwargs: Any) -> Any:
+    def cached(first: Any, *args: Any, **kwargs: Any) -> object:
         of_first = known.get(first)
         if of_first is None:
 
             @cache(max_size=maxsize, trace_context_in_key=trace_context_in_key)
             @functools.wraps(function)
-            def of_first(given: _Given, *args: Any, **kwargs: Any) -> Any:
+            def memoized(given: _Given, *args: Any, **kwargs: Any) -> object:
                 return function(given.value, *args, **kwargs)
 
-            known[first] = of_first
+            known[first] = of_first = memoized
         given = _Given(first)
         try:
             return of_first(given, *args, **kwargs)
@@ -193,7 +211,7 @@ class HashableFunction:
     def __hash__(self) -> int:
         return hash((_code(self.f), self.closure))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> object:
         return self.f(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -217,11 +235,11 @@ class HashablePartial:
     def __hash__(self) -> int:
         return hash((_code(self.f), self.args, tuple(sorted(self.kwargs.items()))))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> object:
         return self.f(*self.args, *args, **self.kwargs, **kwargs)
 
 
-def _code(f: Callable[..., Any]) -> Any:
+def _code(f: Callable[..., Any]) -> object:
     return getattr(f, "__code__", f)
 
 

@@ -25,7 +25,7 @@ _TOLERANCES = {
 }
 
 
-def default_tolerance() -> dict[np.dtype[Any], float]:
+def default_tolerance() -> dict[np.dtype, float]:
     """Returns the default tolerances by dtype; values of other dtypes must be equal."""
     return dict(_TOLERANCES)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from jitney.core import messages
 from jitney.numpy import vectorization
 from jitney.numpy.vectorization import CoreDims
+
+R = TypeVar("R")
 
 
 def parse_input_dimensions(
@@ -43,22 +45,22 @@ def parse_input_dimensions(
 
 
 def check_output_dims(
-    func: Callable[..., Any],
+    func: Callable[..., R],
     dim_sizes: dict[str, int],
     expected_output_core_dims: Sequence[CoreDims],
     error_context: str = "",
-) -> Callable[..., Any]:
+) -> Callable[..., R]:
     """Returns `func` with a check that its results have exactly the core dimensions."""
     outputs = list(expected_output_core_dims)
     return vectorization.checking_results(func, outputs, dim_sizes, error_context)
 
 
 def apply_excluded(
-    func: Callable[..., Any],
+    func: Callable[..., R],
     excluded: Collection[int | str],
     args: Sequence[Any],
     kwargs: dict[str, Any],
-) -> tuple[Callable[..., Any], Sequence[Any], dict[str, Any]]:
+) -> tuple[Callable[..., R], Sequence[object], dict[str, object]]:
     """Binds the excluded arguments of a function.
 
     Args:
@@ -74,7 +76,7 @@ def apply_excluded(
     fixed = {name: x for name, x in kwargs.items() if name not in kept_names}
     positional, kept = vectorization.only_arrays(func, args, fixed, excluded)
 
-    def call(*free: Any, **by_name: Any) -> Any:
+    def call(*free: Any, **by_name: Any) -> R:
         if not by_name:
             return positional(*free)
         rest = iter(free)

@@ -24,7 +24,7 @@ def check_output_dtype_jacfwd(holomorphic: bool, x: PyTree) -> None:
         gradient.check_output_dtype("jacfwd", True, x)
 
 
-def std_basis(pytree: PyTree) -> Any:
+def std_basis(pytree: PyTree) -> object:
     """Returns the standard basis: entry i has a 1 at flat position i, and 0 elsewhere.
 
     It has the structure of `pytree`. Leaves have a new leading axis, whose size is the total number
@@ -33,22 +33,24 @@ def std_basis(pytree: PyTree) -> Any:
     return jacobian.standard_basis(pytree, of_tangents=True)
 
 
-def jacfwd_unravel(input_pytree: PyTree, output_pytree_leaf: object, arr: Array) -> Any:
+def jacfwd_unravel(input_pytree: PyTree, output_pytree_leaf: object, arr: Array) -> object:
     """Splits the last axis of `arr` into leaves of the shapes in `input_pytree`."""
     return jacobian.divided(input_pytree, -1, arr)
 
 
-def jacrev_unravel(output_pytree: PyTree, input_pytree_leaf: object, arr: Array) -> Any:
+def jacrev_unravel(output_pytree: PyTree, input_pytree_leaf: object, arr: Array) -> object:
     """Splits the first axis of `arr` into leaves of the shapes in `output_pytree`."""
     return jacobian.divided(output_pytree, 0, arr)
 
 
-def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+def jvp(
+    fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False
+) -> tuple[object, ...]:
     """Computes `jax.jvp` of a function, which may be wrapped by `linear_util.wrap_init`."""
     return autodiff.jvp(_callable(fun), primals, tangents, has_aux=has_aux)
 
 
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[object, ...]:
     """Computes `jax.vjp` of a function, which may be wrapped by `linear_util.wrap_init`."""
     return autodiff.vjp(_callable(fun), *primals, has_aux=has_aux)
 

@@ -30,7 +30,7 @@ def unzip3(
     )
 
 
-def safe_zip(first: Iterable[T], *others: Iterable[Any]) -> list[tuple[Any, ...]]:
+def safe_zip(first: Iterable[T], *others: Iterable[T]) -> list[tuple[T, ...]]:
     """Returns the tuples of `zip` as a list.
 
     Raises:

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from jitney.transforms.batch import BatchTrace
 
 
-def to_elt(trace: BatchTrace, get_idx: Callable[[], Any], x: Any, spec: Any) -> Any:
+def to_elt(trace: BatchTrace, get_idx: Callable[[], Any], x: Any, spec: Any) -> object:
     """Returns the element of `x` that the mapped function receives, for the axis `spec`."""
     return vmappables.element(trace, x, spec)
 
 
 def from_elt(
     trace: BatchTrace, axis_size: Any, mesh_axis: Any, sum_match: bool, i: int, x: Any, spec: Any
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     """Returns (the result of `vmap` for the element `x`, its axis)."""
     return vmappables.whole(trace, axis_size, x, spec), spec

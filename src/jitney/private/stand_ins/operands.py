@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -102,27 +102,27 @@ def broadcast(arr: ArrayLike, shape: ShapeLike, sharding: ShardingLike | None = 
     return broadcast_to(arr, canonical_shape(shape), out_sharding=sharding)
 
 
-def default_int_dtype() -> np.dtype[Any]:
+def default_int_dtype() -> np.dtype:
     """Returns the default dtype of integers."""
     return dtypes.canonicalize_dtype(int)
 
 
-def default_uint_dtype() -> np.dtype[Any]:
+def default_uint_dtype() -> np.dtype:
     """Returns the default dtype of unsigned integers."""
     return dtypes.canonicalize_dtype(np.uint64)
 
 
-def default_float_dtype() -> np.dtype[Any]:
+def default_float_dtype() -> np.dtype:
     """Returns the default floating-point dtype."""
     return dtypes.canonicalize_dtype(float)
 
 
-def default_complex_dtype() -> np.dtype[Any]:
+def default_complex_dtype() -> np.dtype:
     """Returns the default complex dtype."""
     return dtypes.canonicalize_dtype(complex)
 
 
-def to_inexact_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+def to_inexact_dtype(dtype: DTypeLike) -> np.dtype:
     """Returns the dtype in which values of `dtype` are computed; inexact dtypes are unchanged.
 
     Integers of 64 bits map to float64, whether x64 is enabled or not.
@@ -133,13 +133,13 @@ def to_inexact_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     return np.dtype(np.float64 if kind.itemsize == np.dtype(np.int64).itemsize else np.float32)
 
 
-def to_floating_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+def to_floating_dtype(dtype: DTypeLike) -> np.dtype:
     """Returns the real floating-point dtype for the real parts of values of `dtype`."""
     inexact = to_inexact_dtype(dtype)
     return np.finfo(inexact).dtype if inexact.kind == "c" else inexact
 
 
-def to_complex_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+def to_complex_dtype(dtype: DTypeLike) -> np.dtype:
     """Returns the complex dtype that can represent values of `dtype`."""
     inexact = to_inexact_dtype(dtype)
     if inexact.kind == "c":

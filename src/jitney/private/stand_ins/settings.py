@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jitney.core import config as options
 
@@ -15,7 +15,7 @@ read = config.read
 trace_context = options.trace_epoch
 
 
-def __getattr__(name: str) -> State | Any:  # called by Python
+def __getattr__(name: str) -> State:  # called by Python
     """Returns the option: `name.value` is its value, and calling it returns a context manager."""
     for full in (f"jax_{name.removeprefix('jax_')}", f"jax_{name.removeprefix('_')}"):
         try:

@@ -15,6 +15,7 @@ from jitney.core.symbolic.expressions import DimExpr, DimSize, as_dim, is_symbol
 from jitney.core.trace import Tracer, concrete_or_error
 
 if TYPE_CHECKING:
+    from jitney.core.array import Array
     from jitney.core.avals import AbstractValue
 
 T = TypeVar("T")
@@ -98,7 +99,7 @@ def stride_dim(d: DimSize, window_size: DimSize, window_stride: DimSize) -> DimS
     return (d - window_size) // window_stride + 1
 
 
-def dimension_as_value(d: DimSize) -> Any:
+def dimension_as_value(d: DimSize) -> int | Array:
     """Returns a size as a value for computations: an int, or an array if it is symbolic."""
     return value_of_dim(d) if isinstance(d, DimExpr) else operator.index(d)
 

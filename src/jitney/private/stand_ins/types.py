@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class DuckTypedArray(Protocol):
     """An object with a dtype and a shape."""
 
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> np.dtype: ...
 
     @property
     def shape(self) -> tuple[int, ...]: ...

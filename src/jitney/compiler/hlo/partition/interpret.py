@@ -32,7 +32,7 @@ def run(program: Partitioned, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [join(xs, spec, mesh) for xs, spec in zip(results, program.out_specs, strict=True)]
 
 
-def _region(region: ir.Region, inputs: Sequence[list[Any]], mesh: Mesh) -> list[list[Any]]:
+def _region(region: ir.Region, inputs: Sequence[list[Any]], mesh: Mesh) -> list[list[np.ndarray]]:
     """Returns the results of a region for each device, from operands for each device."""
     envs: list[interpret.Env] = [{} for _ in range(mesh.size)]
     for p, values in zip(region.parameters, inputs, strict=True):
@@ -46,7 +46,9 @@ def _region(region: ir.Region, inputs: Sequence[list[Any]], mesh: Mesh) -> list[
     return [[np.asarray(env[result]) for env in envs] for result in region.results]
 
 
-def _evaluate(node: ir.Node, envs: Sequence[interpret.Env], mesh: Mesh) -> list[Any]:
+def _evaluate(
+    node: ir.Node, envs: Sequence[interpret.Env], mesh: Mesh
+) -> Sequence[np.ndarray | Sequence[np.ndarray]]:
     """Returns the value of `node` for each device."""
     match node:
         case ir.Collective():
@@ -65,7 +67,7 @@ def _evaluate(node: ir.Node, envs: Sequence[interpret.Env], mesh: Mesh) -> list[
             return [interpret.evaluate(node, env) for env in envs]
 
 
-def _same(values: Sequence[Any]) -> Any:
+def _same(values: Sequence[Any]) -> np.ndarray:
     """Returns the value that all devices share.
 
     Control flow must agree between devices, or collectives would not match.
@@ -74,7 +76,7 @@ def _same(values: Sequence[Any]) -> Any:
     return values[0]
 
 
-def _collective(node: ir.Collective, envs: Sequence[interpret.Env], mesh: Mesh) -> list[Any]:
+def _collective(node: ir.Collective, envs: Sequence[interpret.Env], mesh: Mesh) -> list[np.ndarray]:
     names = [name for name, _ in node.axes]
     groups: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for device, place in enumerate(mesh.devices()):

@@ -76,7 +76,9 @@ def in_panels(region: ir.Region, least: int = COSTS.panel_bytes) -> ir.Region:
     order = traversal.topological_order(traversal.roots(region))
     uses = traversal.count_uses(order, traversal.roots(region))
 
-    def make(b: Builder, node: ir.Node, new: MutableMapping[ir.Node, Any]) -> Any:
+    def make(
+        b: Builder, node: ir.Node, new: MutableMapping[ir.Node, Any]
+    ) -> ir.Node | list[ir.Node]:
         at = new.__getitem__
         if isinstance(node, ir.Dot) and node.dtype in blas.PRODUCTS:  # others round once
             operands = [_gathered(x, uses, new) for x in (node.x, node.y)]

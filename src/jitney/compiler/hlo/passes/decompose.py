@@ -72,7 +72,7 @@ def _region(region: ir.Region) -> ir.Region:
     return traversal.rewrite(region, _made)
 
 
-def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
+def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> ir.Node | Sequence[ir.Node]:
     if not _is_expanded(node):
         return traversal.rebuild(b, traversal.with_regions(node, _region), new.__getitem__)
     match node:
@@ -294,7 +294,7 @@ def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
     return b.apply("select", b.apply("or", beyond, b.apply("ne", row, row)), row, sofar)
 
 
-def _neutral(fn: str, dtype: np.dtype) -> Any:
+def _neutral(fn: str, dtype: np.dtype) -> float:
     """Returns the value that, combined with x, yields x bit for bit."""
     match fn:
         case "add":
@@ -352,7 +352,7 @@ def _on_arrays(
     """Applies a region of scalars to each element of arrays of `shape`."""
     new: dict[ir.Node, Any] = dict(zip(body.parameters, args, strict=True))
 
-    def rebuild(node: ir.Node) -> Any:
+    def rebuild(node: ir.Node) -> ir.Node | Sequence[ir.Node]:
         if isinstance(node, ir.Apply):
             return b.apply_again(node.fn, [new[x] for x in node.args], node.dtype)
         rebuilt = traversal.rebuild(b, node, new.__getitem__)

@@ -48,7 +48,7 @@ def _region(region: ir.Region, change: Change) -> ir.Region:
     def inner(region: ir.Region) -> ir.Region:
         return _region(region, change)
 
-    def make(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
+    def make(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> ir.Node | Sequence[ir.Node]:
         if not isinstance(node, ir.While):
             return traversal.rebuild(b, traversal.with_regions(node, inner), new.__getitem__)
         init = tuple([new[x] for x in node.init])

@@ -40,7 +40,7 @@ def run(module: ir.Module, rules: Rules | None = None) -> ir.Module:
 
 
 def _region(region: ir.Region, rules: Rules) -> ir.Region:
-    def make(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
+    def make(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> ir.Node | list[ir.Node]:
         inner = traversal.with_regions(node, lambda region: _region(region, rules))
         rebuilt: ir.Node | list[ir.Node] = traversal.rebuild(b, inner, new.__getitem__)
         if isinstance(rebuilt, list):

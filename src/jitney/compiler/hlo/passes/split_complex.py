@@ -144,7 +144,7 @@ def _part(value: _Value, which: int) -> ir.Node:
 # --- nodes --------------------------------------------------------------------------------------
 
 
-def _made(b: Builder, node: ir.Node, new: _Values) -> Any:
+def _made(b: Builder, node: ir.Node, new: _Values) -> _Value | Sequence[_Value]:
     """Builds `node` in `b`: a node, a `Split`, or a list of them for several results."""
     match node:
         case ir.While():
