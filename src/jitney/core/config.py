@@ -378,7 +378,7 @@ class Config:
         else:
             option(name).set_global(val)
 
-    def read(self, name: str) -> object:
+    def read(self, name: str) -> Any:
         """Returns the value of an option that is in effect in this thread."""
         return _added[name].holder.value if name in _added else option(name).value
 
@@ -416,7 +416,7 @@ class Config:
 
         absl_flags.parse_flags(self.values, self.update)
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name: str) -> Any:
         return option(name).value
 
     def __setattr__(self, name: str, value: object) -> None:
