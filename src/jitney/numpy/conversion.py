@@ -148,7 +148,9 @@ def _of_sequence(xs: Sequence[Any], dtype: Any) -> Array:
             elements = iter(values)
             value = np.array(_rebuilt(xs, elements), dtype)
             return array_from_numpy(value, shaped_array(value.shape, dtype, False))
-    return _joined(xs, dtype)
+    joined = _joined(xs, dtype)
+    assert isinstance(joined, Array)  # `xs` is a sequence
+    return joined
 
 
 def _element(x: ArrayLike, dtype: np.dtype) -> np.ndarray:
@@ -226,7 +228,7 @@ def _dtype_of_scalars(leaves: list[Any], kinds: set[type]) -> np.dtype:
     return _common_dtype(leaves)
 
 
-def _joined(xs: PyTree, dtype: dtypes.DType) -> Array:
+def _joined(xs: PyTree, dtype: dtypes.DType) -> ArrayLike:
     """Joins nested sequences that contain arrays, level by level."""
     if not isinstance(xs, list | tuple):
         if isinstance(xs, Array):

@@ -298,7 +298,7 @@ def index_dtype(shape: Sequence[int]) -> np.dtype:
     return _INT32
 
 
-def as_index(x: ArrayLike, dtype: np.dtype) -> Array:
+def as_index(x: ArrayLike | DimExpr, dtype: np.dtype) -> Array:
     """Returns a position as a scalar of `dtype`."""
     if isinstance(x, Array | np.ndarray):
         return convert(x, dtype)

@@ -64,7 +64,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
 
     if p.shape[0] and explicit.is_explicit([get_aval(p), get_aval(x)]):
         # The axis of coefficients is gathered; the first one determines the sharding of the result.
-        whole: Array = whole_along(p, 0)
+        whole = whole_along(p, 0)
         out, _ = horner(out, whole[0])
         p = whole[1:]
     if state.trace is state.eval_trace and p.shape[0] <= unroll:  # too small to be worth compiling

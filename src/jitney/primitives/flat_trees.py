@@ -55,7 +55,7 @@ class FlatTree:
     def __iter__(self) -> Iterator[None]:
         return iter(self.vals)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[FlatTree], tuple[str, tuple[FlatTree, ...], int]]:
         return FlatTree, (self.text, self.elts, self._size)
 
     def __repr__(self) -> str:

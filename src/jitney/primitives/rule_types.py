@@ -12,7 +12,7 @@ that Python scalars do not have declare it as an `Array`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.build import Builder as Builder
@@ -33,3 +33,21 @@ DotDimensionNumbers: TypeAlias = tuple[
     tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
 ]
 Param: TypeAlias = Any  # equation parameter; `object` where a rule only passes it on
+
+
+class SlopeOfOne(Protocol):
+    """A rule of `defjvp` for an operation of one operand, with parameters."""
+
+    def __call__(self, t: Value, x: Value, /, **params: Param) -> Tangent: ...
+
+
+class SlopeOfTwo(Protocol):
+    """A rule of `defjvp` for two operands, or of `defjvp2` for the result and one operand."""
+
+    def __call__(self, t: Value, x: Value, y: Value, /, **params: Param) -> Tangent: ...
+
+
+class TransposeOfOne(Protocol):
+    """A rule of `deflinear` for an operation with parameters."""
+
+    def __call__(self, ct: Value, x: Operand, /, **params: Param) -> Cotangent: ...

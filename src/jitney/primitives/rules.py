@@ -12,7 +12,7 @@ Other primitives are called through `calculus`, so this module does not depend o
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from jitney.core.primitive import Primitive
 from jitney.core.trace import revealed
 from jitney.primitives import calculus
 from jitney.runtime.array import array_from_numpy
-from jitney.transforms import jet, key_words  # noqa: F401  # declares a slot
+from jitney.transforms import jet, key_words as key_words  # declares a slot
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 
@@ -34,16 +34,21 @@ if TYPE_CHECKING:
 
     from jitney.core.avals import AbstractValue
     from jitney.primitives.rule_types import (
+        BatchDim,
         Cotangent,
         Dims,
         Operand,
         Param,
         Primals,
+        SlopeOfOne,
+        SlopeOfTwo,
+        Tangent,
         Tangents,
+        TransposeOfOne,
         Value,
     )
 
-Rule = Callable[..., Any]
+    Slope = Callable[..., Tangent] | None
 
 
 def is_linear(x: object) -> TypeIs[UndefinedPrimal]:
@@ -64,7 +69,7 @@ def shape_of(x: Operand | Sequence[Any]) -> tuple[int, ...]:
     return np.shape(cast("Any", x)) if plain is x else shape_of(plain)
 
 
-def aval_of(x: Operand) -> Any:
+def aval_of(x: Operand) -> AbstractValue:
     """Returns the type of an operand, linear or not."""
     return x.aval if type(x) is UndefinedPrimal else get_aval(x)
 
@@ -73,7 +78,7 @@ _SCALARS = frozenset((bool, int, float, complex))
 _PYTHON: dict[str, type[Any]] = {"f": float, "i": int, "c": complex}
 
 
-def const(like: Operand, value: complex | np.number) -> Any:
+def const(like: Operand, value: complex | np.number) -> Value:
     """Returns `value` as a scalar operand with the dtype and weak type of `like`."""
     aval = aval_of(like)
     python = _PYTHON.get(aval.dtype.kind) if aval.weak_type else None
@@ -82,7 +87,7 @@ def const(like: Operand, value: complex | np.number) -> Any:
     return typed(np.asarray(value).astype(aval.dtype))
 
 
-def factor(like: Operand, value: complex | np.number) -> Any:
+def factor(like: Operand, value: complex | np.number) -> Value:
     """Returns `value` as a scalar factor with the dtype of `like`; weakly typed beside scalars.
 
     Beside arrays it is strongly typed, so that derivatives with such factors are, as in JAX.
@@ -91,7 +96,7 @@ def factor(like: Operand, value: complex | np.number) -> Any:
     return typed(np.asarray(value).astype(aval.dtype)) if aval.ndim else const(like, value)
 
 
-def typed(value: np.ndarray, weak_type: bool = False) -> Any:
+def typed(value: np.ndarray, weak_type: bool = False) -> Value:
     """Returns data as an operand with exactly their dtype: a NumPy array or scalar if possible.
 
     NumPy data are narrowed without x64. Where 64-bit dtypes are nevertheless allowed, the operand
@@ -103,12 +108,12 @@ def typed(value: np.ndarray, weak_type: bool = False) -> Any:
     return value.item() if weak_type and value.dtype != np.bool_ else value[()]
 
 
-def zeros_like(x: Operand) -> Any:
+def zeros_like(x: Operand) -> Value:
     """Returns zeros of the type of `x`."""
     return Zero(aval_of(x)).instantiate()
 
 
-def zeros_for(ct: Value, x: Operand, *, strong: bool = False) -> Any:
+def zeros_for(ct: Value, x: Operand, *, strong: bool = False) -> Value:
     """Returns zeros of the cotangent type of `x` in the dtype of `ct`, which may be wider.
 
     A user's rule may have widened `ct`. The zeros are strongly typed if its dtype differs, or if
@@ -128,11 +133,21 @@ def zero_tangent(out: Value) -> Zero:
 # --- forward derivatives ------------------------------------------------------------------------
 
 
-def defjvp(prim: Primitive, *rules: Rule | None) -> None:
+@overload
+def defjvp(prim: Primitive, *rules: SlopeOfTwo | None) -> None: ...
+@overload
+def defjvp(prim: Primitive, *rules: SlopeOfOne | None) -> None: ...
+@overload
+def defjvp(prim: Primitive, *rules: Callable[[Value, Value, Value], Tangent] | None) -> None: ...
+@overload
+def defjvp(prim: Primitive, *rules: Callable[[Value, Value], Tangent] | None) -> None: ...
+@overload
+def defjvp(prim: Primitive, *rules: Slope) -> None: ...
+def defjvp(prim: Primitive, *rules: Slope) -> None:
     """Sets the JVP rule of a primitive with one result, with a rule for each operand."""
 
-    def derivative(primals: Primals, tangents: Tangents, params: dict[str, Any]) -> Any:
-        total: Any = None
+    def derivative(primals: Primals, tangents: Tangents, params: dict[str, Any]) -> Tangent | None:
+        total: Tangent | None = None
         for rule, t in zip(rules, tangents, strict=True):
             if rule is not None and type(t) is not Zero:
                 part = rule(t, *primals, **params)
@@ -140,25 +155,35 @@ def defjvp(prim: Primitive, *rules: Rule | None) -> None:
         return total
 
     @prim.jvp
-    def jvp_rule(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Value, Tangent]:
         out = prim.bind(*primals, **params)
         total = derivative(primals, tangents, params)
         return out, zero_tangent(out) if total is None else total
 
-    def of_series(primals: Primals, tangents: Tangents, params: dict[str, Any]) -> Any:
+    def of_series(primals: Primals, tangents: Tangents, params: dict[str, Any]) -> Tangent:
         total = derivative(primals, tangents, params)
         return zero_tangent(primals[0]) if total is None else total
 
     prim.set_default("jet", jet.by_partials(prim, of_series))
 
 
-def defjvp2(prim: Primitive, *rules: Rule | None) -> None:
+@overload
+def defjvp2(prim: Primitive, *rules: SlopeOfTwo | None) -> None: ...
+@overload
+def defjvp2(
+    prim: Primitive, *rules: Callable[[Value, Value, Value, Value], Tangent] | None
+) -> None: ...
+@overload
+def defjvp2(prim: Primitive, *rules: Callable[[Value, Value, Value], Tangent] | None) -> None: ...
+@overload
+def defjvp2(prim: Primitive, *rules: Slope) -> None: ...
+def defjvp2(prim: Primitive, *rules: Slope) -> None:
     """Sets the JVP rule like `defjvp`, with rules that also get the result."""
 
     @prim.jvp
-    def jvp_rule(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Value, Tangent]:
         out = prim.bind(*primals, **params)
-        total: Any = None
+        total: Tangent | None = None
         for rule, t in zip(rules, tangents, strict=True):
             if rule is not None and type(t) is not Zero:
                 part = rule(t, out, *primals, **params)
@@ -173,7 +198,7 @@ def def_zero_derivative(*prims: Primitive) -> None:
         @prim.jvp
         def jvp_rule(
             primals: Primals, tangents: Tangents, _prim: Primitive = prim, **params: Param
-        ) -> tuple[Any, Any]:
+        ) -> tuple[Value | list[Value], Tangent | list[Tangent]]:
             out = _prim.bind(*primals, **params)
             if _prim.multiple_results:
                 return out, [zero_tangent(x) for x in out]
@@ -182,20 +207,26 @@ def def_zero_derivative(*prims: Primitive) -> None:
         prim.set_default("jet", jet.constant(prim))
 
 
-def deflinear(prim: Primitive, transpose: Rule) -> None:
+@overload
+def deflinear(prim: Primitive, transpose: TransposeOfOne) -> None: ...
+@overload
+def deflinear(prim: Primitive, transpose: Callable[[Value, Operand], Cotangent]) -> None: ...
+@overload
+def deflinear(prim: Primitive, transpose: Callable[..., Cotangent]) -> None: ...
+def deflinear(prim: Primitive, transpose: Callable[..., Cotangent]) -> None:
     """Sets the rules of a primitive that is linear in its only operand.
 
     `transpose(ct, x, **params)` returns the cotangent of the operand.
     """
 
     @prim.jvp
-    def jvp_rule(primals: Primals, tangents: Primals, **params: Param) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Primals, **params: Param) -> tuple[Value, Tangent]:
         return prim.bind(*primals, **params), prim.bind(*tangents, **params)
 
     prim.set_default("jet", jet.linear(prim))
 
     @prim.transpose
-    def transpose_rule(ct: Cotangent, x: Operand, **params: Param) -> list[Any]:
+    def transpose_rule(ct: Cotangent, x: Operand, **params: Param) -> list[Cotangent | None]:
         return [ct if type(ct) is Zero else transpose(ct, x, **params)]
 
 
@@ -206,36 +237,43 @@ def def_jointly_linear_jvp(prim: Primitive, n_linear: int | None = None) -> None
     """
 
     @prim.jvp
-    def jvp_rule(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+    def jvp_rule(
+        primals: Primals, tangents: Tangents, **params: Param
+    ) -> tuple[Value | list[Value], Tangent | list[Tangent]]:
         out = prim.bind(*primals, **params)
         n = len(primals) if n_linear is None else n_linear
         if all(type(t) is Zero for t in tangents[:n]):
-            zero = [zero_tangent(x) for x in out] if prim.multiple_results else zero_tangent(out)
-            return out, zero
+            if prim.multiple_results:
+                return out, [zero_tangent(x) for x in out]
+            return out, zero_tangent(out)
         linear_tangents = [instantiate(t) for t in tangents[:n]]
         return out, prim.bind(*linear_tangents, *primals[n:], **params)
 
     prim.set_default("jet", jet.piecewise_linear(prim))
 
 
-def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
+def defbilinear(
+    prim: Primitive, left: Callable[..., Cotangent], right: Callable[..., Cotangent]
+) -> None:
     """Sets the rules of a primitive that is linear in each of two operands.
 
     `left(ct, x, y, **params)` returns the cotangent of x, `right` that of y; the linear operand is
     an `UndefinedPrimal`.
     """
 
-    def by_left(t: Value, x: Value, y: Value, **params: Param) -> Any:
+    def by_left(t: Value, x: Value, y: Value, **params: Param) -> Value:
         return prim.bind(t, y, **params)
 
-    def by_right(t: Value, x: Value, y: Value, **params: Param) -> Any:
+    def by_right(t: Value, x: Value, y: Value, **params: Param) -> Value:
         return prim.bind(x, t, **params)
 
     defjvp(prim, by_left, by_right)
     prim.jet(jet.bilinear(prim))
 
     @prim.transpose
-    def transpose_rule(ct: Cotangent, x: Operand, y: Operand, **params: Param) -> list[Any]:
+    def transpose_rule(
+        ct: Cotangent, x: Operand, y: Operand, **params: Param
+    ) -> list[Cotangent | None]:
         if type(ct) is Zero:
             return [ct if is_linear(x) else None, ct if is_linear(y) else None]
         if type(x) is UndefinedPrimal:
@@ -245,7 +283,7 @@ def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
         return [None, right(ct, x, y, **params)]
 
 
-def unbroadcast(x: Operand, ct: Cotangent) -> Any:
+def unbroadcast(x: Operand, ct: Cotangent) -> Cotangent:
     """Sums the cotangent `ct` of a broadcast operand to the operand's shape."""
     if isinstance(ct, Zero):
         return Zero(aval_of(x).to_cotangent_aval())
@@ -260,7 +298,7 @@ def unbroadcast(x: Operand, ct: Cotangent) -> Any:
     return calculus.reshape(out, new_sizes=shape)
 
 
-def broadcast_to_result(t: Value, shape: tuple[int, ...]) -> Any:
+def broadcast_to_result(t: Value, shape: tuple[int, ...]) -> Value:
     """Broadcasts a tangent from its operand's shape (scalar, or with sizes of 1) to `shape`."""
     old = shape_of(t)
     if old == shape:
@@ -279,11 +317,11 @@ def vectorized(*prims: Primitive) -> None:
         @prim.batch
         def batch_rule(
             args: Sequence[Value], dims: Dims, _prim: Primitive = prim, **params: Param
-        ) -> tuple[Any, Any]:
+        ) -> tuple[Value, BatchDim]:
             return _prim.bind(*args, **params), dims[0]
 
 
-def move_axis(x: Value, source: int, destination: int) -> Any:
+def move_axis(x: Value, source: int, destination: int) -> Value:
     """Moves one axis of `x`."""
     rank = len(shape_of(x))
     source, destination = source % rank, destination % rank
@@ -294,7 +332,7 @@ def move_axis(x: Value, source: int, destination: int) -> Any:
     return calculus.transpose(x, permutation=tuple(order))
 
 
-def insert_axes(x: Value, positions: tuple[int, ...]) -> Any:
+def insert_axes(x: Value, positions: tuple[int, ...]) -> Value:
     """Inserts axes of size 1 into `x`, at `positions` of the result."""
     shape = shape_of(x)
     rank = len(shape) + len(positions)
@@ -314,12 +352,12 @@ def broadcasting(*prims: Primitive) -> None:
         @prim.batch
         def batch_rule(
             args: Sequence[Value], dims: Dims, _prim: Primitive = prim, **params: Param
-        ) -> tuple[Any, Any]:
+        ) -> tuple[Value, BatchDim]:
             args, dim = align(args, dims)
             return _prim.bind(*args, **params), dim
 
 
-def align(args: Sequence[Value], dims: Dims) -> tuple[list[Any], int]:
+def align(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
     """Moves all batch axes to the same position, and makes ranks equal except for scalars.
 
     Returns: (operands, position of the batch axis).
@@ -342,7 +380,7 @@ def align(args: Sequence[Value], dims: Dims) -> tuple[list[Any], int]:
     return out, 0
 
 
-def _widen(x: Value, n: int) -> Any:
+def _widen(x: Value, n: int) -> Value:
     """Inserts `n` axes of size 1 into `x` after the first axis."""
     shape = shape_of(x)
     full = (*shape[:1], *(1,) * n, *shape[1:])
@@ -350,7 +388,7 @@ def _widen(x: Value, n: int) -> Any:
     return calculus.broadcast_in_dim(x, shape=full, broadcast_dimensions=kept)
 
 
-def to_front(x: Value, dim: int | None, size: int) -> Any:
+def to_front(x: Value, dim: int | None, size: int) -> Value:
     """Moves the batch axis of `x` to the front, or broadcasts `x` along a new one."""
     if dim is not None:
         return move_axis(x, dim, 0)
@@ -376,11 +414,11 @@ def reducer(*prims: Primitive) -> None:
         @prim.batch
         def batch_rule(
             args: Sequence[Value], dims: Sequence[int], _prim: Primitive = prim, **params: Param
-        ) -> tuple[Any, Any]:
+        ) -> tuple[Value, int | np.integer]:
             (x,), (d,) = args, dims
             axes = shifted_axes(params.pop("axes"), d)
             position = d - sum(a < d for a in axes)
-            place: Any = params.get("out_sharding")
+            place = params.get("out_sharding")
             if place is not None:
                 names = explicit.names_along(aval_of(x), d)
                 params["out_sharding"] = explicit.batched(place, int(position), names)

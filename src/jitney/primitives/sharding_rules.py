@@ -7,7 +7,7 @@ register them. A result sharding that requires data movement between devices is 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from jitney.core import messages
@@ -133,9 +133,11 @@ def _axes_of_one(shape: Sequence[int], places: Iterable[int]) -> list[list[int]]
     ]
 
 
-def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]]]) -> list[Any]:
+def _in_sequence(
+    operation: Operation, axes: Sequence[tuple[int, tuple[Hashable, ...]]]
+) -> list[Hashable]:
     """Returns the mesh axes that shard the merged axes (size, names), in order."""
-    names: list[Any] = []
+    names: list[Hashable] = []
     is_open = True  # whether all preceding axes are sharded
     for _, own in axes:
         if own and not is_open:
@@ -149,13 +151,13 @@ def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]
 
 
 def _distributed(
-    operation: Operation, names: Sequence[Any], extents: Sequence[int]
-) -> list[tuple[Any, ...]]:
+    operation: Operation, names: Sequence[Hashable], extents: Sequence[int]
+) -> list[tuple[Hashable, ...]]:
     """Assigns the mesh axes `names` of a split axis to new axes of sizes `extents`, in order."""
     left = list(names)
-    out: list[tuple[Any, ...]] = []
+    out: list[tuple[Hashable, ...]] = []
     for n in extents:
-        own: list[Any] = []
+        own: list[Hashable] = []
         while left and n % operation.parts((*own, left[0])) == 0 and n != 1:
             own.append(left.pop(0))
         if left and operation.parts(tuple(own)) != n:
@@ -473,7 +475,7 @@ def unreduced_product(operation: Operation, out_sharding: NamedSharding) -> None
     (cx, cy), _ = operation.params["dimension_numbers"]
     x, y = operation.specs
     left, right = [x[k] for k in cx], [y[k] for k in cy]
-    if unreduced != {name for names in left for name in names}:
+    if unreduced != frozenset([name for names in left for name in names]):
         operation.refuse(
             "dot_general: the unreduced axes of out_sharding must be those along which the "
             f"contracted axes are sharded, but they are {set(unreduced)}, and lhs is sharded "
@@ -490,7 +492,7 @@ def reshaped_sum(operation: Operation, out_sharding: NamedSharding) -> None:
     """Rejects a reshape that changes the unreduced or reduced mesh axes."""
     own = sharding_of(operation.avals[0])
     for what in ("unreduced", "reduced"):
-        operand_axes = getattr(own and own.spec, what, frozenset())
+        operand_axes: frozenset[Hashable] = getattr(own and own.spec, what, frozenset())
         wanted = getattr(out_sharding.spec, what)
         if operand_axes != wanted:
             raise ValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Value
 
 
-def zeros(aval: AbstractValue) -> Any:
+def zeros(aval: AbstractValue) -> Value:
     """Returns zeros of type `aval`: a NumPy scalar for a scalar, or empty float0 data."""
     if isinstance(aval, HiType):
         return aval.vspace_zero()
@@ -36,7 +36,7 @@ def zeros(aval: AbstractValue) -> Any:
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
     scalar = np.zeros((), aval.dtype)
-    zero: Any = scalar.item() if aval.weak_type else scalar[()]
+    zero: Value = scalar.item() if aval.weak_type else scalar[()]
     if aval.shape:
         zero = broadcast_in_dim_p.bind(
             zero, shape=aval.shape, broadcast_dimensions=(), sharding=sharding_of(aval)
@@ -44,7 +44,7 @@ def zeros(aval: AbstractValue) -> Any:
     return as_type(zero, aval.manual_axis_type) if aval.manual_axis_type else zero
 
 
-def add(x: Value, y: Value) -> Any:
+def add(x: Value, y: Value) -> Value:
     """Adds two tangents or cotangents."""
     if getattr(x, "dtype", None) == dtypes.float0:
         return x
@@ -55,7 +55,7 @@ def add(x: Value, y: Value) -> Any:
     return sum_of_tangents(x, y)
 
 
-def insert_axis(x: Value, position: int, size: int, along: NamedSharding | None = None) -> Any:
+def insert_axis(x: Value, position: int, size: int, along: NamedSharding | None = None) -> Value:
     """Broadcasts `x` along a new axis at `position`, with the sharding `along` for it."""
     shape = shape_of(x)
     full = (*shape[:position], size, *shape[position:])
@@ -66,12 +66,12 @@ def insert_axis(x: Value, position: int, size: int, along: NamedSharding | None 
     return broadcast_in_dim_p.bind(x, shape=full, broadcast_dimensions=dims, sharding=place)
 
 
-def scale(x: Value, factor: float) -> Any:
+def scale(x: Value, factor: float) -> Value:
     """Multiplies `x` by a Python number."""
     return mul_p.bind(x, const(x, factor), out_dtype=None)
 
 
-def reshard(x: Value, place: NamedSharding) -> Any:
+def reshard(x: Value, place: NamedSharding) -> Value:
     """Reshards `x` along Explicit axes."""
     return calculus.reshard(x, dst_sharding=place)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jitney.compiler import lower as lowering
 from jitney.core.avals import shaped_array
@@ -12,14 +12,14 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 
 if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
-    from jitney.primitives.rule_types import Builder, Node
+    from jitney.primitives.rule_types import Builder, Node, Value
 
 
-def lower_by(prim: Primitive, meaning: Callable[..., Sequence[Any]]) -> None:
+def lower_by(prim: Primitive, meaning: Callable[..., Sequence[Value]]) -> None:
     """Sets the lowering of `prim`: traces `meaning(*arrays, **params)`, returning a sequence."""
 
     @prim.lower
-    def lower_rule(b: Builder, *nodes: Node, **params: object) -> Any:
+    def lower_rule(b: Builder, *nodes: Node, **params: object) -> Node | list[Node]:
         avals = [shaped_array(n.shape, n.dtype) for n in nodes]
         info = DebugInfo("lowering", prim.name)
         jaxpr, _, consts = trace_to_jaxpr(lambda *xs: meaning(*xs, **params), avals, info)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Array, ArrayLike, PyTree
+    from jitney.core.typing import Array, ArrayLike
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
         Tangents,
         Value,
     )
+
+_Tree = TypeVar("_Tree")  # a pytree of arrays
 
 
 def _identity(name: str, *, copies: bool = False) -> Primitive:
@@ -44,7 +47,7 @@ def _identity(name: str, *, copies: bool = False) -> Primitive:
         return x.copy() if copies else x
 
     @prim.lower
-    def lower_rule(b: Builder, x: Node) -> Any:
+    def lower_rule(b: Builder, x: Node) -> Node:
         return x
 
     return prim
@@ -55,7 +58,11 @@ stop_gradient_p = _identity("stop_gradient")
 stage_p = _identity("stage")
 
 
-def stop_gradient(x: PyTree) -> PyTree:
+@overload
+def stop_gradient(x: ArrayLike) -> Array: ...
+@overload
+def stop_gradient(x: _Tree) -> _Tree: ...
+def stop_gradient(x: _Tree) -> _Tree | Array:
     """Returns `x` unchanged and treats it as a constant in differentiation: its derivative is zero.
 
     Args:
@@ -70,7 +77,7 @@ def stop_gradient(x: PyTree) -> PyTree:
     return pytrees.tree_map(_stop_gradient_of, x)
 
 
-def _stop_gradient_of(x: Value) -> Any:
+def _stop_gradient_of(x: Value) -> Value:
     if not is_valid_operand(x):
         raise TypeError(
             f"stop_gradient: `x` must hold arrays and scalars, but holds {x!r} of type {type(x)}"
@@ -105,11 +112,15 @@ def _optimization_barrier_eager(*xs: np.ndarray) -> list[np.ndarray]:
 
 
 @optimization_barrier_p.lower
-def _optimization_barrier_lower(b: Builder, *xs: Node) -> list[Any]:
+def _optimization_barrier_lower(b: Builder, *xs: Node) -> list[Node]:
     return b.optimization_barrier(xs)
 
 
-def optimization_barrier(operand: PyTree, /) -> PyTree:
+@overload
+def optimization_barrier(operand: ArrayLike, /) -> Array: ...
+@overload
+def optimization_barrier(operand: _Tree, /) -> _Tree: ...
+def optimization_barrier(operand: _Tree, /) -> _Tree | Array:
     """Returns `operand` unchanged; the compiler does not move operations across this point.
 
     Args:
@@ -135,23 +146,25 @@ stop_gradient_p.absent("transpose", why="its derivative is zero")
 rules.vectorized(copy_p, stage_p, stop_gradient_p)
 
 
-def _fenced(tangents: Sequence[Tangent]) -> list[Any]:
+def _fenced(tangents: Sequence[Tangent]) -> list[Tangent]:
     """Passes the nonzero tangents or cotangents through a barrier; zeros stay unchanged."""
     kept = [
-        k
+        (k, t)
         for k, t in enumerate(tangents)
         if not isinstance(t, Zero) and not rules.is_float0(rules.aval_of(t))
     ]
-    filled: list[Any] = list(tangents)
+    filled = list(tangents)
     if kept:
-        outs = optimization_barrier_p.bind(*[filled[k] for k in kept])
-        for k, out in zip(kept, outs, strict=True):
+        outs = optimization_barrier_p.bind(*[t for _, t in kept])
+        for (k, _), out in zip(kept, outs, strict=True):
             filled[k] = out
     return filled
 
 
 @optimization_barrier_p.jvp
-def _optimization_barrier_jvp(primals: Primals, tangents: Tangents) -> tuple[list[Any], list[Any]]:
+def _optimization_barrier_jvp(
+    primals: Primals, tangents: Tangents
+) -> tuple[list[Value], list[Tangent]]:
     outs = optimization_barrier_p.bind(*primals)
     return outs, _fenced(tangents)
 
@@ -160,14 +173,16 @@ optimization_barrier_p.jet(jet.piecewise_linear(optimization_barrier_p))
 
 
 @optimization_barrier_p.transpose
-def _optimization_barrier_transpose(cts: Sequence[Cotangent], *operands: Operand) -> list[Any]:
+def _optimization_barrier_transpose(
+    cts: Sequence[Cotangent], *operands: Operand
+) -> list[Cotangent | None]:
     return [
         ct if rules.is_linear(x) else None for ct, x in zip(_fenced(cts), operands, strict=True)
     ]
 
 
 @optimization_barrier_p.batch
-def _optimization_barrier_batch(args: Primals, dims: Dims) -> tuple[list[Any], list[Any]]:
+def _optimization_barrier_batch(args: Primals, dims: Dims) -> tuple[list[Value], list[BatchDim]]:
     return optimization_barrier_p.bind(*args), list(dims)
 
 

@@ -25,7 +25,7 @@ from jitney.primitives.rules import shape_of
 if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import ArrayLike, ShapeLike
-    from jitney.primitives.rule_types import Builder, Node, Primals, Value
+    from jitney.primitives.rule_types import BatchDim, Builder, Node, Operand, Primals, Value
 
 broadcast_in_dim_p = declare("broadcast_in_dim", linear=True)
 broadcast_in_dim_p.sharding(sharding_rules.broadcast_in_dim)
@@ -76,7 +76,7 @@ def _broadcast_in_dim_eager(
 @broadcast_in_dim_p.lower
 def _broadcast_in_dim_lower(
     b: Builder, x: Node, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
-) -> Any:
+) -> Node:
     dims = tuple(int(d) for d in broadcast_dimensions)
     if list(dims) != sorted(dims):  # the tensor IR requires ascending dimensions
         order = tuple(int(k) for k in np.argsort(dims))
@@ -193,7 +193,7 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike | ShapeDtypeStruct) -> Ar
     return broadcast_to(arr, like.shape, out_sharding=place)
 
 
-def broadcast_to(x: Value, shape: Shape, *, out_sharding: ShardingLike | None = None) -> Any:
+def broadcast_to(x: Value, shape: Shape, *, out_sharding: ShardingLike | None = None) -> Array:
     """Broadcasts `x` to `shape` as NumPy does.
 
     Returns `x` itself if it has that shape and `out_sharding` is None.
@@ -291,8 +291,8 @@ text.printing_rules["broadcast_in_dim"] = _print_broadcast
 
 
 def _broadcast_transpose(
-    ct: Value, x: Value, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
-) -> Any:
+    ct: Value, x: Operand, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
+) -> Value:
     dims = tuple(int(d) for d in broadcast_dimensions)
     old = rules.shape_of(x)
     repeated = {d for n, d in zip(old, dims, strict=True) if n == 1 != shape[d]}
@@ -317,12 +317,12 @@ def _broadcast_in_dim_batch(
     shape: Shape,
     broadcast_dimensions: tuple[int, ...],
     sharding: object,
-) -> Any:
+) -> tuple[Value, BatchDim]:
     x = rules.move_axis(args[0], dims[0], 0)
     names = explicit.names_along(rules.aval_of(x), 0)
     out = broadcast_in_dim_p.bind(
         x,
-        shape=(x.shape[0], *shape),
+        shape=(shape_of(x)[0], *shape),
         broadcast_dimensions=(0, *(np.int64(d + 1) for d in broadcast_dimensions)),
         sharding=explicit.batched(sharding, 0, names),
     )

@@ -1,10 +1,13 @@
 """Canonicalization of user-supplied shapes and axes: ints, with axes counted from the front."""
 
+# Messages use the private `_origin_msg` of tracers, which users never call.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -82,7 +85,9 @@ def canonical_axis(axis: Any, rank: int) -> int:
     return axis + rank if axis < 0 else axis
 
 
-def canonical_axes(axes: Any, rank: int) -> tuple[int, ...]:
+def canonical_axes(
+    axes: SupportsIndex | Sequence[SupportsIndex] | np.ndarray | Array, rank: int
+) -> tuple[int, ...]:
     """Returns `axes`, counted from the front, as a tuple; a single axis gives a tuple of one."""
     # Tuples and lists are tested first: isinstance checks of abstract classes are slow.
     if isinstance(axes, tuple | list | Sequence) and not isinstance(axes, str):

@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
     from jitney.core.typing import ArrayLike
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
@@ -82,7 +84,7 @@ def _concatenate_eager(*xs: np.ndarray, dimension: int) -> np.ndarray:
 
 
 @concatenate_p.lower
-def _concatenate_lower(b: Builder, *xs: Node, dimension: int) -> Any:
+def _concatenate_lower(b: Builder, *xs: Node, dimension: int) -> Node:
     return b.concatenate(xs, dimension)
 
 
@@ -135,7 +137,7 @@ def _stack_eager(*xs: np.ndarray, axis: int) -> np.ndarray:
 
 
 @stack_p.lower
-def _stack_lower(b: Builder, *xs: Node, axis: int) -> Any:
+def _stack_lower(b: Builder, *xs: Node, axis: int) -> Node:
     shape = xs[0].shape
     row = (*shape[:axis], 1, *shape[axis:])
     return b.concatenate([b.reshape(x, row) for x in xs], axis)
@@ -181,7 +183,7 @@ def _unstack_eager(x: np.ndarray, *, axis: int) -> list[np.ndarray]:
 
 
 @unstack_p.lower
-def _unstack_lower(b: Builder, x: Node, *, axis: int) -> list[Any]:
+def _unstack_lower(b: Builder, x: Node, *, axis: int) -> list[Node]:
     shape = x.shape[:axis] + x.shape[axis + 1 :]
     parts = _split_nodes(b, x, (1,) * x.shape[axis], axis)
     return [b.reshape(part, shape) for part in parts]
@@ -228,7 +230,7 @@ def _split_eager(x: np.ndarray, *, sizes: tuple[int, ...], axis: int) -> list[np
     return np.split(x, np.cumsum(sizes[:-1]), axis) if sizes else []
 
 
-def _split_nodes(b: Builder, x: Node, sizes: Sequence[int], axis: int) -> list[Any]:
+def _split_nodes(b: Builder, x: Node, sizes: Sequence[int], axis: int) -> list[Node]:
     parts: list[Any] = []
     start = 0
     for n in sizes:
@@ -240,7 +242,7 @@ def _split_nodes(b: Builder, x: Node, sizes: Sequence[int], axis: int) -> list[A
 
 
 @split_p.lower
-def _split_lower(b: Builder, x: Node, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+def _split_lower(b: Builder, x: Node, *, sizes: tuple[int, ...], axis: int) -> list[Node]:
     return _split_nodes(b, x, sizes, axis)
 
 
@@ -288,7 +290,7 @@ def _tile_eager(x: np.ndarray, *, reps: tuple[int, ...]) -> np.ndarray:
 
 
 @tile_p.lower
-def _tile_lower(b: Builder, x: Node, *, reps: tuple[int, ...]) -> Any:
+def _tile_lower(b: Builder, x: Node, *, reps: tuple[int, ...]) -> Node:
     wide = tuple(k for n, r in zip(x.shape, reps, strict=True) for k in (r, n))
     spread = b.broadcast(x, wide, tuple(range(1, len(wide), 2)))
     return b.reshape(spread, tuple(n * r for n, r in zip(x.shape, reps, strict=True)))
@@ -366,7 +368,7 @@ def _pad_eager(x: np.ndarray, value: np.ndarray, *, padding_config: PaddingConfi
 
 
 @pad_p.lower
-def _pad_lower(b: Builder, x: Node, value: Node, *, padding_config: PaddingConfig) -> Any:
+def _pad_lower(b: Builder, x: Node, value: Node, *, padding_config: PaddingConfig) -> Node:
     return b.pad(x, value, *_columns(padding_config))
 
 
@@ -399,7 +401,7 @@ rules.def_jointly_linear_jvp(concatenate_p)
 
 
 @concatenate_p.transpose
-def _concatenate_transpose(ct: Cotangent, *xs: Operand, dimension: int) -> list[Any]:
+def _concatenate_transpose(ct: Cotangent, *xs: Operand, dimension: int) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
         return [None] * len(xs)
     sizes = tuple([rules.shape_of(x)[dimension] for x in xs])
@@ -407,14 +409,14 @@ def _concatenate_transpose(ct: Cotangent, *xs: Operand, dimension: int) -> list[
     return [p if rules.is_linear(x) else None for p, x in zip(parts, xs, strict=True)]
 
 
-def _all_in_front(args: Primals, dims: Dims) -> list[Any]:
+def _all_in_front(args: Primals, dims: Dims) -> list[Value]:
     """Moves the batch axis of each operand to the front; broadcasts operands without one."""
     size = rules.batch_size(args, dims)
     return [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
 
 
 @concatenate_p.batch
-def _concatenate_batch(args: Primals, dims: Dims, *, dimension: int) -> Any:
+def _concatenate_batch(args: Primals, dims: Dims, *, dimension: int) -> tuple[Value, BatchDim]:
     return concatenate_p.bind(*_all_in_front(args, dims), dimension=dimension + 1), 0
 
 
@@ -422,7 +424,7 @@ rules.def_jointly_linear_jvp(stack_p)
 
 
 @stack_p.transpose
-def _stack_transpose(ct: Cotangent, *xs: Operand, axis: int) -> list[Any]:
+def _stack_transpose(ct: Cotangent, *xs: Operand, axis: int) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
         return [None] * len(xs)
     parts = unstack_p.bind(ct, axis=axis)
@@ -430,7 +432,7 @@ def _stack_transpose(ct: Cotangent, *xs: Operand, axis: int) -> list[Any]:
 
 
 @stack_p.batch
-def _stack_batch(args: Primals, dims: Dims, *, axis: int) -> Any:
+def _stack_batch(args: Primals, dims: Dims, *, axis: int) -> tuple[Value, BatchDim]:
     d = dims[0]
     if d is None or any(other != d for other in dims):
         args, d = _all_in_front(args, dims), 0
@@ -442,7 +444,9 @@ def _linear_in_one(prim: Primitive) -> None:
     """Sets the JVP rule of a linear primitive with one operand and several results."""
 
     @prim.jvp
-    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
+    def jvp_rule(
+        primals: Primals, tangents: Tangents, **params: object
+    ) -> tuple[list[Value], list[Tangent]]:
         return prim.bind(*primals, **params), prim.bind(*map(instantiate, tangents), **params)
 
     prim.jet(jet.linear(prim))
@@ -453,12 +457,16 @@ _linear_in_one(split_p)
 
 
 @unstack_p.transpose
-def _unstack_transpose(cts: Sequence[Cotangent], x: Operand, *, axis: int) -> list[Any]:
+def _unstack_transpose(
+    cts: Sequence[Cotangent], x: Operand, *, axis: int
+) -> list[Cotangent | None]:
     return [stack_p.bind(*map(instantiate, cts), axis=axis)]
 
 
 @unstack_p.batch
-def _unstack_batch(args: Primals, dims: Sequence[int], *, axis: int) -> Any:
+def _unstack_batch(
+    args: Primals, dims: Sequence[int], *, axis: int
+) -> tuple[list[Value], list[int]]:
     x = rules.move_axis(args[0], dims[0], 0)
     out = unstack_p.bind(x, axis=axis + 1)
     return out, [0] * len(out)
@@ -467,18 +475,20 @@ def _unstack_batch(args: Primals, dims: Sequence[int], *, axis: int) -> Any:
 @split_p.transpose
 def _split_transpose(
     cts: Sequence[Cotangent], x: Operand, *, sizes: tuple[int, ...], axis: int
-) -> list[Any]:
+) -> list[Cotangent | None]:
     return [concatenate_p.bind(*map(instantiate, cts), dimension=axis)]
 
 
 @split_p.batch
-def _split_batch(args: Primals, dims: Sequence[int], *, sizes: tuple[int, ...], axis: int) -> Any:
+def _split_batch(
+    args: Primals, dims: Sequence[int], *, sizes: tuple[int, ...], axis: int
+) -> tuple[list[Value], list[int]]:
     (x,), (d,) = args, dims
     out = split_p.bind(x, sizes=sizes, axis=axis + (axis >= d))
     return out, [d] * len(out)
 
 
-def _tile_transpose(ct: Value, x: Value, *, reps: tuple[int, ...]) -> Any:
+def _tile_transpose(ct: Value, x: Operand, *, reps: tuple[int, ...]) -> Value:
     shape = rules.shape_of(x)
     wide = tuple(k for n, r in zip(shape, reps, strict=True) for k in (r, n))
     apart = calculus.reshape(ct, new_sizes=wide)
@@ -489,7 +499,9 @@ rules.deflinear(tile_p, _tile_transpose)
 
 
 @tile_p.batch
-def _tile_batch(args: Primals, dims: Sequence[int], *, reps: tuple[int, ...]) -> Any:
+def _tile_batch(
+    args: Primals, dims: Sequence[int], *, reps: tuple[int, ...]
+) -> tuple[Value, BatchDim]:
     x = rules.move_axis(args[0], dims[0], 0)
     return tile_p.bind(x, reps=(1, *reps)), 0
 
@@ -500,7 +512,7 @@ rules.def_jointly_linear_jvp(pad_p)
 @pad_p.transpose
 def _pad_transpose(
     ct: Cotangent, x: Operand, value: Operand, *, padding_config: PaddingConfig
-) -> list[Any]:
+) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
         return [None, None]
     low, high, interior = (tuple(map(np.int64, c)) for c in _columns(padding_config))
@@ -524,7 +536,9 @@ def _pad_transpose(
 
 
 @pad_p.batch
-def _pad_batch(args: Primals, dims: Dims, *, padding_config: PaddingConfig) -> Any:
+def _pad_batch(
+    args: Primals, dims: Dims, *, padding_config: PaddingConfig
+) -> tuple[Value, BatchDim]:
     (x, value), (d, e) = args, dims
     if e is None:
         config = list(padding_config)

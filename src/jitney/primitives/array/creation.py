@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike, SupportsDType
-    from jitney.primitives.rule_types import Builder
+    from jitney.primitives.rule_types import Builder, Node
 
 iota_p = declare("iota")
 
@@ -55,7 +55,7 @@ def _iota_eager(*, dtype: np.dtype, shape: Shape, dimension: int, sharding: obje
 @iota_p.lower
 def _iota_lower(
     b: Builder, *, dtype: np.dtype, shape: Shape, dimension: int, sharding: object
-) -> Any:
+) -> Node:
     return b.iota(dtype, shape, dimension)
 
 
@@ -193,7 +193,7 @@ def _empty_eager(*, shape: Shape, dtype: np.dtype, out_sharding: object) -> np.n
 
 
 @empty_p.lower
-def _empty_lower(b: Builder, *, shape: Shape, dtype: np.dtype, out_sharding: object) -> Any:
+def _empty_lower(b: Builder, *, shape: Shape, dtype: np.dtype, out_sharding: object) -> Node:
     return b.full(shape, 0, np.dtype(dtype))
 
 
@@ -227,14 +227,14 @@ def _empty2_eager(*, dtype: np.dtype, memory_space: MemorySpace) -> np.ndarray:
 
 
 @empty2_p.lower
-def _empty2_lower(b: Builder, *, dtype: np.dtype, memory_space: MemorySpace) -> Any:
+def _empty2_lower(b: Builder, *, dtype: np.dtype, memory_space: MemorySpace) -> Node:
     return b.full((), 0, dtypes.physical_dtype(dtype))
 
 
 @empty2_p.key_words
 def _empty2_key_words(
     avals: Sequence[ShapedArray], *, dtype: dtypes.KeyDType, memory_space: MemorySpace
-) -> Any:
+) -> Array:
     return broadcast(np.zeros((), np.uint32), (dtype.n_words,))
 
 

@@ -6,7 +6,7 @@ such a program is compiled.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 from jitney.core import dtypes, text
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from jitney.core.jaxpr import JaxprEqn
+    from jitney.core.typing import Array
 
 dim_as_value_p = declare("dim_as_value")
 
@@ -38,7 +39,7 @@ def _dim_as_value_abstract(*, dim: DimExpr, dtype: np.dtype) -> ShapedArray:
 
 
 @dim_as_value_p.eager
-def _dim_as_value_eager(*, dim: DimExpr, dtype: np.dtype) -> Any:
+def _dim_as_value_eager(*, dim: DimExpr, dtype: np.dtype) -> NoReturn:
     raise NotImplementedError(
         f"dim_as_value: the symbolic dimension '{dim}' has no value outside of a trace. Use it "
         "within functions that are passed to jax.export.export, jax.eval_shape or jax.make_jaxpr."
@@ -58,7 +59,7 @@ def _print(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> tex
 text.printing_rules["dim_as_value"] = _print
 
 
-def dim_as_value(dim: DimExpr) -> Any:
+def dim_as_value(dim: DimExpr) -> Array:
     """Returns a symbolic dimension as a scalar integer array of the current trace.
 
     Raises:

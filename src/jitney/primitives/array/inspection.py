@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jitney.core.avals import AbstractValue
 from jitney.core.effects import debug_effect
@@ -16,8 +16,18 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import placements
 
 if TYPE_CHECKING:
+    from jitney.core.effects import Effect
     from jitney.core.typing import PyTree
-    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
+    from jitney.primitives.rule_types import (
+        BatchDim,
+        Builder,
+        Dims,
+        Node,
+        Primals,
+        Tangent,
+        Tangents,
+        Value,
+    )
 
 inspect_sharding_p = declare("inspect_sharding", multiple_results=True)
 inspect_sharding_p.effectful = True
@@ -26,12 +36,14 @@ uses_keys(inspect_sharding_p)
 
 
 @inspect_sharding_p.abstract
-def _inspect_sharding_abstract(_x: AbstractValue, *, callback: Callable[[Sharding], None]) -> Any:
+def _inspect_sharding_abstract(
+    _x: AbstractValue, *, callback: Callable[[Sharding], None]
+) -> tuple[list[AbstractValue], frozenset[Effect]]:
     return [], frozenset({debug_effect})
 
 
 @inspect_sharding_p.def_impl
-def _inspect_sharding_def_impl(x: Value, *, callback: Callable[[Sharding], None]) -> list[Any]:
+def _inspect_sharding_def_impl(x: Value, *, callback: Callable[[Sharding], None]) -> list[Value]:
     callback(as_value(x).sharding)
     return []
 
@@ -39,7 +51,7 @@ def _inspect_sharding_def_impl(x: Value, *, callback: Callable[[Sharding], None]
 @inspect_sharding_p.lower
 def _inspect_sharding_lower(
     b: Builder, x: Node, *, callback: Callable[[Sharding], None]
-) -> list[Any]:
+) -> list[Node]:
     from jitney.compiler.hlo.sharding_propagation import PlacementBuilder
 
     if isinstance(b, PlacementBuilder):  # only sharding propagation calls it: no code is generated
@@ -48,12 +60,16 @@ def _inspect_sharding_lower(
 
 
 @inspect_sharding_p.jvp
-def _inspect_sharding_jvp(primals: Primals, tangents: Tangents, **params: object) -> Any:
+def _inspect_sharding_jvp(
+    primals: Primals, tangents: Tangents, **params: object
+) -> tuple[list[Value], list[Tangent]]:
     return inspect_sharding_p.bind(*primals, **params), []
 
 
 @inspect_sharding_p.batch
-def _inspect_sharding_batch(args: Primals, dims: Dims, **params: object) -> Any:
+def _inspect_sharding_batch(
+    args: Primals, dims: Dims, **params: object
+) -> tuple[list[Value], list[BatchDim]]:
     return inspect_sharding_p.bind(*args, **params), []
 
 

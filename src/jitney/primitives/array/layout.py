@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from jitney.core.avals import ShapedArray
-    from jitney.primitives.rule_types import Builder, Dims, Node, Primals
+    from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Primals, Value
     from jitney.runtime.layout import Layout
 
 layout_constraint_p = declare("layout_constraint", linear=True)
@@ -30,12 +30,14 @@ def _layout_constraint_eager(x: np.ndarray, *, layout: Layout) -> np.ndarray:
 
 
 @layout_constraint_p.lower
-def _layout_constraint_lower(b: Builder, x: Node, *, layout: Layout) -> Any:
+def _layout_constraint_lower(b: Builder, x: Node, *, layout: Layout) -> Node:
     return x
 
 
 @layout_constraint_p.batch
-def _layout_constraint_batch(args: Primals, dims: Dims, *, layout: Layout) -> Any:
+def _layout_constraint_batch(
+    args: Primals, dims: Dims, *, layout: Layout
+) -> tuple[Value, BatchDim]:
     dim = dims[0]
     assert dim is not None
     order = tuple([axis + (axis >= dim) for axis in layout.major_to_minor])

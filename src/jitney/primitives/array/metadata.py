@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from jitney.core.avals import ShapedArray
-    from jitney.primitives.rule_types import Builder, Dims, Node, Primals
+    from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Primals, Value
 
 Pairs = tuple[tuple[str, Any], ...]
 
@@ -30,12 +30,14 @@ def _xla_metadata_value_eager(x: np.ndarray, *, xla_metadata_kvs: Pairs) -> np.n
 
 
 @xla_metadata_value_p.lower
-def _xla_metadata_value_lower(b: Builder, x: Node, *, xla_metadata_kvs: Pairs) -> Any:
+def _xla_metadata_value_lower(b: Builder, x: Node, *, xla_metadata_kvs: Pairs) -> Node:
     return x
 
 
 @xla_metadata_value_p.batch
-def _xla_metadata_value_batch(args: Primals, dims: Dims, **params: object) -> Any:
+def _xla_metadata_value_batch(
+    args: Primals, dims: Dims, **params: object
+) -> tuple[Value, BatchDim]:
     return xla_metadata_value_p.bind(*args, **params), dims[0]
 
 

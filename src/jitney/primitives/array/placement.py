@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -42,15 +42,19 @@ if TYPE_CHECKING:
     from jitney.core.array import Array
     from jitney.core.avals import AbstractValue
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
+
+_Place = TypeVar("_Place")  # the option `device` of public functions
 
 
 class ArrayCopySemantics(enum.Enum):
@@ -84,7 +88,7 @@ def _device_put_abstract(
 @device_put_p.def_impl
 def _device_put_def_impl(
     *xs: Value, devices: Sequence[Any], srcs: object, copy_semantics: object
-) -> list[Any]:
+) -> list[ArrayImpl]:
     arrays = [x if isinstance(x, ArrayImpl) else array_of(np.asarray(x)) for x in xs]
     return [
         x if place is None else x.placed(_place_of(place))
@@ -104,12 +108,14 @@ device_put_p.absent("eager", why="arrays are moved, not computed")
 @device_put_p.lower
 def _device_put_lower(
     b: Builder, *xs: Node, devices: Sequence[Any], srcs: object, copy_semantics: object
-) -> list[Any]:
+) -> list[Node]:
     return [divided(b, x, place) for x, place in zip(xs, devices, strict=True)]
 
 
 @device_put_p.jvp
-def _device_put_jvp(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
+def _device_put_jvp(
+    primals: Primals, tangents: Tangents, **params: object
+) -> tuple[list[Value], list[Tangent]]:
     moved = device_put_p.bind(*primals, **params)
     # Cotangents go back to where the operands are.
     here = [x.placement if isinstance(x, ArrayImpl) else None for x in primals]
@@ -128,7 +134,7 @@ def _device_put_transpose(
     devices: Sequence[object],
     srcs: Sequence[object],
     copy_semantics: Sequence[object],
-) -> list[Any]:
+) -> list[Cotangent | None]:
     known = [i for i, ct in enumerate(cts) if type(ct) is not Zero]
     nonzero_cts: list[Any] = [cts[i] for i in known]
     back = device_put_p.bind(
@@ -137,7 +143,7 @@ def _device_put_transpose(
         srcs=tuple([devices[i] for i in known]),
         copy_semantics=tuple([copy_semantics[i] for i in known]),
     )
-    out = list(cts)
+    out: list[Cotangent | None] = list(cts)
     for i, ct in zip(known, back, strict=True):
         out[i] = ct
     return out
@@ -146,7 +152,7 @@ def _device_put_transpose(
 @device_put_p.batch
 def _device_put_batch(
     args: Primals, dims: Dims, *, devices: Sequence[Any], **params: object
-) -> tuple[Any, Any]:
+) -> tuple[list[Value], list[BatchDim]]:
     places = tuple(
         place if dim is None else explicit.batched(place, dim)
         for place, dim in zip(devices, dims, strict=True)
@@ -160,7 +166,7 @@ def device_put(
     srcs: Sequence[Any] = (),
     *,
     donate: bool = False,
-) -> list[Any]:
+) -> list[Array]:
     """Binds the `device_put` primitive to flat operands, and returns the moved arrays.
 
     `devices` has the destination of each operand, None to leave it where it is; `srcs` has the
@@ -221,7 +227,7 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
     return device_put([x], [place])[0]
 
 
-def with_devices(device: object) -> Any:
+def with_devices(device: _Place) -> _Place | None:
     """Returns `device`, or None if it is on an AbstractMesh without Explicit axes.
 
     Such a sharding names no devices. Explicit axes are part of the type of the result, so they

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,13 +33,16 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.core.jaxpr import JaxprEqn
+    from jitney.core.typing import Array
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
@@ -125,7 +128,7 @@ def _reshard_communication(
     return [*communication.of_types(avals, outs, params), at_another_axis]
 
 
-def _axes_by_name(aval: AbstractValue) -> dict[Any, int]:
+def _axes_by_name(aval: AbstractValue) -> dict[Hashable, int]:
     """Returns, for each mesh axis that the array is sharded along, the array axis it shards."""
     place = explicit.sharding_of(aval)
     entries = () if place is None else place.spec
@@ -140,7 +143,7 @@ def _reshard_abstract(
 
 
 @reshard_p.def_impl
-def _reshard_def_impl(x: Value, *, dst_sharding: NamedSharding, concrete_mesh: object) -> Any:
+def _reshard_def_impl(x: Value, *, dst_sharding: NamedSharding, concrete_mesh: object) -> Array:
     array = x if isinstance(x, ArrayImpl) else array_of(np.asarray(x))
     if asks_nothing(dst_sharding):
         return settled(array)
@@ -155,13 +158,13 @@ reshard_p.absent("eager", why="arrays are moved, not computed")
 @reshard_p.lower
 def _reshard_lower(
     b: Builder, x: Node, *, dst_sharding: NamedSharding, concrete_mesh: object
-) -> Any:
+) -> Node:
     is_open = bool(dst_sharding.mesh.auto_axes)  # the compiler chooses shardings along Auto axes
     return b.sharding_constraint(x, constraint(dst_sharding, len(x.shape), is_open=is_open))
 
 
 @reshard_p.jvp
-def _reshard_jvp(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
+def _reshard_jvp(primals: Primals, tangents: Tangents, **params: object) -> tuple[Value, Tangent]:
     (x,), (t,) = primals, tangents
     out = reshard_p.bind(x, **params)
     if isinstance(t, Zero):
@@ -173,19 +176,20 @@ reshard_p.jet(jet.linear(reshard_p))
 
 
 @reshard_p.transpose
-def _reshard_transpose(ct: Cotangent, x: Operand, **_: object) -> list[Any]:
+def _reshard_transpose(ct: Cotangent, x: Operand, **_: object) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
         return [ct]
     aval = rules.aval_of(x).to_cotangent_aval()
     if not explicit.is_explicit((aval, rules.aval_of(ct))):
         return [ct]
+    assert isinstance(aval, ShapedArray), aval
     return [reshard(ct, aval.sharding)]  # without a mesh if the operand has none
 
 
 @reshard_p.batch_with_axis
 def _reshard_batch_with_axis(
     axis: AxisData, args: Primals, dims: Dims, *, dst_sharding: NamedSharding, **params: object
-) -> Any:
+) -> tuple[Value, BatchDim]:
     (x,), (dim,) = args, dims
     place = dst_sharding
     if dim is not None:
@@ -204,12 +208,12 @@ def _print_reshard(eqn: JaxprEqn, context: text.Context, settings: text.Settings
 text.printing_rules["reshard"] = _print_reshard
 
 
-def reshard(x: Value, place: NamedSharding) -> Any:
+def reshard(x: Value, place: NamedSharding) -> Array:
     """Returns the array `x` with the sharding `place`."""
     return reshard_p.bind(x, dst_sharding=place, concrete_mesh=None)
 
 
-def whole_along(x: Value, axis: int) -> Any:
+def whole_along(x: Array, axis: int) -> Array:
     """Returns `x` replicated along `axis`, with the shardings of other axes unchanged."""
     aval = get_aval(x)
     sharding = explicit.sharding_of(aval)
@@ -246,7 +250,7 @@ def _sharding_constraint_abstract(x: ShapedArray, **_: object) -> ShapedArray:
 @sharding_constraint_p.def_impl
 def _sharding_constraint_def_impl(
     x: Value, *, sharding: Sharding, unconstrained_dims: frozenset[int] = frozenset(), **_: object
-) -> Any:
+) -> ArrayImpl:
     array = x if isinstance(x, ArrayImpl) else array_of(np.asarray(x))
     place = _on_devices_of(array, sharding)
     if unconstrained_dims and isinstance(place, NamedSharding):
@@ -260,11 +264,11 @@ sharding_constraint_p.absent("eager", why="arrays are moved, not computed")
 @sharding_constraint_p.lower
 def _sharding_constraint_lower(
     b: Builder, x: Node, *, sharding: Sharding, unconstrained_dims: frozenset[int], **_: object
-) -> Any:
+) -> Node:
     return divided(b, x, sharding, unconstrained_dims)
 
 
-def divided(b: Builder, x: Node, place: object, free: frozenset[int] = frozenset()) -> Any:
+def divided(b: Builder, x: Node, place: object, free: frozenset[int] = frozenset()) -> Node:
     """Constrains node `x` to `place` if that is a NamedSharding; leaves the axes in `free` open."""
     if not isinstance(place, NamedSharding):
         return x
@@ -280,7 +284,7 @@ rules.deflinear(
 def _sharding_constraint_batch_with_axis(
     axis: AxisData, args: Primals, dims: Dims, *, sharding: Sharding,
     unconstrained_dims: frozenset[int], **params: object,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Value, BatchDim]:  # fmt: skip
     (x,), (dim,) = args, dims
     free = unconstrained_dims
     if dim is not None:
@@ -315,7 +319,7 @@ def _with_batch(place: Sharding, dim: int, names: object) -> Sharding:
     return place.update(spec=place.spec.update(partitions=(*entries[:dim], new, *entries[dim:])))
 
 
-def sharding_constraint(x: Value, place: object) -> Any:
+def sharding_constraint(x: Array, place: object) -> Array:
     """Constrains the array `x` to a Sharding, or to a PartitionSpec on the context mesh.
 
     If all axes of the context mesh are Explicit, this only checks that the type of `x` has that

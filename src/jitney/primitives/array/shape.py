@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from jitney.primitives.rules import shape_of as shape_of
 if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import ArrayLike, ShapeLike
-    from jitney.primitives.rule_types import Builder, Node, Primals, Value
+    from jitney.primitives.rule_types import BatchDim, Builder, Node, Operand, Primals, Value
 
 
 # --- reshape ----------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def _reshape_eager(
 @reshape_p.lower
 def _reshape_lower(
     b: Builder, x: Node, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: object
-) -> Any:
+) -> Node:
     if dimensions is not None:
         x = b.transpose(x, tuple(dimensions))
     return b.reshape(x, tuple(new_sizes))
@@ -152,7 +152,7 @@ def _transpose_eager(x: np.ndarray, *, permutation: tuple[int, ...]) -> np.ndarr
 
 
 @transpose_p.lower
-def _transpose_lower(b: Builder, x: Node, *, permutation: tuple[int, ...]) -> Any:
+def _transpose_lower(b: Builder, x: Node, *, permutation: tuple[int, ...]) -> Node:
     return b.transpose(x, tuple(permutation))
 
 
@@ -205,7 +205,7 @@ def _squeeze_eager(x: np.ndarray, *, dimensions: tuple[int, ...]) -> np.ndarray:
 
 
 @squeeze_p.lower
-def _squeeze_lower(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Any:
+def _squeeze_lower(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Node:
     dims = canonical_axes(dimensions, len(x.shape))
     return b.reshape(x, tuple(n for k, n in enumerate(x.shape) if k not in dims))
 
@@ -254,7 +254,7 @@ def _rev_eager(x: np.ndarray, *, dimensions: tuple[int, ...]) -> np.ndarray:
 
 
 @rev_p.lower
-def _rev_lower(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Any:
+def _rev_lower(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Node:
     return b.reverse(x, tuple(dimensions))
 
 
@@ -287,8 +287,8 @@ def shape_as_value(shape: Sequence[ArrayLike]) -> Array:
 
 
 def _reshape_transpose(
-    ct: Value, x: Value, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: object
-) -> Any:
+    ct: Value, x: Operand, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: object
+) -> Value:
     if dimensions is None:
         place = explicit.sharding_of(rules.aval_of(x).to_cotangent_aval())
         return reshape(ct, rules.shape_of(x), out_sharding=place)
@@ -308,31 +308,32 @@ def _reshape_batch(
     new_sizes: Shape,
     dimensions: tuple[int, ...] | None,
     sharding: object,
-) -> Any:
+) -> tuple[Value, BatchDim]:
     x = rules.move_axis(args[0], dims[0], 0)
     if dimensions is not None:
         dimensions = (0, *(d + 1 for d in dimensions))
-    sizes = (x.shape[0], *new_sizes)
+    sizes = (shape_of(x)[0], *new_sizes)
     sharding = explicit.batched(sharding, 0, explicit.names_along(rules.aval_of(x), 0))
     return reshape_p.bind(x, new_sizes=sizes, dimensions=dimensions, sharding=sharding), 0
 
 
-rules.deflinear(
-    transpose_p,
-    lambda ct, x, *, permutation: transpose_p.bind(
-        ct, permutation=tuple(int(k) for k in np.argsort(permutation))
-    ),
-)
+def _transpose_transpose(ct: Value, x: Operand, *, permutation: tuple[int, ...]) -> Value:
+    return transpose_p.bind(ct, permutation=tuple(int(k) for k in np.argsort(permutation)))
+
+
+rules.deflinear(transpose_p, _transpose_transpose)
 
 
 @transpose_p.batch
-def _transpose_batch(args: Primals, dims: Sequence[int], *, permutation: tuple[int, ...]) -> Any:
+def _transpose_batch(
+    args: Primals, dims: Sequence[int], *, permutation: tuple[int, ...]
+) -> tuple[Value, BatchDim]:
     (x,), (d,) = args, dims
     moved = (d, *(k + (k >= d) for k in permutation))
     return transpose_p.bind(x, permutation=moved), 0
 
 
-def _squeeze_transpose(ct: Value, x: Value, *, dimensions: tuple[int, ...]) -> Any:
+def _squeeze_transpose(ct: Value, x: Operand, *, dimensions: tuple[int, ...]) -> Value:
     shape = rules.shape_of(x)
     kept = tuple(k for k in range(len(shape)) if k not in dimensions)
     return calculus.broadcast_in_dim(ct, shape=shape, broadcast_dimensions=kept)
@@ -342,16 +343,20 @@ rules.deflinear(squeeze_p, _squeeze_transpose)
 
 
 @squeeze_p.batch
-def _squeeze_batch(args: Primals, dims: Sequence[int], *, dimensions: tuple[int, ...]) -> Any:
+def _squeeze_batch(
+    args: Primals, dims: Sequence[int], *, dimensions: tuple[int, ...]
+) -> tuple[Value, BatchDim]:
     x = rules.move_axis(args[0], dims[0], 0)
     return squeeze_p.bind(x, dimensions=tuple(k + 1 for k in dimensions)), 0
 
 
-rules.deflinear(rev_p, lambda ct, x, *, dimensions: rev_p.bind(ct, dimensions=dimensions))
+rules.deflinear(rev_p, lambda ct, x, **params: rev_p.bind(ct, **params))
 
 
 @rev_p.batch
-def _rev_batch(args: Primals, dims: Sequence[int], *, dimensions: tuple[int, ...]) -> Any:
+def _rev_batch(
+    args: Primals, dims: Sequence[int], *, dimensions: tuple[int, ...]
+) -> tuple[Value, BatchDim]:
     (x,), (d,) = args, dims
     return rev_p.bind(x, dimensions=tuple(map(int, rules.shifted_axes(dimensions, d)))), d
 

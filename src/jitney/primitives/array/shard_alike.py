@@ -19,13 +19,16 @@ from jitney.transforms.zero import instantiate
 if TYPE_CHECKING:
     from jitney.compiler.hlo.sharding_propagation import Spec
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
+        Value,
     )
 
 shard_alike_p = declare("shard_alike", multiple_results=True, linear=True)
@@ -59,14 +62,14 @@ def _shard_alike_eager(x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
 
 
 @shard_alike_p.lower
-def _shard_alike_lower(b: Builder, *xs: Node) -> list[Any]:
+def _shard_alike_lower(b: Builder, *xs: Node) -> list[Node]:
     if not isinstance(b, PlacementBuilder):
         return list(xs)
     return b.host_call(shard_alike_p.name, _Alike(), xs, [x.tensor_type for x in xs])
 
 
 @shard_alike_p.jvp
-def _shard_alike_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
+def _shard_alike_jvp(primals: Primals, tangents: Tangents) -> tuple[list[Value], list[Tangent]]:
     return shard_alike_p.bind(*primals), shard_alike_p.bind(*[instantiate(t) for t in tangents])
 
 
@@ -74,12 +77,12 @@ shard_alike_p.jet(jet.linear(shard_alike_p))
 
 
 @shard_alike_p.transpose
-def _shard_alike_transpose(cts: Sequence[Cotangent], *operands: Operand) -> list[Any]:
+def _shard_alike_transpose(cts: Sequence[Cotangent], *operands: Operand) -> list[Cotangent | None]:
     return [ct if rules.is_linear(x) else None for ct, x in zip(cts, operands, strict=True)]
 
 
 @shard_alike_p.batch
-def _shard_alike_batch(args: Primals, dims: Dims) -> tuple[Any, Any]:
+def _shard_alike_batch(args: Primals, dims: Dims) -> tuple[list[Value], list[BatchDim]]:
     dim = next(d for d in dims if d is not None)
     size = rules.batch_size(args, dims)
     moved = [move_to(x, d, dim, size) for x, d in zip(args, dims, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +15,14 @@ from jitney.transforms.zero import Zero
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Dims,
         Node,
         Primals,
+        Tangent,
         Tangents,
+        Value,
     )
 
 dce_sink_p = declare("dce_sink", multiple_results=True)
@@ -27,7 +30,9 @@ dce_sink_p.effectful = True
 
 
 @dce_sink_p.abstract
-def _dce_sink_abstract(_x: AbstractValue, *, prevent_mlir_dce: bool) -> Any:
+def _dce_sink_abstract(
+    _x: AbstractValue, *, prevent_mlir_dce: bool
+) -> tuple[list[AbstractValue], frozenset[effects.Effect]]:
     return [], frozenset({effects.no_dce_effect})
 
 
@@ -37,12 +42,14 @@ def _dce_sink_eager(_x: np.ndarray, *, prevent_mlir_dce: bool) -> list[np.ndarra
 
 
 @dce_sink_p.lower
-def _dce_sink_lower(b: Builder, _x: Node, *, prevent_mlir_dce: bool) -> list[Any]:
+def _dce_sink_lower(b: Builder, _x: Node, *, prevent_mlir_dce: bool) -> list[Node]:
     return []
 
 
 @dce_sink_p.jvp
-def _dce_sink_jvp(primals: Primals, tangents: Tangents, **params: bool) -> Any:
+def _dce_sink_jvp(
+    primals: Primals, tangents: Tangents, **params: bool
+) -> tuple[list[Value], list[Tangent]]:
     for x in (*primals, *tangents):
         if not isinstance(x, Zero):
             dce_sink_p.bind(x, **params)
@@ -50,7 +57,9 @@ def _dce_sink_jvp(primals: Primals, tangents: Tangents, **params: bool) -> Any:
 
 
 @dce_sink_p.batch
-def _dce_sink_batch(args: Primals, _dims: Dims, **params: bool) -> Any:
+def _dce_sink_batch(
+    args: Primals, _dims: Dims, **params: bool
+) -> tuple[list[Value], list[BatchDim]]:
     dce_sink_p.bind(*args, **params)
     return [], []
 

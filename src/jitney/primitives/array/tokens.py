@@ -49,12 +49,12 @@ def _after_all_def_impl(*tokens: object) -> Token:
 
 
 @create_token_p.lower
-def _create_token_lower(b: Builder) -> Any:
+def _create_token_lower(b: Builder) -> Node:
     return b.constant(np.zeros(0, np.bool_))
 
 
 @after_all_p.lower
-def _after_all_lower(b: Builder, *tokens: Node) -> Any:
+def _after_all_lower(b: Builder, *tokens: Node) -> Node:
     return b.constant(np.zeros(0, np.bool_))
 
 

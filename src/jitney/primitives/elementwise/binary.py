@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
@@ -158,7 +159,7 @@ def _mul_eager(x: np.ndarray, y: np.ndarray, *, out_dtype: DTypeLike | None = No
 
 
 @mul_p.lower
-def _mul_lower(b: Builder, x: Node, y: Node, *, out_dtype: DTypeLike | None = None) -> Any:
+def _mul_lower(b: Builder, x: Node, y: Node, *, out_dtype: DTypeLike | None = None) -> Node:
     x, y = families.broadcast_nodes(b, (x, y))
     if out_dtype is not None:
         dtype = np.dtype(out_dtype)
@@ -197,14 +198,19 @@ def _print_mul(eqn: JaxprEqn, context: text.Context, settings: text.Settings) ->
 
 text.printing_rules["mul"] = _print_mul
 
+
+def _first(x: bool, _: bool) -> bool:
+    return x
+
+
 # The sum of two cotangents: accepts any dtype, including booleans and keys, and equal shapes.
 add_any_p, add_any = binary(
-    "add_any", None, "Computes the sum of two values of one type.", fn="add", weak=lambda x, _: x,
+    "add_any", None, "Computes the sum of two values of one type.", fn="add", weak=_first,
     linearity=sums.LINEAR,
 )  # fmt: skip
 
 
-def sum_of_tangents(x: Value, y: Value) -> Any:
+def sum_of_tangents(x: Value, y: Value) -> Value:
     """Adds two tangents or cotangents.
 
     In eager mode the sum is strongly typed if one of them is; in programs its weak type is that of
@@ -242,7 +248,7 @@ def _pow_eager(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 @pow_p.lower
-def _pow_lower(b: Builder, x: Node, y: Node) -> Any:
+def _pow_lower(b: Builder, x: Node, y: Node) -> Node:
     x, y = families.broadcast_nodes(b, (x, y))
     return b.apply("pow", x, y if y.dtype == x.dtype else b.convert(y, x.dtype))
 
@@ -359,11 +365,11 @@ def _result_shape(x: Value, y: Value) -> tuple[int, ...]:
     return tuple(m if n == 1 else n for n, m in zip(a, b, strict=True))
 
 
-def _sum_jvp(prim: Primitive, sign: Callable[[Any], Any]) -> None:
+def _sum_jvp(prim: Primitive, sign: Callable[[Value], Value]) -> None:
     """Sets the JVP and transpose rules of x + y or x - y; `sign` is applied to tangents of y."""
 
     @prim.jvp
-    def jvp_rule(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Tangents) -> tuple[Value, Tangent]:
         out = prim.bind(*primals)
         t, u = tangents
         shape = _result_shape(*primals)
@@ -376,10 +382,10 @@ def _sum_jvp(prim: Primitive, sign: Callable[[Any], Any]) -> None:
         return out, prim.bind(t, u)
 
     @prim.transpose
-    def transpose_rule(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
+    def transpose_rule(ct: Cotangent, x: Operand, y: Operand) -> list[Cotangent | None]:
         return [
             rules.unbroadcast(x, ct) if type(x) is UndefinedPrimal else None,
-            rules.unbroadcast(y, ct if type(ct) is Zero else sign(ct))
+            rules.unbroadcast(y, ct if isinstance(ct, Zero) else sign(ct))
             if type(y) is UndefinedPrimal
             else None,
         ]
@@ -390,15 +396,19 @@ _sum_jvp(sub_p, lambda t: calculus.neg(t))
 _sum_jvp(add_any_p, lambda t: t)
 
 
-def _mul_by_left(ct: Value, x: Value, y: Value, *, out_dtype: DTypeLike | None = None) -> Any:
+def _mul_by_left(
+    ct: Value, x: Operand, y: Value, *, out_dtype: DTypeLike | None = None
+) -> Cotangent:
     return rules.unbroadcast(x, mul_p.bind(ct, _as_factor(ct, y), out_dtype=out_dtype))
 
 
-def _mul_by_right(ct: Value, x: Value, y: Value, *, out_dtype: DTypeLike | None = None) -> Any:
+def _mul_by_right(
+    ct: Value, x: Value, y: Operand, *, out_dtype: DTypeLike | None = None
+) -> Cotangent:
     return rules.unbroadcast(y, mul_p.bind(_as_factor(ct, x), ct, out_dtype=out_dtype))
 
 
-def _as_factor(ct: Value, x: Value) -> Any:
+def _as_factor(ct: Value, x: Value) -> Value:
     """Reshards `x`, by which the cotangent `ct` is multiplied or divided, to match `ct`."""
     aval = getattr(ct, "aval", None)
     if aval is None or aval.has_default_place:
@@ -417,7 +427,7 @@ rules.defjvp(
 
 
 @div_p.transpose
-def _div_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
+def _div_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Cotangent | None]:
     if isinstance(y, UndefinedPrimal):
         raise TypeError("div: a quotient is linear only in its dividend")
     if isinstance(ct, Zero):
@@ -425,7 +435,7 @@ def _div_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
     return [rules.unbroadcast(x, div(ct, _as_factor(ct, y))), None]
 
 
-def _whole_quotient(x: Value, y: Value) -> Any:
+def _whole_quotient(x: Value, y: Value) -> Value:
     """Computes x / y, truncated toward zero."""
     return mul(calculus.sign(div(x, y)), calculus.floor(calculus.abs(div(x, y))))
 
@@ -441,7 +451,7 @@ def _constant(out: Value, value: float) -> Value:
     return rules.broadcast_to_result(rules.const(out, value), rules.shape_of(out))
 
 
-def _share(x: Value, out: Value, y: Value, *, greater: bool) -> Any:
+def _share(x: Value, out: Value, y: Value, *, greater: bool) -> Value:
     """Returns the weight of x in an extremum: 1 if it alone is extreme, 1/2 if both are, else 0."""
     none, half, one, two = (functools.partial(_constant, out, v) for v in (0, 0.5, 1, 2))
     if rules.aval_of(out).dtype.kind == "c":
@@ -462,10 +472,10 @@ for _prim in (max_p, min_p):
 
 
 @pow_p.jvp
-def _pow_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
+def _pow_jvp(primals: Primals, tangents: Tangents) -> tuple[Value, Tangent]:
     (x, y), (t, u) = primals, tangents
     out = pow_p.bind(x, y)
-    parts: list[Any] = []
+    parts: list[Value] = []
     if not isinstance(t, Zero):
         parts.append(mul(t, _pow_slope(x, y)))
     if not isinstance(u, Zero):
@@ -483,7 +493,7 @@ def _pow_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
     return out, parts[0] if len(parts) == 1 else sum_of_tangents(*parts)
 
 
-def _strong(x: Value) -> Any:
+def _strong(x: Value) -> Value:
     """Makes `x` strongly typed: like JAX's, derivatives of powers have a strong type."""
     aval = rules.aval_of(x)
     if not aval.weak_type:
@@ -491,7 +501,7 @@ def _strong(x: Value) -> Any:
     return calculus.convert_element_type(x, new_dtype=aval.dtype)
 
 
-def _pow_slope(x: Value, y: Value) -> Any:
+def _pow_slope(x: Value, y: Value) -> Value:
     """Computes y x^(y - 1); for integer y, 0 where y is 0, whatever x is."""
     aval = rules.aval_of(y)
     if not dtypes.issubdtype(aval.dtype, np.integer):
@@ -500,7 +510,7 @@ def _pow_slope(x: Value, y: Value) -> Any:
     wide = calculus.convert_element_type(y, new_dtype=rules.aval_of(x).dtype)
     shape = rules.shape_of(wide)
 
-    def full(value: float) -> Any:
+    def full(value: float) -> Value:
         return rules.broadcast_to_result(rules.const(wide, value), shape)
 
     zero = eq(wide, full(0))
@@ -510,7 +520,7 @@ def _pow_slope(x: Value, y: Value) -> Any:
     return select_n(rules.broadcast_to_result(zero, rules.shape_of(slope)), slope, nothing)
 
 
-def _atan2_slope(number: Value, x: Value, y: Value) -> Any:
+def _atan2_slope(number: Value, x: Value, y: Value) -> Value:
     return div(number, add(calculus.square(x), calculus.square(y)))
 
 
@@ -522,7 +532,7 @@ rules.defjvp(
 
 
 @complex_p.jvp
-def _complex_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
+def _complex_jvp(primals: Primals, tangents: Tangents) -> tuple[Value, Tangent]:
     out = complex_p.bind(*primals)
     if all(type(t) is Zero for t in tangents):
         return out, rules.zero_tangent(out)
@@ -530,13 +540,12 @@ def _complex_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
 
 
 @complex_p.transpose
-def _complex_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
+def _complex_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
         return [None, None]
-    minus_imag = lambda c: calculus.imag(calculus.neg(c))  # noqa: E731
     return [
         rules.unbroadcast(x, calculus.real(ct)) if rules.is_linear(x) else None,
-        rules.unbroadcast(y, minus_imag(ct)) if rules.is_linear(y) else None,
+        rules.unbroadcast(y, calculus.imag(calculus.neg(ct))) if rules.is_linear(y) else None,
     ]
 
 
@@ -565,7 +574,7 @@ rules.broadcasting(*(p for p in _ALL if p is not add_any_p))
 
 
 @add_any_p.batch
-def _add_any_batch(args: Sequence[Value], dims: Dims) -> tuple[Any, int]:
+def _add_any_batch(args: Sequence[Value], dims: Dims) -> tuple[Value, int]:
     (x, y), dim = rules.align(args, dims)
     return sum_of_tangents(x, y), dim
 

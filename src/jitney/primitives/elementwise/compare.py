@@ -6,7 +6,7 @@ The `_to` forms are total orders on floats: -NaN < -inf < ... < -0.0 < 0.0 < ...
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -67,7 +67,7 @@ for _prim in _ALL:
 # Keys are equal if all their words are.
 
 
-def _aligned(words: Value, aval: ShapedArray, shape: tuple[int, ...]) -> Any:
+def _aligned(words: Value, aval: ShapedArray, shape: tuple[int, ...]) -> Value:
     """Broadcasts the words of keys of type `aval` to those of keys of `shape`."""
     if aval.shape == shape:
         return words
@@ -81,7 +81,7 @@ def _aligned(words: Value, aval: ShapedArray, shape: tuple[int, ...]) -> Any:
 
 def _compares_words(prim: Primitive, reduce: Callable[..., Array]) -> None:
     @prim.key_words
-    def key_words_rule(avals: Sequence[ShapedArray], *operands: Value) -> Any:
+    def key_words_rule(avals: Sequence[ShapedArray], *operands: Value) -> Array:
         shape = np.broadcast_shapes(*[a.shape for a in avals])
         words = [_aligned(x, a, shape) for x, a in zip(operands, avals, strict=True)]
         return reduce(prim.bind(*words), axes=(len(shape),))

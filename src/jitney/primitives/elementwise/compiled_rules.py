@@ -38,7 +38,7 @@ def compile_large(prim: Primitive) -> None:
     by_numpy = prim.eager_rule
     assert by_numpy is not None
 
-    def rule(*values: np.ndarray, **params: object) -> Any:
+    def rule(*values: np.ndarray, **params: object) -> np.ndarray:
         if max(x.size for x in values) >= LARGE:
             return compiled(prim, *values, **params)
         return by_numpy(*values, **params)
@@ -51,7 +51,7 @@ def compiled_unless_finite(
     result: np.ndarray,
     values: Sequence[np.ndarray],
     params: Mapping[str, object] = MappingProxyType({}),
-) -> Any:
+) -> np.ndarray:
     """Returns NumPy's `result` of a complex function if finite, else that of compiled code."""
     # Takes half the time of `.all()`, which matters for small arrays.
     is_finite = b"\0" not in np.isfinite(result).tobytes()

@@ -7,7 +7,7 @@ converts Python and NumPy scalars to constants without recording an operation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast, overload
 
 import numpy as np
 
@@ -33,16 +33,20 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.core.dtypes import DType
-    from jitney.core.typing import ArrayLike, DTypeLike, PyTree
+    from jitney.core.typing import ArrayLike, DTypeLike
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
+
+_Tree = TypeVar("_Tree")  # a pytree of arrays
 
 # --- convert_element_type ---------------------------------------------------------------------
 
@@ -80,7 +84,7 @@ def _convert_element_type_eager(
 @convert_element_type_p.lower
 def _convert_element_type_lower(
     b: Builder, x: Node, *, new_dtype: DType, weak_type: bool, sharding: object
-) -> Any:
+) -> Node:
     if dtypes.is_extended(new_dtype):
         return x
     converted = b.convert(x, new_dtype)
@@ -93,6 +97,9 @@ def _print_convert(eqn: JaxprEqn, context: text.Context, settings: text.Settings
 
 
 text.printing_rules["convert_element_type"] = _print_convert
+
+
+_OPERANDS: tuple[type[Any], ...] = (Array, np.ndarray, np.generic, bool, int, float, complex)
 
 
 def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
@@ -118,7 +125,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
       >>> lax.convert_element_type(jnp.array([1.7, -1.7, 300.0]), jnp.int8)
       Array([  1,  -1, 127], dtype=int8)
     """
-    if not isinstance(operand, Array | np.ndarray | np.generic | bool | int | float | complex):
+    if not isinstance(operand, _OPERANDS):
         families.check_operands("convert_element_type", operand)
     dtype = user_dtype(new_dtype, "convert_element_type")
     if type(operand) is int and dtypes.issubdtype(dtype, np.integer):
@@ -203,7 +210,11 @@ def _key_of(x: Any, dtype: dtypes.KeyDType) -> Array:
     return calculus.random_wrap(words, impl=dtype.impl)
 
 
-def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Any:
+@overload
+def scalar_operand(x: DimExpr, dtype: DType, weak_type: bool) -> Array: ...
+@overload
+def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Value: ...
+def scalar_operand(x: Value | DimExpr, dtype: DType, weak_type: bool) -> Value:
     """Converts a Python or NumPy scalar to a scalar operand of `dtype` and weak type.
 
     Weakly typed operands are Python scalars, others NumPy scalars, if such scalars have the type
@@ -235,7 +246,7 @@ _scalars: dict[Any, Any] = {}
 _SCALARS_LIMIT = threshold(4096, small=8)  # number of cached scalars
 
 
-def _make_scalar(x: Value, dtype: Any, weak_type: bool) -> Any:
+def _make_scalar(x: Value | DimExpr, dtype: Any, weak_type: bool) -> Value:
     if type(x) is int and dtypes.issubdtype(dtype, np.integer):
         info = dtypes.iinfo(dtype)
         if not info.min <= x <= info.max:
@@ -271,17 +282,21 @@ def as_value(x: Value | np.generic) -> Array:
     return owned(x)
 
 
-def owned_results(result: PyTree) -> Any:
+def owned_results(result: _Tree) -> _Tree:
     """Replaces NumPy arrays in the result of a user's function (a pytree) by arrays of jitney.
 
     The function may have returned its arguments, which the caller can still write to.
     """
     if isinstance(result, Array):
         return result
-    return pytrees.tree_map(lambda x: owned(x) if _is_numpy_operand(x) else x, result)
+
+    def own(x: Value) -> Value:
+        return owned(x) if _is_numpy_operand(x) else x
+
+    return pytrees.tree_map(own, result)
 
 
-def _is_numpy_operand(x: Value) -> bool:
+def _is_numpy_operand(x: Value) -> TypeGuard[np.ndarray]:
     return isinstance(x, np.ndarray) and x.dtype.type in dtypes.numpy_scalar_types
 
 
@@ -330,7 +345,7 @@ def _bitcast_convert_type_eager(x: np.ndarray, *, new_dtype: np.dtype) -> np.nda
 
 
 @bitcast_convert_type_p.lower
-def _bitcast_convert_type_lower(b: Builder, x: Node, *, new_dtype: np.dtype) -> Any:
+def _bitcast_convert_type_lower(b: Builder, x: Node, *, new_dtype: np.dtype) -> Node:
     from jitney.compiler.hlo import sub_bytes  # late: imports the compiler
 
     return sub_bytes.bitcast(b, x, np.dtype(new_dtype))
@@ -387,7 +402,7 @@ def _reduce_precision_eager(x: np.ndarray, *, exponent_bits: int, mantissa_bits:
 
 
 @reduce_precision_p.lower
-def _reduce_precision_lower(b: Builder, x: Node, *, exponent_bits: int, mantissa_bits: int) -> Any:
+def _reduce_precision_lower(b: Builder, x: Node, *, exponent_bits: int, mantissa_bits: int) -> Node:
     return b.reduce_precision(x, exponent_bits, mantissa_bits)
 
 
@@ -416,7 +431,7 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
 @convert_element_type_p.jvp
 def _convert_element_type_jvp(
     primals: Primals, tangents: Tangents, *, new_dtype: DType, weak_type: bool, sharding: object
-) -> Any:
+) -> tuple[Value, Tangent]:
     (x,), (t,) = primals, tangents
     out = convert_element_type_p.bind(
         x, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
@@ -430,7 +445,9 @@ def _convert_element_type_jvp(
 
 
 @convert_element_type_p.jet
-def _convert_element_type_jet(primals: Primals, series: Sequence[Tangents], **params: Any) -> Any:
+def _convert_element_type_jet(
+    primals: Primals, series: Sequence[Tangents], **params: Any
+) -> tuple[Value, jet.Terms]:
     is_inexact = dtypes.issubdtype(params["new_dtype"], np.inexact)
     rule = jet.linear if is_inexact else jet.constant
     return rule(convert_element_type_p)(primals, series, **params)
@@ -439,7 +456,7 @@ def _convert_element_type_jet(primals: Primals, series: Sequence[Tangents], **pa
 @convert_element_type_p.transpose
 def _convert_element_type_transpose(
     ct: Cotangent, x: Operand, *, new_dtype: DType, weak_type: bool, sharding: object
-) -> list[Any]:
+) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
         return [None]
     aval = rules.aval_of(x)
@@ -456,7 +473,9 @@ bitcast_convert_type_p.absent("transpose", why="not linear")
 
 
 @bitcast_convert_type_p.batch
-def _bitcast_convert_type_batch(args: Primals, dims: Sequence[int], *, new_dtype: np.dtype) -> Any:
+def _bitcast_convert_type_batch(
+    args: Primals, dims: Sequence[int], *, new_dtype: np.dtype
+) -> tuple[Value, BatchDim]:
     x = rules.move_axis(args[0], dims[0], 0)
     return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), 0
 

@@ -21,8 +21,8 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.core.dtypes import DType
-    from jitney.core.typing import DTypeLike
-    from jitney.primitives.rule_types import Builder, Node, Primals, Tangents, Value
+    from jitney.core.typing import Array, DTypeLike
+    from jitney.primitives.rule_types import Builder, Node, Primals, Tangent, Tangents, Value
 
 to_edtype_p = declare("to_edtype")
 from_edtype_p = declare("from_edtype")
@@ -61,11 +61,11 @@ def _moves_numbers(prim: Primitive) -> None:
         return x
 
     @prim.lower
-    def lower_rule(b: Builder, x: Node, **_: object) -> Any:
+    def lower_rule(b: Builder, x: Node, **_: object) -> Node:
         return x
 
     @prim.jvp
-    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> tuple[Value, Tangent]:
         out = prim.bind(*primals, **params)
         kind = rules.aval_of(out).to_tangent_aval().dtype
         if isinstance(tangents[0], Zero) or kind == dtypes.float0:
@@ -80,13 +80,13 @@ _moves_numbers(to_edtype_p)
 _moves_numbers(from_edtype_p)
 
 
-def converted(x: Value, dtype: DType) -> Any:
+def converted(x: Array, dtype: DType) -> Array | None:
     """Converts array `x` to `dtype` if either dtype is a `PrimalTangentDType`; else returns None.
 
     Raises:
       ValueError: if the other dtype is not the primal dtype.
     """
-    own = rules.aval_of(x).dtype
+    own: Any = rules.aval_of(x).dtype
     if own == dtype:
         return x if isinstance(dtype, PrimalTangentDType) else None
     if isinstance(dtype, PrimalTangentDType):

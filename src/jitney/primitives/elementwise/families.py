@@ -14,7 +14,7 @@ go with any shape. A result is weakly typed if all operands are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -26,14 +26,19 @@ from jitney.primitives.elementwise.accuracy import check_accuracy
 from jitney.primitives.elementwise.compiled_rules import compiled_unless_finite
 
 if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
     from jitney.core.dtypes import DType
     from jitney.core.typing import Array, ArrayLike
     from jitney.primitives.elementwise.accuracy import Accuracy
     from jitney.primitives.rule_types import Builder, Node
 
 Shape = tuple[int, ...]
-Accepts = tuple[Any, ...] | None
+Function = TypeVar("Function", bound=Callable[..., object])
+Accepts = tuple[type[np.generic] | np.dtype[Any], ...] | None
 """Dtype categories that a primitive accepts; None stands for every dtype, including keys."""
+
+ResultDType = Callable[["DType"], "DType"]
+"""Operand dtype -> result dtype."""
 
 FLOAT: Accepts = (np.floating,)
 INEXACT: Accepts = (np.floating, np.complexfloating)
@@ -57,7 +62,7 @@ def is_accepted(dtype: DType, accepts: Accepts) -> bool:
 
 
 # Names of dtype categories in messages; single dtypes have their own names.
-_KINDS: dict[Any, str] = {
+_KINDS: dict[object, str] = {
     np.bool_: "boolean",
     np.integer: "integer",
     np.signedinteger: "signed integer",
@@ -100,7 +105,7 @@ _PROMOTING = {
 }  # fmt: skip
 
 
-def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
+def check_same_dtypes(name: str, avals: Sequence[AbstractValue]) -> None:
     """Raises TypeError unless all dtypes are equal."""
     first = avals[0].dtype
     if all([a.dtype == first for a in avals]):
@@ -115,7 +120,7 @@ def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
 # --- shapes -----------------------------------------------------------------------------------
 
 
-def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
+def broadcast_shape(name: str, avals: Sequence[AbstractValue]) -> Shape:
     """Returns the common shape of operands of equal rank or rank 0; broadcasts axes of size 1."""
     shape = avals[0].shape
     if all([a.shape == shape for a in avals]):
@@ -136,7 +141,7 @@ def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
     return tuple(out)
 
 
-def unlike_shapes(name: str, avals: Sequence[ShapedArray]) -> str:
+def unlike_shapes(name: str, avals: Sequence[AbstractValue]) -> str:
     """Returns the error message for operands with incompatible shapes."""
     shapes = [a.shape for a in avals if a.shape]
     rank = max(map(len, shapes))
@@ -155,7 +160,7 @@ def unlike_shapes(name: str, avals: Sequence[ShapedArray]) -> str:
     )
 
 
-def _stretched(avals: Sequence[ShapedArray]) -> str:
+def _stretched(avals: Sequence[AbstractValue]) -> str:
     """Returns advice for two operands whose shapes match if aligned at the first axis."""
     if len(avals) != 2 or avals[0].ndim == avals[1].ndim:
         return ""
@@ -168,7 +173,7 @@ def _stretched(avals: Sequence[ShapedArray]) -> str:
     return f"{name}[{axes}{new}], to match its axes from the first one on"
 
 
-def broadcast_nodes(b: Builder, nodes: Sequence[Any]) -> list[Any]:
+def broadcast_nodes(b: Builder, nodes: Sequence[Node]) -> list[Node]:
     """Broadcasts tensor IR nodes to their common shape (see `broadcast_shape`)."""
     shape = nodes[0].shape
     if all(n.shape == shape for n in nodes):
@@ -180,7 +185,7 @@ def broadcast_nodes(b: Builder, nodes: Sequence[Any]) -> list[Any]:
     return [stretch(b, n, shape) for n in nodes]
 
 
-def stretch(b: Builder, node: Node, shape: Shape) -> Any:
+def stretch(b: Builder, node: Node, shape: Shape) -> Node:
     """Broadcasts `node` to `shape`; its rank is 0 or that of `shape`, its sizes are equal or 1."""
     if node.shape == shape:
         return node
@@ -190,28 +195,36 @@ def stretch(b: Builder, node: Node, shape: Shape) -> Any:
 # --- families ---------------------------------------------------------------------------------
 
 
-def _same(dtype: DType) -> Any:
+def _same(dtype: DType) -> DType:
     return dtype
 
 
-def to_bool(*_: Any) -> np.dtype:
+def to_bool(*_: DType) -> np.dtype:
     """Returns the result dtype of predicates."""
     return BOOL
 
 
-_REAL = {
+_REAL: dict[DType, DType] = {
     np.dtype(np.complex64): np.dtype(np.float32),
     np.dtype(np.complex128): np.dtype(np.float64),
 }
 _COMPLEX = {real: complex_ for complex_, real in _REAL.items()}
 
 
-def real_part(dtype: DType) -> Any:
+@overload
+def real_part(dtype: np.dtype) -> np.dtype: ...
+@overload
+def real_part(dtype: DType) -> DType: ...
+def real_part(dtype: DType) -> DType:
     """Returns the real dtype of the components of a complex `dtype`, or a real dtype itself."""
     return _REAL.get(dtype, dtype)
 
 
-def with_imaginary_part(dtype: DType) -> Any:
+@overload
+def with_imaginary_part(dtype: np.dtype) -> np.dtype: ...
+@overload
+def with_imaginary_part(dtype: DType) -> DType: ...
+def with_imaginary_part(dtype: DType) -> DType:
     """Returns the complex dtype with components of a real `dtype`, or a complex dtype itself."""
     return _COMPLEX.get(dtype, dtype)
 
@@ -240,7 +253,7 @@ def unary(
     accepts: Accepts,
     doc: str,
     *,
-    result: Callable[[Any], Any] = ...,
+    result: ResultDType = ...,
     accuracy: Literal[True],
     linear: bool = ...,
     error: str = ...,
@@ -253,7 +266,7 @@ def unary(
     accepts: Accepts,
     doc: str,
     *,
-    result: Callable[[Any], Any] = ...,
+    result: ResultDType = ...,
     accuracy: Literal[False] = ...,
     linear: bool = ...,
     error: str = ...,
@@ -265,11 +278,11 @@ def unary(
     accepts: Accepts,
     doc: str,
     *,
-    result: Callable[[Any], Any] = _same,
+    result: ResultDType = _same,
     accuracy: bool = False,
     linear: bool = False,
     error: str = "",
-) -> tuple[Primitive, Any]:
+) -> tuple[Primitive, UnaryFunction]:
     """Declares an elementwise primitive with one operand; returns it and its public function.
 
     Args:
@@ -322,7 +335,7 @@ def nary(
     accepts: Sequence[Accepts],
     doc: str,
     *,
-    result: Callable[[Any], Any] = _same,
+    result: ResultDType = _same,
     same_dtypes: bool = True,
     fn: str | None = None,
     public: str | None = None,
@@ -399,7 +412,9 @@ def binary(
 ) -> tuple[Primitive, BinaryFunction]: ...
 
 
-def binary(name: str, accepts: Accepts, doc: str, **options: Any) -> tuple[Primitive, Any]:
+def binary(
+    name: str, accepts: Accepts, doc: str, **options: Any
+) -> tuple[Primitive, Callable[..., Array]]:
     """Declares an elementwise primitive with two operands of the same categories; see `nary`."""
     return nary(name, (accepts, accepts), doc, **options)
 
@@ -414,7 +429,7 @@ def check_nary(
         check_same_dtypes(name, avals)
 
 
-def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) -> None:
+def _set_scalar_rules(prim: Primitive, fn: str, result: ResultDType) -> None:
     meaning = reference.function(fn)
     of_small, large = reference.for_small(meaning)
     has_parts = fn in reference.COMPLEX_FUNCTIONS
@@ -435,11 +450,11 @@ def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) ->
     prim.stretches = True
 
     @prim.lower
-    def lower_rule(b: Builder, *nodes: Node, **_: object) -> Any:
+    def lower_rule(b: Builder, *nodes: Node, **_: object) -> Node:
         return b.apply(fn, *broadcast_nodes(b, nodes))
 
 
-def named(function: Callable[..., Any], name: str, doc: str, sections: str) -> Any:
+def named(function: Function, name: str, doc: str, sections: str) -> Function:
     """Turns `function` into the public `jax.lax` function `name`, with its docstring.
 
     Args:
@@ -457,7 +472,7 @@ def named(function: Callable[..., Any], name: str, doc: str, sections: str) -> A
 
 
 _EXAMPLE = "\n    Example:\n"
-_WORDS = {
+_WORDS: dict[Accepts, str] = {
     None: "array of any dtype",
     FLOAT: "floating array",
     INEXACT: "floating or complex array",
@@ -468,7 +483,7 @@ _WORDS = {
     BITS: "integer or boolean array",
     COMPLEX: "complex array",
 }
-_RESULTS = {
+_RESULTS: dict[ResultDType, str] = {
     _same: "the same dtype",
     to_bool: "dtype bool",
     real_part: "the dtype of the real part of x",
@@ -478,7 +493,7 @@ _RESULTS = {
 
 def _sections(
     operands: dict[str, Accepts],
-    result: Callable[[Any], Any],
+    result: ResultDType,
     *,
     accuracy: bool = False,
     error: str,

@@ -25,6 +25,7 @@ from jitney.core.contexts import Within
 from jitney.core.trace import Tracer, is_recorded
 
 if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike
     from jitney.primitives.rule_types import Builder, DotDimensionNumbers, Node
 
 BOOL = np.dtype(np.bool_)
@@ -51,20 +52,20 @@ def noting() -> Within:
     return Within(local, _NOTED, ({},))
 
 
-def is_mask(x: object) -> bool:
+def is_mask(x: ArrayLike) -> bool:
     """Returns whether `x` is a boolean array or scalar."""
     if isinstance(x, Array | np.ndarray | np.generic):
         return x.dtype == BOOL
     return type(x) is bool
 
 
-def among(operands: Sequence[object]) -> bool:
+def among(operands: Sequence[ArrayLike]) -> bool:
     """Returns whether some but not all operands are masks."""
     flags = [is_mask(x) for x in operands]
     return any(flags) and not all(flags)
 
 
-def as_arrays(operands: Sequence[Any]) -> list[Any]:
+def as_arrays(operands: Sequence[ArrayLike]) -> list[ArrayLike]:
     """Converts boolean scalars to NumPy arrays in eager mode, so that conversions are recorded.
 
     In programs they stay literals, by which operands are multiplied.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
@@ -55,7 +56,7 @@ def _polynomial_eager(x: np.ndarray, *coeffs: np.ndarray, unroll: int | None) ->
 
 
 @polynomial_p.lower
-def _polynomial_lower(b: Builder, *nodes: Node, unroll: int | None) -> Any:
+def _polynomial_lower(b: Builder, *nodes: Node, unroll: int | None) -> Node:
     x, *coeffs = families.broadcast_nodes(b, nodes)
     out = coeffs[-1]
     for c in reversed(coeffs[:-1]):
@@ -119,7 +120,7 @@ def polynomial(
     )
 
 
-def _converted(c: ArrayLike, x: ArrayLike) -> Any:
+def _converted(c: ArrayLike, x: ArrayLike) -> ArrayLike:
     """Converts a coefficient to the dtype of x; Python scalars get the weak type of x."""
     aval = rules.aval_of(x)
     if isinstance(c, complex) and aval.dtype.kind != "c":
@@ -138,7 +139,7 @@ def _converted(c: ArrayLike, x: ArrayLike) -> Any:
 # --- derivatives and batching -------------------------------------------------------------------
 
 
-def _value(x: Value, coeffs: Sequence[Any], shape: tuple[int, ...], unroll: int | None) -> Any:
+def _value(x: Value, coeffs: Sequence[Value], shape: tuple[int, ...], unroll: int | None) -> Value:
     """Evaluates the polynomial with `coeffs`, at least one, and broadcasts it to `shape`."""
     if len(coeffs) > 1:
         coeffs = [polynomial_p.bind(x, *coeffs, unroll=unroll)]
@@ -146,12 +147,14 @@ def _value(x: Value, coeffs: Sequence[Any], shape: tuple[int, ...], unroll: int 
 
 
 @polynomial_p.jvp
-def _polynomial_jvp(primals: Primals, tangents: Tangents, *, unroll: int | None) -> tuple[Any, Any]:
+def _polynomial_jvp(
+    primals: Primals, tangents: Tangents, *, unroll: int | None
+) -> tuple[Value, Tangent]:
     x, *coeffs = primals
     t, *others = tangents
     out = polynomial_p.bind(*primals, unroll=unroll)
     shape = rules.shape_of(out)
-    total: Any = None
+    total: Tangent | None = None
     if not isinstance(t, Zero):
         scaled = [calculus.mul(rules.factor(c, k), c) for k, c in enumerate(coeffs[1:], start=1)]
         total = calculus.mul(t, _value(x, scaled, shape, unroll))
@@ -164,12 +167,12 @@ def _polynomial_jvp(primals: Primals, tangents: Tangents, *, unroll: int | None)
 @polynomial_p.transpose
 def _polynomial_transpose(
     ct: Cotangent, x: Operand, *coeffs: Operand, unroll: int | None
-) -> list[Any]:
+) -> list[Cotangent | None]:
     if isinstance(x, UndefinedPrimal):
         raise TypeError("polynomial: a polynomial of a linear value is not linear in it")
     if isinstance(ct, Zero):
         return [None, *[ct if rules.is_linear(c) else None for c in coeffs]]
-    out: list[Any] = [None]
+    out: list[Cotangent | None] = [None]
     for k, c in enumerate(coeffs):
         if k:
             ct = calculus.mul(ct, x)

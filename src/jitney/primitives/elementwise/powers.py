@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def _one_minus_square_eager(x: np.ndarray) -> np.ndarray:
 
 
 @one_minus_square_p.lower
-def _one_minus_square_lower(b: Builder, x: Node) -> Any:
+def _one_minus_square_lower(b: Builder, x: Node) -> Node:
     one = b.full(x.shape, 1, x.dtype)
     return b.apply("mul", b.apply("add", one, x), b.apply("sub", one, x))
 
@@ -92,7 +92,7 @@ def _integer_pow_eager(x: np.ndarray, *, y: int) -> np.ndarray:
 
 
 @integer_pow_p.lower
-def _integer_pow_lower(b: Builder, x: Node, *, y: int) -> Any:
+def _integer_pow_lower(b: Builder, x: Node, *, y: int) -> Node:
     one = b.full(x.shape, 1, x.dtype)
     result = power_by_squaring(x, abs(int(y)), one, lambda u, v: b.apply("mul", u, v))
     return b.apply("div", one, result) if y < 0 else result
@@ -152,7 +152,7 @@ def reciprocal(x: ArrayLike) -> Array:
 rules.defjvp(one_minus_square_p, lambda t, x: mul(t, mul(factor(x, -2), x)))
 
 
-def _integer_pow_jvp(t: Value, x: Value, *, y: int) -> Any:
+def _integer_pow_jvp(t: Value, x: Value, *, y: int) -> Value:
     if y == 0:
         return rules.zeros_like(t)
     if y == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,12 +21,14 @@ from jitney.transforms.zero import Zero, add_tangents, instantiate
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
@@ -84,7 +86,7 @@ def _select_n_eager(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
 
 
 @select_n_p.lower
-def _select_n_lower(b: Builder, which: Node, *cases: Node) -> Any:
+def _select_n_lower(b: Builder, which: Node, *cases: Node) -> Node:
     shape = cases[0].shape
     result = cases[0]
     if which.dtype == families.BOOL:
@@ -170,7 +172,7 @@ def _clamp_eager(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray
 
 
 @clamp_p.lower
-def _clamp_lower(b: Builder, low: Node, x: Node, high: Node) -> Any:
+def _clamp_lower(b: Builder, low: Node, x: Node, high: Node) -> Node:
     low, high = families.stretch(b, low, x.shape), families.stretch(b, high, x.shape)
     if x.dtype.kind != "c":
         return b.apply("min", b.apply("max", low, x), high)
@@ -233,7 +235,7 @@ def _round_eager(x: np.ndarray, *, rounding_method: RoundingMethod) -> np.ndarra
 
 
 @round_p.lower
-def _round_lower(b: Builder, x: Node, *, rounding_method: RoundingMethod) -> Any:
+def _round_lower(b: Builder, x: Node, *, rounding_method: RoundingMethod) -> Node:
     return b.apply(_ROUND_FN[rounding_method], x)
 
 
@@ -263,7 +265,7 @@ def round(  # noqa: A001
 
 
 @select_n_p.jvp
-def _select_n_jvp(primals: Primals, tangents: Tangents) -> Any:
+def _select_n_jvp(primals: Primals, tangents: Tangents) -> tuple[Value, Tangent]:
     which = primals[0]
     out = select_n_p.bind(*primals)
     case_tangents = tangents[1:]
@@ -273,7 +275,7 @@ def _select_n_jvp(primals: Primals, tangents: Tangents) -> Any:
 
 
 @select_n_p.transpose
-def _select_n_transpose(ct: Cotangent, which: Value, *cases: Operand) -> list[Any]:
+def _select_n_transpose(ct: Cotangent, which: Value, *cases: Operand) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
         return [None] * (1 + len(cases))
     zeros = rules.zeros_like(ct)
@@ -291,7 +293,7 @@ def _select_n_transpose(ct: Cotangent, which: Value, *cases: Operand) -> list[An
 
 
 @select_n_p.batch
-def _select_n_batch(args: Primals, dims: Dims) -> Any:
+def _select_n_batch(args: Primals, dims: Dims) -> tuple[Value, BatchDim]:
     which, *cases = args
     dw, *dc = dims
     size = rules.batch_size(args, dims)
@@ -311,7 +313,7 @@ def _select_n_batch(args: Primals, dims: Dims) -> Any:
     return select_n_p.bind(which, *cases), 0
 
 
-def _clamp_jvp(primals: Primals, tangents: Tangents) -> Any:
+def _clamp_jvp(primals: Primals, tangents: Tangents) -> tuple[Value, Tangent]:
     low, x, high = primals
     out = clamp_p.bind(low, x, high)
     shape = rules.shape_of(x)
@@ -320,7 +322,7 @@ def _clamp_jvp(primals: Primals, tangents: Tangents) -> Any:
         lambda: calculus.and_(calculus.gt(x, low), calculus.lt(x, high)),
         lambda: calculus.lt(high, x),
     )
-    total: Any = None
+    total: Tangent | None = None
     for t, condition in zip(tangents, conditions, strict=True):
         if isinstance(t, Zero):
             continue
@@ -336,7 +338,7 @@ for _prim in (select_n_p, clamp_p):
 
 
 @clamp_p.batch
-def _clamp_batch(args: Primals, dims: Dims) -> Any:
+def _clamp_batch(args: Primals, dims: Dims) -> tuple[Value, BatchDim]:
     low, x, high = args
     dl, dx, dh = dims
     if dl is None and dh is None and not rules.shape_of(low) and not rules.shape_of(high):
@@ -344,7 +346,7 @@ def _clamp_batch(args: Primals, dims: Dims) -> Any:
     size = rules.batch_size(args, dims)
     x = rules.to_front(x, dx, size)
     shape = rules.shape_of(x)
-    bounds = []
+    bounds: list[Value] = []
     for b, d in ((low, dl), (high, dh)):
         b = rules.to_front(b, d, size)
         if rules.shape_of(b) != shape:

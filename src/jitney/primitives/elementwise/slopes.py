@@ -6,7 +6,7 @@ The sequences of operations are those that JAX 0.12 records.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,10 +19,11 @@ from jitney.primitives.elementwise.accuracy import AccuracyMode
 from jitney.primitives.rules import const, factor
 
 if TYPE_CHECKING:
-    from jitney.primitives.rule_types import Value
+    from jitney.core.typing import Array
+    from jitney.primitives.rule_types import Primals, Value
 
 
-def strong(x: Value) -> Any:
+def strong(x: Value) -> Value:
     """Makes `x` strongly typed."""
     aval = rules.aval_of(x)
     if not aval.weak_type:
@@ -30,7 +31,7 @@ def strong(x: Value) -> Any:
     return calculus.convert_element_type(x, new_dtype=aval.dtype)
 
 
-def _as_factors(x: Value) -> Any:
+def _as_factors(x: Value) -> Value:
     """Makes `x` strongly typed unless it is a scalar, as the constants that multiply it are."""
     return strong(x) if rules.shape_of(x) else x
 
@@ -38,7 +39,7 @@ def _as_factors(x: Value) -> Any:
 # --- asinh ----------------------------------------------------------------------------------------
 
 
-def asinh_slope(x: Value) -> Any:
+def asinh_slope(x: Value) -> Value:
     """Computes 1 / sqrt(x^2 + 1).
 
     Large operands are first divided by a scale s, so that no square overflows:
@@ -51,7 +52,7 @@ def asinh_slope(x: Value) -> Any:
     return mul(unit, calculus.rsqrt(add(calculus.square(scaled), calculus.square(unit))))
 
 
-def _inverse_scale(size: Value) -> Any:
+def _inverse_scale(size: Value) -> Value:
     """Computes 1 / s; s is 1 up to a quarter of the largest float's root, and grows from there."""
     half = int(dtypes.finfo(rules.aval_of(size).dtype).maxexp) // 2
     grown = mul(size, factor(size, 2.0 ** (2 - half)))
@@ -59,7 +60,7 @@ def _inverse_scale(size: Value) -> Any:
     return calculus.integer_pow(calculus.stop_gradient(scale), y=-1)
 
 
-def _complex_asinh_slope(z: Value) -> Any:
+def _complex_asinh_slope(z: Value) -> Value:
     """Computes 1 / sqrt(z^2 + 1): with x + i y = z / s, (z / s)^2 + 1 is x^2 + (1 - y^2) + 2 i x y.
 
     If the scale s is 1, this is 1 + z^2 without cancellation; otherwise 1 is negligible. At
@@ -89,7 +90,7 @@ _LARGEST = 28.0  # for other dtypes
 _SERIES = (1, 1 / 2, 1 / 6, 1 / 24, 1 / 120)
 
 
-def exp_neg_square(x: Value) -> Any:
+def exp_neg_square(x: Value) -> Array:
     """Computes exp(-x^2) with a small relative error even for large x.
 
     A rounding error in x^2 would become a relative error x^2 times as large in the result.
@@ -106,7 +107,7 @@ def exp_neg_square(x: Value) -> Any:
     return out
 
 
-def _exp_neg_square(x: Value) -> tuple[Any]:
+def _exp_neg_square(x: Value) -> tuple[Array]:
     dtype = rules.aval_of(x).dtype
     if dtype.type not in _SPLITS:
         return (exp(neg(calculus.square(x))),)
@@ -129,8 +130,8 @@ class _Derivative:
     __name__ = "_exp_neg_sq_jvp"
 
     def __call__(
-        self, primals: Sequence[Any], tangents: Sequence[Any]
-    ) -> tuple[list[Any], list[Any]]:
+        self, primals: Primals, tangents: Sequence[Value]
+    ) -> tuple[list[Array], list[Array]]:
         (x,), (t,) = primals, tangents
         largest = _SPLITS.get(rules.aval_of(x).dtype.type, (_LARGEST,))[0]
         value = exp_neg_square(x)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -134,7 +134,7 @@ for _prim in (
 # --- derivatives and batching -------------------------------------------------------------------
 
 
-def _full_like(x: Value, value: float | np.floating) -> Any:
+def _full_like(x: Value, value: float | np.floating) -> Value:
     return rules.broadcast_to_result(const(x, value), rules.shape_of(x))
 
 
@@ -154,7 +154,7 @@ rules.defjvp(digamma_p, lambda t, x: mul(t, polygamma(factor(x, 1), x)))
 rules.defjvp2(bessel_i0e_p, lambda t, y, x: mul(t, sub(bessel_i1e(x), mul(sign(x), y))))
 
 
-def _bessel_i1e_slope(y: Value, x: Value) -> Any:
+def _bessel_i1e_slope(y: Value, x: Value) -> Value:
     """Computes I0e(x) - y (sign(x) + 1 / x), which tends to 1/2 at 0."""
     dtype = rules.aval_of(x).dtype
     tiny = dtypes.finfo(dtype).eps
@@ -168,7 +168,7 @@ def _bessel_i1e_slope(y: Value, x: Value) -> Any:
 rules.defjvp2(bessel_i1e_p, lambda t, y, x: mul(t, _bessel_i1e_slope(y, x)))
 
 
-def _gamma_density(a: Value, x: Value) -> Any:
+def _gamma_density(a: Value, x: Value) -> Value:
     """Computes exp(-x) x^(a - 1) / gamma(a), the derivative of `igamma` with respect to x.
 
     In this form, the exponent is a small difference of terms of size a log(a) near x = a, where the
@@ -195,7 +195,7 @@ _REST = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 _ATANH = tuple(2 / (2 * k + 3) for k in range(7))
 
 
-def _polynomial(x: Value, coefficients: Sequence[float]) -> Any:
+def _polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     """Evaluates the sum of coefficients[k] x^k."""
     value = const(x, coefficients[-1])
     for c in reversed(coefficients[:-1]):
@@ -203,7 +203,7 @@ def _polynomial(x: Value, coefficients: Sequence[float]) -> Any:
     return value
 
 
-def _log1p_less(d: Value) -> Any:
+def _log1p_less(d: Value) -> Value:
     """Computes log1p(d) - d for |d| < 1/2.
 
     With r = d / (d + 2), log1p(d) is 2 atanh(r), and 2 r - d = -d r; the series is used for |d| <
@@ -229,19 +229,19 @@ rules.defjvp(
 )
 
 
-def _log_gamma_density_slope(a: Value, x: Value) -> Any:
+def _log_gamma_density_slope(a: Value, x: Value) -> Value:
     """Computes the derivative of the logarithm of the density with respect to a."""
     return sub(log(x), digamma(a))
 
 
-def _gamma_sample_slope(t: Value, y: Value, a: Value, x: Value) -> Any:
+def _gamma_sample_slope(t: Value, y: Value, a: Value, x: Value) -> Value:
     """Differentiates -(dP/da) / p with respect to x, for the distribution P with density p."""
     steepness = sub(div(sub(a, _full_like(a, 1)), x), _full_like(x, 1))
     return mul(t, neg(add(_log_gamma_density_slope(a, x), mul(y, steepness))))
 
 
-def _refuse(message: str) -> Any:
-    def rule(*_: Any) -> Any:
+def _refuse(message: str) -> Callable[..., NoReturn]:
+    def rule(*_: Value) -> NoReturn:
         raise ValueError(message)
 
     return rule
@@ -256,7 +256,7 @@ rules.defjvp2(
 )
 
 
-def _polygamma_slope(t: Value, m: Value, x: Value) -> Any:
+def _polygamma_slope(t: Value, m: Value, x: Value) -> Value:
     higher = polygamma(add(m, const(m, 1)), x)
     return mul(t, higher)
 
@@ -268,7 +268,7 @@ rules.defjvp(
 )
 
 
-def _beta_density(t: Value, a: Value, b: Value, x: Value) -> Any:
+def _beta_density(t: Value, a: Value, b: Value, x: Value) -> Value:
     """Computes t x^(a - 1) (1 - x)^(b - 1) / B(a, b)."""
     log_beta = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
     others = sub(b, const(b, 1))

@@ -10,7 +10,7 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., section 13.2.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from jitney.core.primitive import Primitive
 from jitney.primitives import calculus
@@ -29,7 +29,9 @@ def declare(prim: Primitive, compute: Callable[..., Series]) -> None:
     """Sets the jet rule of `prim` to `compute`(*operand series, **params) -> result series."""
 
     @prim.jet
-    def jet_rule(primals: Primals, series: Sequence[Tangents], **params: object) -> Any:
+    def jet_rule(
+        primals: Primals, series: Sequence[Tangents], **params: object
+    ) -> tuple[Value, Terms]:
         operands = [
             [x, *(None if type(t) is Zero else t for t in terms)]
             for x, terms in zip(primals, series, strict=True)
@@ -39,11 +41,13 @@ def declare(prim: Primitive, compute: Callable[..., Series]) -> None:
         return out, [zero if t is None else t for t in terms]
 
 
-def composed(prim: Primitive, fun: Callable[..., Any]) -> None:
+def composed(prim: Primitive, fun: Callable[..., Value]) -> None:
     """Sets the jet rule of `prim` to that of the composite function `fun`(*operands, **params)."""
 
     @prim.jet
-    def jet_rule(primals: Primals, series: Sequence[Terms], **params: object) -> Any:
+    def jet_rule(
+        primals: Primals, series: Sequence[Terms], **params: object
+    ) -> tuple[Value, Terms]:
         outs, terms = jet_flat(lambda *xs: [fun(*xs, **params)], primals, series, len(series[0]))
         return outs[0], terms[0]
 
@@ -51,38 +55,42 @@ def composed(prim: Primitive, fun: Callable[..., Any]) -> None:
 # --- arithmetic of terms --------------------------------------------------------------------------
 
 
-def mul(x: Term, y: Term) -> Any:
+def mul(x: Term, y: Term) -> Term:
     """Returns the product of two terms."""
     return None if x is None or y is None else calculus.mul(x, y)
 
 
-def add(x: Term, y: Term) -> Any:
+def add(x: Term, y: Term) -> Term:
     """Returns the sum of two terms."""
     if x is None or y is None:
         return y if x is None else x
     return calculus.add(x, y)
 
 
-def sub(x: Term, y: Term) -> Any:
+def sub(x: Term, y: Term) -> Term:
     """Returns the difference of two terms."""
     if y is None:
         return x
     return calculus.neg(y) if x is None else calculus.sub(x, y)
 
 
-def div(x: Term, y: Value) -> Any:
+def div(x: Term, y: Value) -> Term:
     """Returns a term divided by a value."""
     return None if x is None else calculus.div(x, y)
 
 
-def scale(x: Term, factor: float) -> Any:
+@overload
+def scale(x: Value, factor: float) -> Value: ...
+@overload
+def scale(x: Term, factor: float) -> Term: ...
+def scale(x: Term, factor: float) -> Term:
     """Returns a term times a Python number."""
     return x if x is None or factor == 1 else calculus.mul(x, const(x, factor))
 
 
-def term_of_product(x: Series, y: Series, k: int, first: int = 0, last: int | None = None) -> Any:
+def term_of_product(x: Series, y: Series, k: int, first: int = 0, last: int | None = None) -> Term:
     """Computes the sum of x_j y_(k-j) over first <= j <= last (k if None)."""
-    total: Any = None
+    total: Term = None
     for j in range(first, (k if last is None else last) + 1):
         total = add(total, mul(x[j], y[k - j]))
     return total
@@ -98,14 +106,14 @@ def square(x: Series) -> Series:
     return [_term_of_square(x, k) for k in range(len(x))]
 
 
-def _term_of_square(x: Series, k: int) -> Any:
+def _term_of_square(x: Series, k: int) -> Term:
     twice = scale(term_of_product(x, x, k, last=(k - 1) // 2), 2)
     return twice if k % 2 else add(twice, mul(x[k // 2], x[k // 2]))
 
 
 def quotient(x: Series, y: Series) -> Series:
     """Computes the series of x / y: z_k = (x_k - sum of y_j z_(k-j) over 1 <= j <= k) / y_0."""
-    z: list[Any] = [calculus.div(x[0], y[0])]
+    z: Series = [calculus.div(x[0], y[0])]
     for k in range(1, len(x)):
         z.append(None)  # z_k does not occur in the products below
         z[k] = div(sub(x[k], term_of_product(y, z, k, first=1)), y[0])
@@ -117,15 +125,17 @@ def _velocity(x: Series) -> Series:
     return [None if j == 0 else scale(t, j) for j, t in enumerate(x)]
 
 
-def integral(slope: Callable[[Series], Any], x: Series, y0: Value) -> Series:
+def integral(slope: Callable[[Series], Term], x: Series, y0: Value) -> Series:
     """Computes y with y' = g x', from y_0: y_k = (sum of j x_j g_(k-j) over 1 <= j <= k) / k.
 
     For the terms y_0 ... y_n, `slope(y)` returns g_n.
     """
-    dx, y, g = _velocity(x), [y0], []
+    dx = _velocity(x)
+    y: Series = [y0]
+    g: Series = []
     for k in range(1, len(x)):
         g.append(slope(y))
-        total: Any = None
+        total: Term = None
         for j in range(1, k + 1):
             total = add(total, mul(dx[j], g[k - j]))
         y.append(scale(total, 1 / k))
@@ -136,7 +146,7 @@ def integral(slope: Callable[[Series], Any], x: Series, y0: Value) -> Series:
 
 
 def of_quadratic_slope(
-    prim: Primitive, slope: Callable[[Any], Any], b: float, c: float
+    prim: Primitive, slope: Callable[[Value], Value], b: float, c: float
 ) -> Callable[..., Series]:
     """Returns the series rule of a function with y' = (a + b y + c y^2) x'.
 
@@ -147,7 +157,7 @@ def of_quadratic_slope(
     """
 
     def compute(x: Series, **params: object) -> Series:
-        def next_slope(y: Series) -> Any:
+        def next_slope(y: Series) -> Term:
             k = len(y) - 1
             if k == 0:
                 return slope(y[0])
@@ -185,14 +195,14 @@ def of_power(prim: Primitive, exponent: float) -> Callable[..., Series]:
     return compute
 
 
-def power_terms(x: Series, y0: Value, weight: Callable[[int, int], Any]) -> Series:
+def power_terms(x: Series, y0: Value, weight: Callable[[int, int], Value]) -> Series:
     """Computes y_k = (sum of weight(k, j) x_j y_(k-j) over 1 <= j <= k) / (k x_0).
 
     The weight r j - (k - j) gives x to the power r.
     """
-    y = [y0]
+    y: Series = [y0]
     for k in range(1, len(x)):
-        total: Any = None
+        total: Term = None
         for j in range(1, k + 1):
             part, factor = mul(x[j], y[k - j]), weight(k, j)
             total = add(
@@ -222,19 +232,19 @@ def integer_power(x: Series, *, y: int) -> Series:
     return [first, *quotient(one, out)[1:]]
 
 
-def _ones_like(x: Value) -> Any:
+def _ones_like(x: Value) -> Value:
     return broadcast_to_result(const(x, 1), shape_of(x))
 
 
 def of_logarithm(
-    prim: Primitive, argument: Callable[[Any], Any], log_base: float = 1
+    prim: Primitive, argument: Callable[[Value], Value], log_base: float = 1
 ) -> Callable[..., Series]:
     """Returns the series rule of y = log(u) / log_base with u_0 = argument(x_0), from u y' = x'."""
 
     def compute(x: Series, **params: object) -> Series:
         u0, y = argument(x[0]), [prim.bind(x[0], **params)]
         for k in range(1, len(x)):
-            total: Any = None
+            total: Term = None
             for j in range(1, k):
                 total = add(total, scale(mul(y[j], x[k - j]), j))
             y.append(div(sub(x[k], scale(total, 1 / k)), u0))
@@ -257,7 +267,7 @@ def power(x: Series, y: Series) -> Series:
         log += [None] * (len(x) - 1)
     else:
         (log_value,), (terms,) = jet_flat(
-            lambda v: [calculus.log(v)],
+            _logarithm,
             x[:1],
             [[zero_tangent(x[0]) if t is None else t for t in x[1:]]],
             len(x) - 1,
@@ -267,7 +277,11 @@ def power(x: Series, y: Series) -> Series:
     return integral(lambda z: z[-1], exponent, first)
 
 
-def _weights_of(x0: Value, exponent: Value) -> Callable[[int, int], Any]:
+def _logarithm(x: Value) -> list[Value]:
+    return [calculus.log(x)]
+
+
+def _weights_of(x0: Value, exponent: Value) -> Callable[[int, int], Value]:
     """Returns the weights of `power_terms` for an array exponent, possibly of integers."""
     r = exponent
     if getattr(r, "dtype", None) != getattr(x0, "dtype", None):
@@ -275,7 +289,7 @@ def _weights_of(x0: Value, exponent: Value) -> Callable[[int, int], Any]:
         dtype = calculus.add(like, like).dtype
         r = calculus.convert_element_type(r, new_dtype=dtype)
 
-    def weight(k: int, j: int) -> Any:
+    def weight(k: int, j: int) -> Value:
         return calculus.sub(scale(r, j), const(r, k - j))
 
     return weight
@@ -288,7 +302,7 @@ def angle(y: Series, x: Series) -> Series:
     dx, dy = _velocity(x), _velocity(y)
     # The series of t w', t x' and t y' have no term of order 0: it is None.
     turned = [sub(term_of_product(dy, x, k), term_of_product(dx, y, k)) for k in range(n)]
-    distance = [add(_term_of_square(x, k), _term_of_square(y, k)) for k in range(n)]
+    distance: Series = [add(_term_of_square(x, k), _term_of_square(y, k)) for k in range(n)]
     dw: Series = [None]
     for k in range(1, n):
         dw.append(None)

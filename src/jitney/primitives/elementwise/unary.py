@@ -6,7 +6,7 @@ Angles are in radians. Complex functions return the principal value.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,8 +32,18 @@ from jitney.primitives.rules import const, factor
 from jitney.transforms import jet
 
 if TYPE_CHECKING:
+    from jitney.core.primitive import Primitive
     from jitney.core.typing import Array, ArrayLike
-    from jitney.primitives.rule_types import Builder, Node, Primals, Tangents, Value
+    from jitney.primitives.rule_types import (
+        Builder,
+        Node,
+        Operand,
+        Primals,
+        SlopeOfOne,
+        Tangent,
+        Tangents,
+        Value,
+    )
 
 # --- arithmetic -------------------------------------------------------------------------------
 
@@ -307,7 +317,7 @@ def _conj_eager(x: np.ndarray, *, input_dtype: np.dtype) -> np.ndarray:
 
 
 @conj_p.lower
-def _conj_lower(b: Builder, x: Node, *, input_dtype: np.dtype) -> Any:
+def _conj_lower(b: Builder, x: Node, *, input_dtype: np.dtype) -> Node:
     if x.dtype.kind == "c":
         return b.apply("conj", x)
     return b.convert(x, families.with_imaginary_part(x.dtype))
@@ -367,7 +377,7 @@ clz_p, clz = unary(
 # --- derivatives --------------------------------------------------------------------------------
 
 
-def _times(slope: Callable[[Any], Any]) -> Any:
+def _times(slope: Callable[[Value], Value]) -> SlopeOfOne:
     """Returns the JVP rule t * slope(x)."""
     return lambda t, x, **_: mul(t, slope(x))
 
@@ -376,7 +386,7 @@ rules.deflinear(neg_p, lambda ct, x: neg(ct))
 
 
 @abs_p.jvp
-def _abs_jvp(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
+def _abs_jvp(primals: Primals, tangents: Sequence[Value]) -> tuple[Value, Tangent]:
     (x,), (t,) = primals, tangents
     out = abs_p.bind(x)
     if rules.aval_of(x).dtype.kind != "c":
@@ -388,7 +398,7 @@ def _abs_jvp(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
     return out, real(mul(t, div(conj(x), safe)))
 
 
-def _ones_like(x: Value) -> Any:
+def _ones_like(x: Value) -> Value:
     shape = rules.shape_of(x)
     one = const(x, 1)
     if not shape:
@@ -400,7 +410,7 @@ rules.defjvp(square_p, lambda t, x: mul(t, mul(factor(x, 2), x)))
 
 
 @sign_p.jvp
-def _sign_jvp(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
+def _sign_jvp(primals: Primals, tangents: Sequence[Value]) -> tuple[Value, Tangent]:
     """Differentiates the sign: 0 for real x; rotation by Im(conj(sign) t) / |x| for complex x."""
     (x,), (t,) = primals, tangents
     out = sign_p.bind(x)
@@ -426,16 +436,16 @@ def _is_highest(accuracy: Accuracy) -> bool:
     return accuracy is AccuracyMode.HIGHEST
 
 
-def _expm1_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Any:
+def _expm1_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Value:
     return mul(t, exp(x, accuracy=accuracy))
 
 
-def _logistic_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Any:
+def _logistic_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Value:
     other = logistic(neg(x)) if _is_highest(accuracy) else sub(const(x, 1), y)
     return mul(t, mul(y, other))
 
 
-def _tanh_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Any:
+def _tanh_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Value:
     if not _is_highest(accuracy):
         return mul(t, one_minus_square(y))
     sides = [logistic(mul(const(x, k), x), accuracy=accuracy) for k in (2, -2)]
@@ -447,8 +457,8 @@ rules.defjvp(log_p, lambda t, x, **_: div(t, x))
 rules.defjvp(log2_p, lambda t, x, **_: div(t, mul(x, log(factor(x, 2)))))
 rules.defjvp(log1p_p, lambda t, x, **_: div(t, add(x, const(x, 1))))
 rules.defjvp2(logistic_p, _logistic_jvp)
-rules.defjvp(sin_p, lambda t, x, *, accuracy=None: mul(t, cos(x, accuracy=accuracy)))
-rules.defjvp(cos_p, lambda t, x, *, accuracy=None: neg(mul(t, sin(x, accuracy=accuracy))))
+rules.defjvp(sin_p, lambda t, x, **params: mul(t, cos(x, **params)))
+rules.defjvp(cos_p, lambda t, x, **params: neg(mul(t, sin(x, **params))))
 rules.defjvp2(tan_p, lambda t, y, x, **_: mul(t, add(factor(x, 1), square(y))))
 rules.defjvp(asin_p, _times(lambda x: rsqrt(one_minus_square(x))))
 rules.defjvp(acos_p, _times(lambda x: neg(rsqrt(one_minus_square(x)))))
@@ -473,7 +483,7 @@ rules.deflinear(
 rules.deflinear(imag_p, lambda ct, x: calculus.complex(rules.zeros_like(ct), calculus.neg(ct)))
 
 
-def _conj_transpose(ct: Value, x: Value, *, input_dtype: np.dtype) -> Any:
+def _conj_transpose(ct: Value, x: Operand, *, input_dtype: np.dtype) -> Value:
     out = conj_p.bind(ct, input_dtype=rules.aval_of(ct).dtype)
     return real(out) if np.dtype(input_dtype).kind == "f" else out
 
@@ -489,7 +499,7 @@ taylor.declare(log_p, taylor.of_logarithm(log_p, lambda x: x))
 taylor.declare(log2_p, taylor.of_logarithm(log2_p, lambda x: x, np.log(2)))
 taylor.declare(log1p_p, taylor.of_logarithm(log1p_p, lambda x: add(x, const(x, 1))))
 # (function, y' as a function of y, its coefficients of y and y^2)
-_OF_THEMSELVES: Any = (
+_OF_THEMSELVES: tuple[tuple[Primitive, Callable[[Value], Value], float, float], ...] = (
     (exp_p, lambda y: y, 1, 0),
     (exp2_p, lambda y: mul(const(y, np.log(2)), y), np.log(2), 0),
     (expm1_p, lambda y: add(y, const(y, 1)), 1, 0),
@@ -509,7 +519,7 @@ for _prim, _partner, _sign, _partner_sign in (
 
 
 @abs_p.jet
-def _abs_jet(primals: Primals, series: Sequence[Tangents]) -> Any:
+def _abs_jet(primals: Primals, series: Sequence[Tangents]) -> tuple[Value, jet.Terms]:
     is_complex = rules.aval_of(primals[0]).dtype.kind == "c"
     rule = jet.by_derivative if is_complex else jet.piecewise_linear
     return rule(abs_p)(primals, series)

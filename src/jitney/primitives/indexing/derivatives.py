@@ -38,7 +38,8 @@ from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 
 if TYPE_CHECKING:
-    from jitney.primitives.rule_types import Cotangent, Operand, Primals, Tangents, Value
+    from jitney.core.typing import Array
+    from jitney.primitives.rule_types import Cotangent, Operand, Primals, Tangent, Tangents, Value
 
 # --- gather ---------------------------------------------------------------------------------------
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 @gather_p.jvp
 def _gather_jvp(
     primals: Primals, tangents: Tangents, *, fill_value: object, **params: object
-) -> tuple[Any, Any]:
+) -> tuple[Value, Tangent]:
     x, indices = primals
     out = gather_p.bind(x, indices, fill_value=fill_value, **params)
     if isinstance(tangents[0], Zero):
@@ -71,7 +72,7 @@ def _gather_transpose(
     unique_indices: bool,
     mode: GatherScatterMode,
     fill_value: object,
-) -> list[Any]:
+) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
         return [Zero(rules.aval_of(x)), None]
     offset, collapsed, index_map, batching, index_batching = dimension_numbers
@@ -97,7 +98,7 @@ def _windows(
     numbers: ScatterDimensionNumbers,
     updates_shape: tuple[int, ...],
     **params: Any,
-) -> Any:
+) -> Value:
     """Gathers the elements of `x` at the targets of the updates, in the shape of the updates."""
     window, inserted, index_map, batching, index_batching = numbers
     extents = iter([updates_shape[axis] for axis in window])
@@ -112,15 +113,15 @@ def _windows(
     )
 
 
-def _full(shape: tuple[int, ...], value: float, dtype: np.dtype) -> Any:
+def _full(shape: tuple[int, ...], value: float, dtype: np.dtype) -> Array:
     return broadcast(np.asarray(value).astype(dtype)[()], shape)
 
 
-def _linear_updates(prim: Primitive, signed: Callable[[Any], Any]) -> None:
+def _linear_updates(prim: Primitive, signed: Callable[[Value], Value]) -> None:
     """Sets the derivative rules of a scatter that adds `signed(updates)`."""
 
     @prim.jvp
-    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> tuple[Value, Tangent]:
         x, indices, updates = primals
         out = prim.bind(x, indices, updates, **params)
         t, _, u = tangents
@@ -138,7 +139,7 @@ def _linear_updates(prim: Primitive, signed: Callable[[Any], Any]) -> None:
         dimension_numbers: ScatterDimensionNumbers,
         mode: GatherScatterMode,
         **_: object,
-    ) -> list[Any]:
+    ) -> list[Cotangent | None]:
         if isinstance(ct, Zero):
             return [ct, None, Zero(rules.aval_of(updates))]
         of_updates = None
@@ -164,7 +165,7 @@ def _scatter_mul_jvp(
     unique_indices: bool,
     mode: GatherScatterMode,
     **params: object,
-) -> tuple[Any, Any]:
+) -> tuple[Value, Tangent]:
     params.update(
         dimension_numbers=dimension_numbers, indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices, mode=mode,
@@ -172,7 +173,7 @@ def _scatter_mul_jvp(
     x, indices, updates = primals
     t, _, u = tangents
     out = scatter_mul_p.bind(x, indices, updates, **params)
-    total: Any = Zero(rules.zero_tangent(out).aval)
+    total: Tangent = Zero(rules.zero_tangent(out).aval)
     if not isinstance(t, Zero):
         total = scatter_mul_p.bind(t, indices, updates, **params)
     if not isinstance(u, Zero):
@@ -200,7 +201,7 @@ def _scatter_mul_transpose(
     unique_indices: bool,
     mode: GatherScatterMode,
     **params: object,
-) -> list[Any]:
+) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
         return [ct, None, Zero(rules.aval_of(updates))]
     if not isinstance(updates, UndefinedPrimal):
@@ -233,7 +234,7 @@ def _extreme_jvp(prim: Primitive) -> None:
         unique_indices: bool,
         mode: GatherScatterMode,
         **params: object,
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Value, Tangent]:
         x, indices, updates = primals
         out = prim.bind(
             x, indices, updates, dimension_numbers=dimension_numbers,
@@ -245,14 +246,14 @@ def _extreme_jvp(prim: Primitive) -> None:
             return out, rules.zero_tangent(out)
         t, u = instantiate(t), instantiate(u)
 
-        def windows(of: Value) -> Any:
+        def windows(of: Value) -> Value:
             return _windows(of, indices, dimension_numbers, shape_of(updates), mode=mode)
 
         # Clipped updates are counted at their clipped target; other modes drop updates out of
         # range.
         counted = mode if mode is GatherScatterMode.CLIP else None
 
-        def count(which: Callable[[], Any]) -> Any:
+        def count(which: Callable[[], Value]) -> Value:
             zeros = _full(shape_of(x), 0, rules.aval_of(out).dtype)
             counts = scatter_add(zeros, indices, which(), dimension_numbers, mode=counted)
             return windows(counts)
@@ -269,8 +270,8 @@ def _extreme_jvp(prim: Primitive) -> None:
 
 
 def _extreme_shares(
-    old: Value, new: Value, updates: Value, count: Callable[[Callable[[], Any]], Any]
-) -> tuple[Any, Any]:
+    old: Value, new: Value, updates: Value, count: Callable[[Callable[[], Value]], Value]
+) -> tuple[Array, Array]:
     """Returns the factors of the tangents of old elements and of updates.
 
     Args:
@@ -286,7 +287,7 @@ def _extreme_shares(
     one = np.asarray(1).astype(dtype)[()]
     hits, kept = eq(updates, new), eq(old, new)
 
-    def marked() -> Any:
+    def marked() -> Value:
         ones = _full(shape, 1, dtype)
         return calculus.select_n(hits, _full(shape, 0, dtype), ones)
 
@@ -310,7 +311,7 @@ for _prim in (scatter_p, scatter_add_p, scatter_sub_p, scatter_min_p, scatter_ma
 
 
 @scatter_p.jvp
-def _scatter_jvp(primals: Primals, tangents: Tangents, **params: Any) -> tuple[Any, Any]:
+def _scatter_jvp(primals: Primals, tangents: Tangents, **params: Any) -> tuple[Value, Tangent]:
     x, indices, updates = primals
     t, _, u = tangents
     if type(t) is Zero and type(u) is Zero:
@@ -336,7 +337,7 @@ def _scatter_jvp(primals: Primals, tangents: Tangents, **params: Any) -> tuple[A
     winners = scatter_p.bind(_full(shape_of(x), 0, u32), indices, ids, **params)
     winner = _windows(winners, indices, numbers, shape)
 
-    def added(x: Value, updates: Value) -> tuple[Any, Any]:
+    def added(x: Value, updates: Value) -> tuple[Value, Value]:
         dtype = rules.aval_of(x).dtype
         left = eq(winners, _full(shape_of(x), 0, u32))
         x = calculus.select_n(left, _full(shape_of(x), 0, dtype), x)
@@ -360,7 +361,7 @@ def _scatter_transpose(
     unique_indices: bool,
     mode: GatherScatterMode,
     **params: object,
-) -> list[Any]:
+) -> list[Cotangent | None]:
     assert unique_indices, "a linear scatter has unique indices: see its forward derivative"
     if isinstance(ct, Zero):
         return [ct, None, Zero(rules.aval_of(updates))]

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Node,
         Operand,
         Primals,
+        Tangent,
         Tangents,
         Value,
     )
@@ -92,11 +93,15 @@ def _dynamic_slice_eager(x: np.ndarray, *starts: np.ndarray, slice_sizes: Shape)
 
 
 @dynamic_slice_p.lower
-def _dynamic_slice_lower(b: Builder, x: Node, *starts: Node, slice_sizes: Shape) -> Any:
+def _dynamic_slice_lower(b: Builder, x: Node, *starts: Node, slice_sizes: Shape) -> Node:
     return b.dynamic_slice(x, starts, tuple(map(int, slice_sizes)))
 
 
-def start_operands(operand: Value, start_indices: Any, wraps: Any = True) -> list[Any]:
+def start_operands(
+    operand: Value,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    wraps: bool | Sequence[bool] = True,
+) -> list[Value]:
     """Converts start indices to operands, with negative ones counted from the end.
 
     Args:
@@ -110,20 +115,22 @@ def start_operands(operand: Value, start_indices: Any, wraps: Any = True) -> lis
       TypeError: if `start_indices` is an array of another rank than 1.
     """
     shape = shape_of(operand)
+    starts: list[Value]
     if isinstance(start_indices, list | tuple):
         starts = list(start_indices)
     else:
         rows = shape_of(start_indices)
         if len(rows) != 1:
             raise TypeError(f"`start_indices` must be a sequence or a vector, but has shape {rows}")
-        known = isinstance(start_indices, np.ndarray)
-        starts = [*(start_indices if known else unstack(start_indices))]
+        vector: Any = start_indices  # an array, as it has rank 1
+        starts = [*(vector if isinstance(vector, np.ndarray) else unstack(vector))]
     if len(starts) != len(shape):
         raise ValueError(
             f"there must be one start index for each axis of an operand of shape {shape}, but there "
             f"are {len(starts)}"
         )
-    wrap = wraps if isinstance(wraps, list | tuple) else [wraps] * len(starts)
+    given: Any = wraps
+    wrap: Sequence[bool] = given if isinstance(wraps, list | tuple) else [given] * len(starts)
     if len(wrap) != len(starts):
         raise ValueError(
             f"allow_negative_indices must have an entry per start index, got {len(wrap)} for "
@@ -132,7 +139,7 @@ def start_operands(operand: Value, start_indices: Any, wraps: Any = True) -> lis
     return [_start(s, n, w) for s, n, w in zip(starts, shape, wrap, strict=True)]
 
 
-def _start(start: Value, n: int, wraps: bool) -> Any:
+def _start(start: Value, n: int, wraps: bool) -> Value:
     """Converts a start index along an axis of size `n`; Python integers get the default dtype."""
     if isinstance(start, int | np.integer) and not isinstance(start, bool):
         value = int(start)
@@ -191,12 +198,12 @@ def dynamic_slice(
 
 def _one_axis(
     operand: Value, start_index: Value, axis: int, allow_negative_indices: bool
-) -> tuple[list[Any], list[bool], int]:
+) -> tuple[list[Value], list[bool], int]:
     rank = len(shape_of(operand))
     axis = canonical_axis(axis, rank)
     # All start indices must have the dtype of the given one.
     zero = 0 if isinstance(start_index, int) else np.zeros((), get_aval(start_index).dtype)[()]
-    starts: list[Any] = [zero] * rank
+    starts: list[Value] = [zero] * rank
     starts[axis] = start_index
     wraps = [False] * rank
     wraps[axis] = allow_negative_indices
@@ -296,7 +303,7 @@ def _dynamic_update_slice_eager(
 
 
 @dynamic_update_slice_p.lower
-def _dynamic_update_slice_lower(b: Builder, x: Node, update: Node, *starts: Node) -> Any:
+def _dynamic_update_slice_lower(b: Builder, x: Node, update: Node, *starts: Node) -> Node:
     return b.dynamic_update_slice(x, update, starts)
 
 
@@ -389,7 +396,7 @@ def dynamic_update_index_in_dim(
 @dynamic_slice_p.jvp
 def _dynamic_slice_jvp(
     primals: Primals, tangents: Tangents, *, slice_sizes: Shape
-) -> tuple[Any, Any]:
+) -> tuple[Value, Tangent]:
     t = tangents[0]
     if isinstance(t, Zero):
         out = dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes)
@@ -401,14 +408,14 @@ def _dynamic_slice_jvp(
 @dynamic_slice_p.transpose
 def _dynamic_slice_transpose(
     ct: Cotangent, x: Operand, *starts: Value, slice_sizes: Shape
-) -> list[Any]:
+) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
-        return [Zero(rules.aval_of(x))] + [None] * len(starts)
+        return [Zero(rules.aval_of(x)), *[None] * len(starts)]
     moved = dynamic_update_slice_p.bind(rules.zeros_for(ct, x), ct, *starts)
     return [moved] + [None] * len(starts)
 
 
-def _index_vectors(starts: Primals, dims: Dims) -> tuple[Any, int | None]:
+def _index_vectors(starts: Primals, dims: Dims) -> tuple[Array, int | None]:
     """Joins start indices to index vectors; also returns their batch dimension."""
     if all(d is None for d in dims):
         parts = [calculus.broadcast_in_dim(s, shape=(1,), broadcast_dimensions=()) for s in starts]
@@ -424,7 +431,7 @@ def _index_vectors(starts: Primals, dims: Dims) -> tuple[Any, int | None]:
 
 
 @dynamic_slice_p.batch
-def _dynamic_slice_batch(args: Primals, dims: Dims, *, slice_sizes: Shape) -> tuple[Any, int]:
+def _dynamic_slice_batch(args: Primals, dims: Dims, *, slice_sizes: Shape) -> tuple[Value, int]:
     x, *starts = args
     if not starts:
         return x, 0
@@ -443,7 +450,7 @@ def _dynamic_slice_batch(args: Primals, dims: Dims, *, slice_sizes: Shape) -> tu
 
 
 @dynamic_update_slice_p.jvp
-def _dynamic_update_slice_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
+def _dynamic_update_slice_jvp(primals: Primals, tangents: Tangents) -> tuple[Value, Tangent]:
     starts = primals[2:]
     out = dynamic_update_slice_p.bind(*primals)
     if type(tangents[0]) is Zero and type(tangents[1]) is Zero:
@@ -455,7 +462,7 @@ def _dynamic_update_slice_jvp(primals: Primals, tangents: Tangents) -> tuple[Any
 @dynamic_update_slice_p.transpose
 def _dynamic_update_slice_transpose(
     ct: Cotangent, x: Operand, update: Operand, *starts: Value
-) -> list[Any]:
+) -> list[Cotangent | None]:
     of_starts = [None] * len(starts)
     if isinstance(ct, Zero):
         return [
@@ -471,7 +478,7 @@ def _dynamic_update_slice_transpose(
 
 
 @dynamic_update_slice_p.batch
-def _dynamic_update_slice_batch(args: Primals, dims: Dims) -> tuple[Any, int]:
+def _dynamic_update_slice_batch(args: Primals, dims: Dims) -> tuple[Value, int]:
     x, update, *starts = args
     if not starts:
         return rules.to_front(update, dims[1], rules.batch_size(args, dims)), 0

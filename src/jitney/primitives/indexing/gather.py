@@ -31,7 +31,7 @@ from jitney.primitives.elementwise.families import Shape
 if TYPE_CHECKING:
     from jitney.core.dtypes import DType
     from jitney.core.typing import Array, ArrayLike
-    from jitney.primitives.rule_types import Builder, Dims, Node, Primals
+    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Value
 
 Axes = tuple[int, ...]
 FillValue = bool | int | float | complex | np.uint32 | None
@@ -72,7 +72,7 @@ class GatherScatterMode(enum.Enum):
     ONE_HOT = enum.auto()
 
     @staticmethod
-    def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
+    def from_any(mode: object) -> GatherScatterMode:
         """Returns the mode with the given name; None means FILL_OR_DROP.
 
         Raises:
@@ -309,14 +309,14 @@ def _gather_lower(
     mode: GatherScatterMode,
     fill_value: FillValue,
     **_: object,
-) -> Any:
+) -> Node:
     return b.gather(
         x, indices, _dims(dimension_numbers), tuple(map(int, slice_sizes)), MODES[mode],
         _fill(x.dtype, fill_value),
     )  # fmt: skip
 
 
-def default_fill_value(dtype: DType) -> Any:
+def default_fill_value(dtype: DType) -> bool | int | float | np.uint32:
     """Returns the default fill value: NaN, least signed or greatest unsigned integer, True."""
     if dtypes.is_extended(dtype):
         return np.uint32(0xFFFFFFFF)
@@ -329,7 +329,7 @@ def default_fill_value(dtype: DType) -> Any:
     return True
 
 
-def _checked_fill_value(fill_value: ArrayLike | None, dtype: DType) -> Any:
+def _checked_fill_value(fill_value: ArrayLike | None, dtype: DType) -> FillValue:
     """Returns the fill value as a Python scalar, or the default."""
     if fill_value is None:
         return default_fill_value(dtype)
@@ -463,7 +463,7 @@ def batch_gather(
     indices_are_sorted: bool,
     unique_indices: bool,
     **params: object,
-) -> tuple[Any, int]:
+) -> tuple[Value, int]:
     """Batches a gather into a single gather; batch axes of both operands become batching axes."""
     (x, indices), (x_dim, indices_dim) = args, dims
     offset, collapsed, index_map, batching, index_batching = dimension_numbers

@@ -42,6 +42,7 @@ from jitney.primitives.indexing.gather import (
 )
 
 if TYPE_CHECKING:
+    from jitney.compiler.hlo.build import Region
     from jitney.core.dtypes import DType
     from jitney.core.typing import Array, ArrayLike, Shape
     from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Value
@@ -136,7 +137,7 @@ def _dims(numbers: ScatterDimensionNumbers) -> ScatterDims:
     return ScatterDims(*[tuple(map(int, axes)) for axes in numbers])
 
 
-def _region(update_jaxpr: Jaxpr, update_consts: tuple[Any, ...], dtype: np.dtype) -> Any:
+def _region(update_jaxpr: Jaxpr, update_consts: Primals, dtype: np.dtype) -> Region:
     """Lowers the combining program to a region of tensor IR."""
     closed = ClosedJaxpr(update_jaxpr, update_consts)
     return lowering.scalar_region(closed, (dtype, dtype))
@@ -149,7 +150,7 @@ def batch_scatter(
     *,
     dimension_numbers: ScatterDimensionNumbers,
     **params: object,
-) -> tuple[Any, int]:
+) -> tuple[Value, int]:
     """Batches a scatter into a single scatter; batch axes become batching axes."""
     (x, indices, updates), (x_dim, indices_dim, updates_dim) = args, dims
     size = rules.batch_size(args, dims)
@@ -182,7 +183,7 @@ def _declare(name: str, fn: str | None) -> Primitive:
         dimension_numbers: ScatterDimensionNumbers,
         mode: GatherScatterMode,
         update_jaxpr: Jaxpr | None,
-        update_consts: tuple[Any, ...],
+        update_consts: Primals,
         **_: object,
     ) -> np.ndarray:
         combine: Any = fn
@@ -203,9 +204,9 @@ def _declare(name: str, fn: str | None) -> Primitive:
         mode: GatherScatterMode,
         unique_indices: bool,
         update_jaxpr: Jaxpr | None,
-        update_consts: tuple[Any, ...],
+        update_consts: Primals,
         **_: object,
-    ) -> Any:
+    ) -> Node:
         combine: Any = fn
         if fn == "sub":
             combine, updates = "add", b.apply("neg", updates)
@@ -235,7 +236,11 @@ def _combining_program(fn: Callable[[Any, Any], Any], dtype: DType) -> Jaxpr:
     """Traces `fn` of two scalars to a program; the same object for the same arguments."""
     scalar = shaped_array((), dtype)
     info = DebugInfo("reduction_jaxpr", source_info.fun_sourceinfo(fn), ("x", "y"))
-    return trace_to_jaxpr(lambda x, y: [fn(x, y)], [scalar, scalar], info)[0]
+
+    def combined(x: Value, y: Value) -> list[Value]:
+        return [fn(x, y)]
+
+    return trace_to_jaxpr(combined, [scalar, scalar], info)[0]
 
 
 def _bind(
@@ -245,11 +250,11 @@ def _bind(
     updates: Value,
     numbers: ScatterDimensionNumbers,
     update_jaxpr: Jaxpr | None,
-    update_consts: tuple[Any, ...],
+    update_consts: Primals,
     indices_are_sorted: bool,
     unique_indices: bool,
     mode: str | GatherScatterMode | None,
-) -> Any:
+) -> Array:
     try:
         return prim.bind(
             operand,
@@ -389,13 +394,13 @@ def scatter_apply(
     )  # fmt: skip
 
 
-def _applying_program(func: Callable[[Any], Any], dtype: DType) -> tuple[Jaxpr, tuple[Any, ...]]:
+def _applying_program(func: Callable[[Any], Any], dtype: DType) -> tuple[Jaxpr, Primals]:
     """Traces (old, update) -> func(old); returns the program and its constants."""
     scalar = shaped_array((), dtype)
     info = DebugInfo("reduction_jaxpr", source_info.fun_sourceinfo(func), ("x", "_"))
 
-    def apply(old: Value, _: Any) -> list[Any]:
-        new = func(old)
+    def apply(old: Value, _: Value) -> list[Value]:
+        new: Value = func(old)
         if isinstance(new, list | tuple | dict | None.__class__):
             raise ValueError(
                 f"scatter_apply: `func` must return an array, but has returned a {type(new)}: {new}"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import (
         Builder,
         Node,
+        Operand,
         Primals,
         Value,
     )
@@ -78,12 +79,12 @@ def _slice_eager(
 @slice_p.lower
 def _slice_lower(
     b: Builder, x: Node, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
-) -> Any:
+) -> Node:
     starts, limits = tuple(map(int, start_indices)), tuple(map(int, limit_indices))
     return b.slice(x, starts, limits, tuple(map(int, strides)) if strides else (1,) * len(starts))
 
 
-def bind_values(prim: Primitive, *operands: Value, **params: object) -> Any:
+def bind_values(prim: Primitive, *operands: Value, **params: object) -> Array:
     """Binds `prim`; errors name an operand that is not an array."""
     try:
         return prim.bind(*operands, **params)
@@ -189,8 +190,8 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
 
 
 def _pad_back(
-    ct: Value, x: Value, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
-) -> Any:
+    ct: Value, x: Operand, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+) -> Value:
     """Pads `ct` with zeros to the shape of `x`, so that it is at the place of the slice."""
     if rules.shape_of(ct) == rules.shape_of(x):
         return ct
@@ -217,7 +218,7 @@ def _slice_batch(
     start_indices: Shape,
     limit_indices: Shape,
     strides: Shape | None,
-) -> tuple[Any, int]:
+) -> tuple[Value, int]:
     (x,), (d,) = args, dims
 
     def with_axis(values: Shape, value: int) -> Shape:

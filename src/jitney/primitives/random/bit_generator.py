@@ -227,7 +227,7 @@ def _rng_bit_generator_batch(
     assert dim is not None
     keys = rules.move_axis(args[0], dim, 0)
     first = index_in_dim(keys, 0, keepdims=False)
-    n = keys.shape[0]
+    n = rules.shape_of(keys)[0]
     after, bits = rng_bit_generator_p.bind(first, shape=(n, *shape), **params)
     others = slice_in_dim(keys, 1, n)
     return [concatenate([reshape(after, (1, *after.shape)), others], 0), bits], [0, 0]

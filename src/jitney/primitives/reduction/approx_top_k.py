@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jitney.core.typing import Array, ArrayLike
-    from jitney.primitives.rule_types import Builder, Node, Primals, Tangents
+    from jitney.primitives.rule_types import Builder, Node, Primals, Tangent, Tangents, Value
 
 approx_top_k_p = declare("approx_top_k", multiple_results=True)
 approx_top_k_p.sharding(
@@ -116,7 +116,7 @@ def _approx_top_k_eager(x: np.ndarray, **params: Any) -> list[np.ndarray]:
 
 
 @approx_top_k_p.lower
-def _approx_top_k_lower(b: Builder, x: Node, **params: Any) -> list[Any]:
+def _approx_top_k_lower(b: Builder, x: Node, **params: Any) -> list[Node]:
     axis, extent = _extents(x.shape, params)
     if params["is_max_k"]:
         return b.top_k(x, extent, axis)
@@ -127,7 +127,7 @@ def _approx_top_k_lower(b: Builder, x: Node, **params: Any) -> list[Any]:
 @approx_top_k_p.jvp
 def _approx_top_k_jvp(
     primals: Primals, tangents: Tangents, **params: Any
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Value], list[Tangent]]:
     (x,), (t,) = primals, tangents
     values, indices = approx_top_k_p.bind(x, **params)
     no_tangent = rules.zero_tangent(indices)
@@ -140,7 +140,7 @@ def _approx_top_k_jvp(
 @approx_top_k_p.batch
 def _approx_top_k_batch(
     args: Primals, dims: Sequence[int], **params: Any
-) -> tuple[list[Any], list[int]]:
+) -> tuple[list[Value], list[int]]:
     (x,), (d,) = args, dims
     axis = canonical_axis(params.pop("reduction_dimension"), len(shape_of(x)) - 1)
     return approx_top_k_p.bind(x, reduction_dimension=axis + (d <= axis), **params), [d, d]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -21,7 +21,15 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
-    from jitney.primitives.rule_types import Builder, Node, Primals, Tangents, Value
+    from jitney.primitives.rule_types import (
+        Builder,
+        Node,
+        Operand,
+        Primals,
+        Tangent,
+        Tangents,
+        Value,
+    )
 
 
 class CumulativeFunction(Protocol):
@@ -69,7 +77,7 @@ def _cumulative(
         return reduction.cumulative(x, fn, axis, reverse)
 
     @prim.lower
-    def lower_rule(b: Builder, x: Node, *, axis: int, reverse: bool) -> Any:
+    def lower_rule(b: Builder, x: Node, *, axis: int, reverse: bool) -> Node:
         if fn == "logaddexp" and x.dtype.kind == "c":
             # The first element becomes log(exp(x)), so that it is a principal value, too.
             nothing = b.broadcast(b.constant(_minus_infinity(x.dtype)), x.shape, ())
@@ -143,7 +151,7 @@ cumlogsumexp_p, cumlogsumexp = _cumulative(
 # --- derivatives and batching -------------------------------------------------------------------
 
 
-def _part(x: Value, start: int, limit: int, stride: int, axis: int) -> Any:
+def _part(x: Value, start: int, limit: int, stride: int, axis: int) -> Value:
     shape = shape_of(x)
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis], limits[axis], strides[axis] = start, limit, stride
@@ -152,11 +160,11 @@ def _part(x: Value, start: int, limit: int, stride: int, axis: int) -> Any:
     )
 
 
-def _interleaved(even: Value, odd: Value, axis: int) -> Any:
+def _interleaved(even: Value, odd: Value, axis: int) -> Value:
     """Interleaves along `axis`: even[0], odd[0], even[1], odd[1], ..."""
     rank, is_longer = len(shape_of(even)), shape_of(even)[axis] > shape_of(odd)[axis]
 
-    def spread(x: Value, low: int, high: int) -> Any:
+    def spread(x: Value, low: int, high: int) -> Value:
         config = tuple([(low, high, 1) if k == axis else (0, 0, 0) for k in range(rank)])
         return calculus.pad(x, rules.factor(x, 0), padding_config=config)
 
@@ -164,8 +172,8 @@ def _interleaved(even: Value, odd: Value, axis: int) -> Any:
 
 
 def scan_by_halves(
-    combine: Callable[[list[Any], list[Any]], list[Any]], xs: list[Any], axis: int
-) -> list[Any]:
+    combine: Callable[[list[Value], list[Value]], list[Value]], xs: list[Value], axis: int
+) -> list[Value]:
     """Computes the prefix reductions of the tuple of arrays `xs` by the associative `combine`.
 
     The depth is logarithmic in the size: neighbors are combined, the pairs are scanned, and the
@@ -188,22 +196,25 @@ def scan_by_halves(
 
 
 def _scan(
-    combine: Callable[[list[Any], list[Any]], list[Any]], xs: list[Any], axis: int, reverse: bool
-) -> list[Any]:
+    combine: Callable[[list[Value], list[Value]], list[Value]],
+    xs: list[Value],
+    axis: int,
+    reverse: bool,
+) -> list[Value]:
     if reverse:
         xs = [calculus.rev(x, dimensions=(axis,)) for x in xs]
     outs = scan_by_halves(combine, xs, axis)
     return [calculus.rev(x, dimensions=(axis,)) for x in outs] if reverse else outs
 
 
-def _by_scan(prim: Primitive, combine: Callable[[Any, Any], Any]) -> None:
+def _by_scan(prim: Primitive, combine: Callable[[Value, Value], Value]) -> None:
     """Sets the JVP rule of `prim` to that of a scan by `combine`."""
 
     @prim.jvp
     def jvp_rule(
         primals: Primals, tangents: Tangents, *, axis: int, reverse: bool
-    ) -> tuple[Any, Any]:
-        def scan(x: Value) -> list[Any]:
+    ) -> tuple[Value, Tangent]:
+        def scan(x: Value) -> list[Value]:
             return _scan(lambda a, b: [combine(a[0], b[0])], [x], axis, reverse)
 
         (out,), (tangent,) = jvp_flat(scan, primals, tangents)
@@ -215,13 +226,16 @@ _by_scan(cummax_p, binary.max)
 _by_scan(cummin_p, binary.min)
 cummax_p.jet(jet.piecewise_linear(cummax_p))
 cummin_p.jet(jet.piecewise_linear(cummin_p))
-taylor.composed(
-    cumprod_p,
-    lambda x, axis, reverse: _scan(lambda a, b: [binary.mul(a[0], b[0])], [x], axis, reverse)[0],
-)
 
 
-def _ratio(x: Value, y: Value) -> Any:
+def _cumprod_by_scan(x: Value, axis: int, reverse: bool) -> Value:
+    return _scan(lambda a, b: [binary.mul(a[0], b[0])], [x], axis, reverse)[0]
+
+
+taylor.composed(cumprod_p, _cumprod_by_scan)
+
+
+def _ratio(x: Value, y: Value) -> Value:
     """Computes exp(x - y), which is 1 where both are the same infinity."""
     gap = binary.sub(x, y)
     if rules.aval_of(x).dtype.kind != "c":
@@ -234,7 +248,7 @@ def _ratio(x: Value, y: Value) -> Any:
 @cumlogsumexp_p.jvp
 def _cumlogsumexp_jvp(
     primals: Primals, tangents: Tangents, *, axis: int, reverse: bool
-) -> tuple[Any, Any]:
+) -> tuple[Value, Tangent]:
     (x,), (t,) = primals, tangents
     y = cumlogsumexp_p.bind(x, axis=axis, reverse=reverse)
     n = shape_of(x)[axis]
@@ -251,23 +265,24 @@ def _cumlogsumexp_jvp(
     config[axis] = (0, 1, 0) if reverse else (1, 0, 0)
     decay = calculus.pad(decay, rules.const(decay, 0), padding_config=tuple(config))
 
-    def combine(a: list[Any], b: list[Any]) -> list[Any]:
+    def combine(a: list[Value], b: list[Value]) -> list[Value]:
         return [binary.mul(a[0], b[0]), binary.add(binary.mul(b[0], a[1]), b[1])]
 
     return y, _scan(combine, [decay, own], axis, reverse)[1]
 
 
-rules.deflinear(
-    cumsum_p,
-    lambda ct, x, *, axis, reverse: cumsum_p.bind(ct, axis=axis, reverse=not reverse),
-)
+def _cumsum_transpose(ct: Value, x: Operand, *, axis: int, reverse: bool) -> Value:
+    return cumsum_p.bind(ct, axis=axis, reverse=not reverse)
+
+
+rules.deflinear(cumsum_p, _cumsum_transpose)
 
 for _prim in (cumsum_p, cumprod_p, cummax_p, cummin_p, cumlogsumexp_p):
 
     @_prim.batch
     def _prim_batch(
         args: Primals, dims: Sequence[int], *, axis: int, reverse: bool, _prim: Primitive = _prim
-    ) -> tuple[Any, int]:
+    ) -> tuple[Value, int]:
         (x,), (d,) = args, dims
         return _prim.bind(x, axis=axis + (d <= axis), reverse=reverse), d
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jitney.primitives import calculus, rules
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Primals, Value
 
 Axes = tuple[int, ...]
-Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
+Combine = Callable[[Sequence["Value"], Sequence["Value"]], Sequence["Value"]]
 
 
 def by_pairs(
-    xs: Sequence[Any], axes: Axes, combine: Combine, inits: Primals, halves: bool
-) -> list[Any]:
+    xs: Primals, axes: Axes, combine: Combine, inits: Primals, halves: bool
+) -> list[Value]:
     """Reduces the tuple of arrays `xs` over `axes` by pairs, with differentiable operations.
 
     `combine` is associative. If it commutes, pairs may be formed from the two `halves` of the
     elements, as in JAX, which determines how equal extremes share derivatives. Otherwise neighbors
     are combined. `inits` are the results for no elements.
     """
-    folded = list(xs)
+    folded: list[Value] = list(xs)
     if halves and len(axes) > 1:
         folded = [_merged(x, axes) for x in folded]
         axes = (len(rules.shape_of(folded[0])) - 1,)
@@ -49,7 +49,7 @@ def by_pairs(
     return folded
 
 
-def _merged(x: Value, axes: Axes) -> Any:
+def _merged(x: Value, axes: Axes) -> Value:
     """Merges `axes` of `x` into a single last axis."""
     shape = rules.shape_of(x)
     free = [k for k in range(len(shape)) if k not in axes]
@@ -59,7 +59,7 @@ def _merged(x: Value, axes: Axes) -> Any:
     )  # fmt: skip
 
 
-def cut(x: Value, axis: int, start: int, stop: int, step: int = 1) -> Any:
+def cut(x: Value, axis: int, start: int, stop: int, step: int = 1) -> Value:
     """Slices `x` along `axis`."""
     shape = rules.shape_of(x)
     low, high, strides = [0] * len(shape), list(shape), [1] * len(shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -33,9 +33,19 @@ if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, DTypeLike, PyTree
-    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
+    from jitney.primitives.rule_types import (
+        Builder,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangent,
+        Tangents,
+        Value,
+    )
 
 Axes = tuple[int, ...]
+_Tree = TypeVar("_Tree")  # a pytree of arrays
 
 
 def _check_axes(axes: Axes, x: ShapedArray) -> None:
@@ -118,7 +128,7 @@ def _monoid(
         return reduction.reduce(x, fn, axes)
 
     @prim.lower
-    def lower_rule(b: Builder, x: Node, *, axes: Axes, **_: object) -> Any:
+    def lower_rule(b: Builder, x: Node, *, axes: Axes, **_: object) -> Node:
         if fn == "add" and x.dtype == np.bool_:
             return b.reduce(x, "or", axes)
         if x.dtype.itemsize == 2 and x.dtype.kind in "fV" and fn in ("add", "mul"):
@@ -246,7 +256,7 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeF
         return reduction.arg_reduce(x, kind, axes[0], index_dtype)
 
     @prim.lower
-    def lower_rule(b: Builder, x: Node, *, axes: Axes, index_dtype: np.dtype) -> Any:
+    def lower_rule(b: Builder, x: Node, *, axes: Axes, index_dtype: np.dtype) -> Node:
         return b.arg_reduce(x, kind, int(axes[0]), np.dtype(index_dtype))
 
     def function(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
@@ -319,7 +329,7 @@ def _reduce_abstract(
 @reduce_p.lower
 def _reduce_lower(
     b: Builder, *nodes: Node, computation: object, jaxpr: ClosedJaxpr, dimensions: Axes
-) -> Any:
+) -> list[Node]:
     xs, inits = nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]
     if not dimensions:
         return list(xs)
@@ -328,14 +338,18 @@ def _reduce_lower(
         folded = b.reduce(xs[0], fn, dimensions)
         return [b.apply(fn, b.broadcast(inits[0], folded.shape, ()), folded)]
     types = [lowering.scalar_type(x.dtype) for x in (*xs, *xs)]
-    body = b.region(types, lambda inner, *args: lowering.inline(inner, jaxpr, args))
+
+    def fold(inner: Builder, *args: Node) -> list[Node]:
+        return lowering.inline(inner, jaxpr, args)
+
+    body = b.region(types, fold)
     return b.reduce_region(xs, inits, dimensions, body)
 
 
 reduce_p.absent("eager", why="its fold is a program: evaluated as a compiled one (runtime.eager)")
 
 
-def _monoid_of(jaxpr: ClosedJaxpr) -> Any:
+def _monoid_of(jaxpr: ClosedJaxpr) -> Monoid | None:
     """Returns the name of the monoid if `jaxpr` consists of its operation only, else None."""
     inner = jaxpr.jaxpr
     if len(inner.eqns) != 1 or len(inner.invars) != 2 or len(inner.outvars) != 1:
@@ -354,7 +368,7 @@ def _print_reduce(eqn: JaxprEqn, context: text.Context, settings: text.Settings)
 text.printing_rules["reduce"] = _print_reduce
 
 # Functions of `jax.lax` whose fold from the neutral element is a built-in reduction.
-_MONOIDS: dict[Callable[..., Any], tuple[Monoid, Callable[..., Any]]] = {
+_MONOIDS: dict[Callable[..., Any], tuple[Monoid, ReductionFunction]] = {
     binary.add: ("add", reduce_sum),
     binary.mul: ("mul", reduce_prod),
     binary.max: ("max", reduce_max),
@@ -367,13 +381,13 @@ _MONOIDS: dict[Callable[..., Any], tuple[Monoid, Callable[..., Any]]] = {
 
 def _special_case(
     computation: Callable[..., Any], operand: Value, init: Value
-) -> tuple[Monoid, Callable[..., Any]] | None:
+) -> tuple[Monoid, ReductionFunction] | None:
     """Returns the monoid and the built-in reduction of a fold by `computation` from `init`, or None."""
     try:
         monoid = _MONOIDS.get(computation)
     except TypeError:
         return None
-    value = getattr(init, "_value", init)
+    value: Value = getattr(init, "_value", init)
     if monoid is None or not isinstance(
         value, np.ndarray | np.generic | bool | int | float | complex
     ):
@@ -386,13 +400,29 @@ def _special_case(
     return monoid if np.asarray(value) == neutral else None
 
 
+@overload
 def reduce(
-    operands: PyTree,
-    init_values: PyTree,
-    computation: Callable[[PyTree, PyTree], PyTree],
+    operands: ArrayLike,
+    init_values: ArrayLike,
+    computation: Callable[[Array, Array], ArrayLike],
+    dimensions: Sequence[int],
+    out_sharding: ShardingLike | None = ...,
+) -> Array: ...
+@overload
+def reduce(
+    operands: _Tree,
+    init_values: object,
+    computation: Callable[..., object],
+    dimensions: Sequence[int],
+    out_sharding: ShardingLike | None = ...,
+) -> _Tree: ...
+def reduce(
+    operands: _Tree,
+    init_values: object,
+    computation: Callable[..., object],
     dimensions: Sequence[int],
     out_sharding: ShardingLike | None = None,
-) -> PyTree:
+) -> _Tree | Array:
     """Reduces a pytree of arrays over `dimensions` by the function `computation`.
 
     Args:
@@ -471,7 +501,7 @@ def _traced(
 # --- derivatives and batching ---------------------------------------------------------------------
 
 
-def _sum_transpose(ct: Value, x: Value, *, axes: Axes, out_sharding: object) -> Any:
+def _sum_transpose(ct: Value, x: Operand, *, axes: Axes, out_sharding: object) -> Value:
     shape = rules.shape_of(x)
     kept = tuple(k for k in range(len(shape)) if k not in axes)
     place = explicit.sharding_of(rules.aval_of(x).to_cotangent_aval())
@@ -481,13 +511,14 @@ def _sum_transpose(ct: Value, x: Value, *, axes: Axes, out_sharding: object) -> 
 rules.deflinear(reduce_sum_p, _sum_transpose)
 
 
-def _extreme_jvp(t: Value, out: Value, x: Value, *, axes: Axes, out_sharding: object) -> Any:
+def _extreme_jvp(t: Value, out: Value, x: Value, *, axes: Axes, out_sharding: object) -> Value:
     # The tangent is the mean of the tangents of the extreme elements.
     shape = tuple(1 if k in axes else n for k, n in enumerate(rules.shape_of(x)))
     place = calculus.reshape(out, new_sizes=shape)
     with masks.noting():
-        params = {"new_dtype": rules.aval_of(t).dtype, "weak_type": False, "sharding": None}
-        where = calculus.convert_element_type(calculus.eq(x, place), **params)
+        where = calculus.convert_element_type(
+            calculus.eq(x, place), new_dtype=rules.aval_of(t).dtype
+        )
         picked = calculus.mul(t, where)
     count = reduce_sum_p.bind(where, axes=axes, out_sharding=None)
     total = reduce_sum_p.bind(picked, axes=axes, out_sharding=None)
@@ -502,7 +533,7 @@ for _prim in (reduce_max_p, reduce_min_p):
     _prim.jet(jet.piecewise_linear(_prim))
 
 
-def _product(x: Value, *, axes: Axes) -> Any:
+def _product(x: Value, *, axes: Axes) -> Value:
     """Computes the product over `axes` by multiplying halves, padded with 1, as JAX's jaxprs do."""
     one = rules.const(x, 1)
     for axis in sorted(axes, reverse=True):
@@ -523,8 +554,11 @@ def _product(x: Value, *, axes: Axes) -> Any:
 
 
 @reduce_prod_p.jvp
-def _reduce_prod_jvp(primals: Primals, tangents: Tangents, *, axes: Axes) -> Any:
-    (out,), (dout,) = jvp_flat(lambda x: [_product(x, axes=axes)], primals, tangents)
+def _reduce_prod_jvp(primals: Primals, tangents: Tangents, *, axes: Axes) -> tuple[Value, Tangent]:
+    def products(x: Value) -> list[Value]:
+        return [_product(x, axes=axes)]
+
+    (out,), (dout,) = jvp_flat(products, primals, tangents)
     return out, dout
 
 
@@ -551,7 +585,7 @@ def _reduce_jvp(
     computation: object,
     jaxpr: ClosedJaxpr,
     dimensions: Axes,
-) -> Any:
+) -> tuple[list[Value], list[Tangent]]:
     n = len(primals) // 2
     xs, inits = primals[:n], primals[n:]
     if any(type(t) is not Zero for t in tangents[n:]):
@@ -559,11 +593,11 @@ def _reduce_jvp(
             "the derivative of lax.reduce with respect to its init values is not defined"
         )
 
-    def combine(low: Sequence[Any], high: Sequence[Any]) -> Sequence[Any]:
+    def combine(low: Primals, high: Primals) -> Primals:
         whole = vectorized_program(jaxpr, rules.shape_of(low[0]))
         return eval_jaxpr(whole.jaxpr, whole.consts, *low, *high)
 
-    def folded(*ys: Value) -> Sequence[Any]:
+    def folded(*ys: Value) -> Primals:
         outs = by_pairs(ys, dimensions, combine, inits, halves=_is_extreme(jaxpr))
         starts = [rules.broadcast_to_result(i, rules.shape_of(outs[0])) for i in inits]
         return combine(starts, outs)
@@ -593,7 +627,7 @@ def vectorized_program(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ClosedJax
 @reduce_p.batch
 def _reduce_batch(
     args: Primals, dims: Dims, *, computation: object, jaxpr: ClosedJaxpr, dimensions: Axes
-) -> Any:
+) -> tuple[list[Value], list[int]]:
     n = len(args) // 2
     if any(d is not None for d in dims[n:]):
         raise NotImplementedError(

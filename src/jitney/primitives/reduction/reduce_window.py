@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from jitney.primitives.array.concatenation import pad
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.compare import ge_p, le_p
 from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.elementwise.families import BinaryFunction
 from jitney.primitives.elementwise.select import select
 from jitney.primitives.indexing.slice import slice as slice_of
 from jitney.primitives.reduction.reduce import vectorized_program
@@ -48,9 +49,11 @@ from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.jaxpr import Jaxpr
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import Array, ArrayLike, PyTree
     from jitney.primitives.elementwise.families import Shape
-    from jitney.primitives.rule_types import Dims, Primals, Tangents, Value
+    from jitney.primitives.rule_types import Dims, Primals, Tangent, Tangents, Value
+
+_Tree = TypeVar("_Tree")  # a pytree of arrays
 
 reduce_window_p = declare("reduce_window", multiple_results=True)
 reduce_window_p.sharding(sharding_rules.cut)
@@ -62,11 +65,13 @@ def _reduce_window_abstract(*avals: ShapedArray, **params: object) -> list[Shape
     return [shaped_array(result_shape(x.shape, params), x.dtype, False) for x in operands]
 
 
-def _fold_by_program(*values: Value, jaxpr: Jaxpr, consts: Primals, **params: object) -> list[Any]:
+def _fold_by_program(
+    *values: Value, jaxpr: Jaxpr, consts: Primals, **params: object
+) -> list[Value]:
     n = len(values) // 2
     closed = Jaxpr(jaxpr, consts) if consts else jaxpr
 
-    def combine(a: Sequence[Any], b: Sequence[Any]) -> Sequence[Any]:
+    def combine(a: Primals, b: Primals) -> Primals:
         whole = vectorized_program(closed, rules.shape_of(a[0]))
         return eval_jaxpr(whole.jaxpr, whole.consts, *a, *b)
 
@@ -74,12 +79,12 @@ def _fold_by_program(*values: Value, jaxpr: Jaxpr, consts: Primals, **params: ob
 
 
 def _fold_in_order(
-    xs: Sequence[Any], inits: Sequence[Any], combine: Combine, params: dict[str, Any]
-) -> list[Any]:
+    xs: Primals, inits: Primals, combine: Combine, params: dict[str, Any]
+) -> list[Value]:
     """Folds windows element by element, starting from the initial values; skips padding."""
     shape = rules.shape_of(xs[0])
     out_shape = result_shape(shape, params)
-    total = [broadcast_in_dim(i, out_shape, ()) for i in inits]
+    total: list[Value] = [broadcast_in_dim(i, out_shape, ()) for i in inits]
     if 0 in out_shape:
         return total
     config = [
@@ -95,7 +100,7 @@ def _fold_in_order(
     for place in itertools.product(*map(range, params["window_dimensions"])):
         starts = [p * d for p, d in zip(place, params["window_dilation"], strict=True)]
         stops = [a + (n - 1) * t + 1 for a, n, t in zip(starts, out_shape, strides, strict=True)]
-        new = list(combine(total, [slice_of(x, starts, stops, strides) for x in xs]))
+        new: list[Value] = list(combine(total, [slice_of(x, starts, stops, strides) for x in xs]))
         if inside is not None:
             there = inside[tuple(map(slice, starts, stops, strides))]
             if not there.all():
@@ -108,7 +113,9 @@ lower_by(reduce_window_p, _fold_by_program)
 
 
 @reduce_window_p.jvp
-def _reduce_window_jvp(primals: Primals, tangents: Tangents, **params: Any) -> Any:
+def _reduce_window_jvp(
+    primals: Primals, tangents: Tangents, **params: Any
+) -> tuple[list[Value], list[Tangent]]:
     extreme = _extreme_of(params["jaxpr"])
     t, *of_inits = tangents
     if extreme is not None and isinstance(of_inits[0], Zero) and not isinstance(t, Zero):
@@ -118,7 +125,7 @@ def _reduce_window_jvp(primals: Primals, tangents: Tangents, **params: Any) -> A
     return jvp_flat(lambda *xs: _fold_by_program(*xs, **params), primals, tangents)
 
 
-_Extreme = tuple[Primitive, Primitive, Callable[[Any, Any], Any]]
+_Extreme = tuple[Primitive, Primitive, BinaryFunction]
 _EXTREMES: dict[str, _Extreme] = {
     "max": (reduce_window_max_p, ge_p, binary.max),
     "min": (reduce_window_min_p, le_p, binary.min),
@@ -137,7 +144,7 @@ def _extreme_of(program: Jaxpr) -> _Extreme | None:
 
 def _extreme_jvp(
     extreme: _Extreme, primals: Primals, tangent: Value, params: dict[str, Any]
-) -> Any:
+) -> tuple[list[Value], list[Tangent]]:
     """Differentiates a maximum or minimum over windows.
 
     The first of equal elements has the derivative; it is zero where the initial value is the
@@ -156,7 +163,9 @@ reduce_window_p.absent("transpose", why="its derivative is made of other operati
 
 
 @reduce_window_p.batch
-def _reduce_window_batch(args: Primals, dims: Dims, **params: object) -> Any:
+def _reduce_window_batch(
+    args: Primals, dims: Dims, **params: object
+) -> tuple[list[Value], list[int]]:
     n = len(args) // 2
     if any(d is not None for d in dims[n:]):
         raise NotImplementedError("reduce_window with initial values that are mapped")
@@ -181,16 +190,38 @@ def _special(computation: object, init: Value, dtype: np.dtype) -> Primitive | N
     return None
 
 
+@overload
 def reduce_window(
-    operand: PyTree,
-    init_value: PyTree,
-    computation: Callable[..., PyTree],
+    operand: ArrayLike,
+    init_value: ArrayLike,
+    computation: Callable[[Array, Array], ArrayLike],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = ...,
+    padding: str | Sequence[tuple[int, int]] = ...,
+    base_dilation: Sequence[int] | None = ...,
+    window_dilation: Sequence[int] | None = ...,
+) -> Array: ...
+@overload
+def reduce_window(
+    operand: _Tree,
+    init_value: object,
+    computation: Callable[..., object],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = ...,
+    padding: str | Sequence[tuple[int, int]] = ...,
+    base_dilation: Sequence[int] | None = ...,
+    window_dilation: Sequence[int] | None = ...,
+) -> _Tree: ...
+def reduce_window(
+    operand: _Tree,
+    init_value: object,
+    computation: Callable[..., object],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
     padding: str | Sequence[tuple[int, int]] = "VALID",
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
-) -> PyTree:
+) -> _Tree | Array:
     """Reduces each window of an array to one element by an associative function.
 
     Args:
@@ -250,8 +281,10 @@ def reduce_window(
 
 
 def _window_params(
-    shape: Shape, padding: str | Sequence[tuple[int, int]], **window_options: Sequence[int] | None
-) -> dict[str, Any]:
+    shape: Shape,
+    padding: str | Sequence[tuple[int, int]] | None,
+    **window_options: Sequence[int] | None,
+) -> dict[str, object]:
     """Validates the parameters of windows over an operand of shape `shape`.
 
     Args:
@@ -295,7 +328,7 @@ def _window_params(
 
 def _traced(
     computation: Callable[..., PyTree], tree: pytrees.PyTreeDef, avals: Sequence[ShapedArray]
-) -> tuple[Jaxpr, list[Any]]:
+) -> tuple[Jaxpr, list[Value]]:
     """Traces `computation` of two elements of types `avals`; returns (program, its constants)."""
     flat = FlatFunction(computation, pytrees.treedef_tuple((tree, tree)))
     jaxpr, out_avals, consts = trace_to_jaxpr(

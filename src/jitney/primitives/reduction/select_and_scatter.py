@@ -23,7 +23,7 @@ from jitney.primitives import sharding_rules
 from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.concatenation import pad
 from jitney.primitives.array.creation import iota
-from jitney.primitives.array.shape import reshape
+from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.control.fori_loop import fori_loop
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.convert import convert_element_type
@@ -40,9 +40,10 @@ from jitney.primitives.reduction.windows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from jitney.core.typing import Array
+    from jitney.primitives.rule_types import Primals, Value
 
 select_and_scatter_p = declare("select_and_scatter")
 select_and_scatter_p.sharding(sharding_rules.as_operand(0))
@@ -66,20 +67,20 @@ def _select_and_scatter_abstract(
     return x.update(weak_type=False)
 
 
-def _elementwise(jaxpr: Jaxpr, consts: Sequence[Any], like: Array) -> Callable[..., Any]:
-    """Returns a program of two scalars as an elementwise function of arrays shaped like `like`."""
-    whole = vectorized_program(ClosedJaxpr(jaxpr, consts), like.shape)
+def _elementwise(jaxpr: Jaxpr, consts: Primals, shape: Shape) -> Callable[..., Array]:
+    """Returns a program of two scalars as an elementwise function of arrays of `shape`."""
+    whole = vectorized_program(ClosedJaxpr(jaxpr, consts), shape)
     return lambda *xs: eval_jaxpr(whole.jaxpr, whole.consts, *xs)[0]
 
 
 def _selected(
-    x: Array, select_jaxpr: Jaxpr, select_consts: Sequence[Any], window: dict[str, Any]
-) -> Array:
+    x: Array, select_jaxpr: Jaxpr, select_consts: Primals, window: dict[str, Any]
+) -> Value:
     """Returns the row-major index of the selected element of each window, or the size for none."""
     size = math.prod(x.shape)
 
-    def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
-        keeps = _elementwise(select_jaxpr, select_consts, a[0])(a[0], b[0])
+    def combine(a: Primals, b: Primals) -> list[Value]:
+        keeps = _elementwise(select_jaxpr, select_consts, shape_of(a[0]))(a[0], b[0])
         # Padding loses against any element.
         first = binary.bitwise_and(
             compare.lt(a[1], np.int32(size)),
@@ -98,13 +99,13 @@ def _scattered(
     init: Array,
     *,
     select_jaxpr: Jaxpr,
-    select_consts: Sequence[Any],
+    select_consts: Primals,
     scatter_jaxpr: Jaxpr,
-    scatter_consts: Sequence[Any],
+    scatter_consts: Primals,
     window_dimensions: Shape,
     window_strides: Shape,
     padding: Pads,
-) -> list[Any]:
+) -> list[Array]:
     """Scatters `source` to the selected elements.
 
     It loops over the positions in a window, last one first, so that windows are combined in order.
@@ -128,11 +129,11 @@ def _scattered(
     chosen = pad(chosen, np.int32(-1), spread)
     values = pad(source, np.zeros((), source.dtype)[()], spread)
     places = reshape(iota(np.int32, math.prod(x.shape)), x.shape)
-    scatter = _elementwise(scatter_jaxpr, scatter_consts, x)
+    scatter = _elementwise(scatter_jaxpr, scatter_consts, x.shape)
 
-    def step(i: Array, out: Array) -> Any:
+    def step(i: Array, out: Array) -> Array:
         i = convert_element_type(i, np.int32)
-        starts: list[Any] = []
+        starts: list[Array] = []
         for w in reversed(window_dimensions):
             starts.append(binary.rem(i, np.int32(w)))
             i = binary.div(i, np.int32(w))

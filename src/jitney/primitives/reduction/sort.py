@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -21,8 +21,8 @@ from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Array, ArrayLike, PyTree
-    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
+    from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangent, Tangents, Value
 
 sort_p = declare("sort", multiple_results=True)
 sort_p.sharding(
@@ -48,11 +48,26 @@ def _sort_eager(
 
 
 @sort_p.lower
-def _sort_lower(b: Builder, *xs: Node, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
+def _sort_lower(
+    b: Builder, *xs: Node, dimension: int, is_stable: bool, num_keys: int
+) -> list[Node]:
     return b.sort(xs, dimension, num_keys, is_stable)
 
 
-def sort(operand: PyTree, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> PyTree:
+@overload
+def sort(
+    operand: ArrayLike, dimension: int = ..., is_stable: bool = ..., num_keys: int = ...
+) -> Array: ...
+@overload
+def sort(
+    operand: Sequence[ArrayLike], dimension: int = ..., is_stable: bool = ..., num_keys: int = ...
+) -> tuple[Array, ...]: ...
+def sort(
+    operand: ArrayLike | Sequence[ArrayLike],
+    dimension: int = -1,
+    is_stable: bool = True,
+    num_keys: int = 1,
+) -> Array | tuple[Array, ...]:
     """Sorts along `dimension` in ascending order.
 
     Args:
@@ -147,7 +162,7 @@ def _top_k_eager(x: np.ndarray, *, k: int, axis: int, is_stable: bool) -> list[n
 
 
 @top_k_p.lower
-def _top_k_lower(b: Builder, x: Node, *, k: int, axis: int, is_stable: bool) -> list[Any]:
+def _top_k_lower(b: Builder, x: Node, *, k: int, axis: int, is_stable: bool) -> list[Node]:
     return b.top_k(x, k, axis)
 
 
@@ -181,7 +196,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
 # --- derivatives and batching -------------------------------------------------------------------
 
 
-def _chosen(x: Value, indices: Value, axis: int, others: tuple[Any, ...]) -> Any:
+def _chosen(x: Value, indices: Value, axis: int, others: tuple[Any, ...]) -> Value:
     """Gathers elements of `x` along `axis` at `indices`, whose last axis has size 1."""
     numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
     return gather(x, indices, numbers, (1,) * len(shape_of(x)))
@@ -190,7 +205,7 @@ def _chosen(x: Value, indices: Value, axis: int, others: tuple[Any, ...]) -> Any
 @sort_p.jvp
 def _sort_jvp(
     primals: Primals, tangents: Tangents, *, dimension: int, is_stable: bool, num_keys: int
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Value], list[Tangent]]:
     # Tangents are permuted like their elements: positions are sorted as an additional operand.
     params = {"dimension": dimension, "is_stable": is_stable, "num_keys": num_keys}
     shape = shape_of(primals[0])
@@ -216,10 +231,10 @@ def _sort_jvp(
 @sort_p.batch
 def _sort_batch(
     args: Primals, dims: Dims, *, dimension: int, **params: object
-) -> tuple[list[Any], list[int]]:
+) -> tuple[list[Value], list[int]]:
     size = rules.batch_size(args, dims)
     place = next(d for d in dims if d is not None)
-    xs: list[Any] = []
+    xs: list[Value] = []
     for x, d in zip(args, dims, strict=True):
         if d is None:
             shape = shape_of(x)
@@ -232,7 +247,7 @@ def _sort_batch(
     return outs, [place] * len(outs)
 
 
-def chosen_elements(x: Value, indices: Value, axis: int) -> Any:
+def chosen_elements(x: Value, indices: Value, axis: int) -> Value:
     """Gathers elements of `x` along `axis` at `indices`; the other axes are batch axes."""
     shape = shape_of(indices)
     vectors = calculus.reshape(indices, new_sizes=(*shape, 1))
@@ -242,7 +257,7 @@ def chosen_elements(x: Value, indices: Value, axis: int) -> Any:
 @top_k_p.jvp
 def _top_k_jvp(
     primals: Primals, tangents: Tangents, *, axis: int, **params: object
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Value], list[Tangent]]:
     (x,), (t,) = primals, tangents
     values, indices = top_k_p.bind(x, axis=axis, **params)
     no_tangent = rules.zero_tangent(indices)
@@ -254,7 +269,7 @@ def _top_k_jvp(
 @top_k_p.batch
 def _top_k_batch(
     args: Primals, dims: Sequence[int], *, axis: int, **params: object
-) -> tuple[list[Any], list[int]]:
+) -> tuple[list[Value], list[int]]:
     (x,), (d,) = args, dims
     return top_k_p.bind(x, axis=axis + (d <= axis), **params), [d, d]
 

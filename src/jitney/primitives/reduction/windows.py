@@ -37,11 +37,11 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array
-    from jitney.primitives.rule_types import Cotangent, Dims, Primals, Value
+    from jitney.primitives.rule_types import BatchDim, Cotangent, Dims, Operand, Primals, Value
     from jitney.transforms.transpose import UndefinedPrimal
 
 Shape = tuple[int, ...]
-Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
+Combine = Callable[[Sequence["Value"], Sequence["Value"]], Sequence["Value"]]
 """A function (earlier values, later values) -> values."""
 Pads = tuple[tuple[int, int], ...]
 _DIRECT = threshold(8, small=2)  # windows up to this size are folded element by element
@@ -54,7 +54,7 @@ def padtype_to_pads(
     in_shape: Sequence[int],
     window_shape: Sequence[int],
     window_strides: Sequence[int],
-    padding: str,
+    padding: object,
 ) -> list[tuple[int, int]]:
     """Converts "VALID", "SAME" or "SAME_LOWER" to numeric padding.
 
@@ -95,7 +95,7 @@ def reduce_window_shape_tuple(
     operand_shape = canonical_shape(operand_shape)
     options = (window_dimensions, window_strides, padding, base_dilation, window_dilation)
     rank = len(operand_shape)
-    sequences = [g for g in options if g is not None]
+    sequences: list[Sequence[object] | int] = [g for g in options if g is not None]
     if not all(isinstance(g, Sequence | np.ndarray) and len(g) == rank for g in sequences):
         raise TypeError(
             f"reduce_window needs sequences with an entry for each axis of shape {operand_shape}, "
@@ -124,11 +124,11 @@ def result_shape(shape: Shape, params: dict[str, Any]) -> Shape:
 
 
 def fold_windows(
-    xs: Sequence[Any],
-    inits: Sequence[Any],
+    xs: Sequence[Array],
+    inits: Primals,
     combine: Combine,
     params: dict[str, Any],
-) -> list[Any]:
+) -> list[Value]:
     """Folds the windows of the tuple of arrays `xs` by the associative `combine`.
 
     Args:
@@ -148,7 +148,7 @@ def fold_windows(
     base = params.get("base_dilation") or (1,) * rank
     spread = params.get("window_dilation") or (1,) * rank
     config = [(lo, hi, d - 1) for (lo, hi), d in zip(params["padding"], base, strict=True)]
-    parts = list(xs)
+    parts: list[Value] = list(xs)
     if any(c != (0, 0, 0) for c in config):
         parts = [pad(x, i, config) for x, i in zip(xs, inits, strict=True)]
     for k in reversed(range(rank)):
@@ -160,10 +160,10 @@ def fold_windows(
 
 
 def _fold_axis(
-    parts: list[Any], combine: Combine, axis: int, window: int, stride: int, spread: int, n: int
-) -> list[Any]:
-    def shifted(values: Sequence[Any], start: int, length: int, step: int) -> list[Any]:
-        out: list[Any] = []
+    parts: list[Value], combine: Combine, axis: int, window: int, stride: int, spread: int, n: int
+) -> list[Value]:
+    def shifted(values: Primals, start: int, length: int, step: int) -> list[Value]:
+        out: list[Value] = []
         for v in values:
             s = rules.shape_of(v)
             starts = [start if k == axis else 0 for k in range(len(s))]
@@ -195,7 +195,7 @@ def _fold_axis(
         size *= 2
 
 
-def with_axis(params: dict[str, Any], d: int) -> dict[str, Any]:
+def with_axis(params: dict[str, Any], d: int) -> dict[str, object]:
     """Adds an axis at `d`, along which windows have size 1, to the parameters."""
     neutral = {
         "window_dimensions": 1, "window_strides": 1, "padding": (0, 0), "base_dilation": 1,
@@ -207,14 +207,14 @@ def with_axis(params: dict[str, Any], d: int) -> dict[str, Any]:
 # --- sums and extremes ------------------------------------------------------------------------------
 
 
-def lowest(dtype: np.dtype) -> Any:
+def lowest(dtype: np.dtype) -> np.ndarray:
     """Returns the neutral element of the maximum."""
     if dtypes.issubdtype(dtype, np.inexact):
         return np.asarray(-np.inf, dtype)
     return np.asarray(False if dtype == np.bool_ else dtypes.iinfo(dtype).min, dtype)
 
 
-def highest(dtype: np.dtype) -> Any:
+def highest(dtype: np.dtype) -> np.ndarray:
     """Returns the neutral element of the minimum."""
     if dtypes.issubdtype(dtype, np.inexact):
         return np.asarray(np.inf, dtype)
@@ -223,8 +223,8 @@ def highest(dtype: np.dtype) -> Any:
 
 def _monoid(
     name: str,
-    op: Callable[[Any, Any], Any],
-    neutral: Callable[[np.dtype], Any],
+    op: families.BinaryFunction,
+    neutral: Callable[[np.dtype], np.ndarray],
     linear: bool = False,
 ) -> Primitive:
     prim = declare(name, linear=linear)
@@ -235,7 +235,7 @@ def _monoid(
         families.check_dtype(name, x.dtype, families.NUMERIC if linear else families.ORDERED)
         return x.update(shape=result_shape(x.shape, params))
 
-    def meaning(x: Array, **params: object) -> Any:
+    def meaning(x: Array, **params: object) -> list[Value]:
         narrow = linear and x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
         wide = convert_element_type(x, np.float32) if narrow else x
         out = fold_windows([wide], [neutral(wide.dtype)], lambda a, b: [op(a[0], b[0])], params)
@@ -244,7 +244,7 @@ def _monoid(
     lower_by(prim, meaning)
 
     @prim.batch
-    def batch_rule(args: Primals, dims: Sequence[int], **params: object) -> Any:
+    def batch_rule(args: Primals, dims: Sequence[int], **params: object) -> tuple[Value, BatchDim]:
         return prim.bind(args[0], **with_axis(params, dims[0])), dims[0]
 
     return prim
@@ -257,7 +257,7 @@ reduce_window_max_p = _monoid("reduce_window_max", binary.max, lowest)
 reduce_window_min_p = _monoid("reduce_window_min", binary.min, highest)
 
 
-def _sum_transpose(ct: Array, x: Value, **params: Any) -> Any:
+def _sum_transpose(ct: Value, x: Operand, **params: Any) -> Value:
     shape, out_shape = rules.shape_of(x), rules.shape_of(ct)
     config: list[Any] = []
     for k, n in enumerate(shape):
@@ -304,28 +304,31 @@ def _select_and_gather_add_abstract(
     return t.update(shape=result_shape(x.shape, params))
 
 
-def _chooser(select_prim: Primitive) -> tuple[Any, Any]:
+def _chooser(
+    select_prim: Primitive,
+) -> tuple[families.BinaryFunction, Callable[[np.dtype], np.ndarray]]:
     """Returns (comparison, neutral element) of a selection."""
     return (ge, lowest) if select_prim is ge_p else (le, highest)
 
 
 def _choose(
-    x: Array, other: Value, fill: Value, select_prim: Primitive, params: dict[str, Any]
-) -> Any:
+    x: Array, other: Array, fill: Value, select_prim: Primitive, params: dict[str, Any]
+) -> Value:
     """Returns for each window the element of `other` at the first extreme element of `x`."""
     better, neutral = _chooser(select_prim)
 
-    def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    def combine(a: Primals, b: Primals) -> list[Value]:
         keep = better(a[0], b[0])
         return [select(keep, a[0], b[0]), select(keep, a[1], b[1])]
 
     return fold_windows([x, other], [neutral(x.dtype), fill], combine, params)[1]
 
 
-lower_by(
-    select_and_gather_add_p,
-    lambda t, x, select_prim, **params: [_choose(x, t, np.zeros((), t.dtype), select_prim, params)],
-)
+def _gathered(t: Array, x: Array, *, select_prim: Primitive, **params: object) -> list[Value]:
+    return [_choose(x, t, np.zeros((), t.dtype), select_prim, params)]
+
+
+lower_by(select_and_gather_add_p, _gathered)
 rules.defjvp(
     select_and_gather_add_p,
     lambda dt, t, x, **params: select_and_gather_add_p.bind(dt, x, **params),
@@ -342,7 +345,7 @@ def _select_and_gather_add_transpose(
     base_dilation: Shape,
     window_dilation: Shape,
     **params: Any,
-) -> list[Any]:
+) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
         return [Zero(t.aval.to_cotangent_aval()), None]
     if any(d != 1 for d in window_dilation):
@@ -371,7 +374,7 @@ def _select_and_scatter_add_abstract(
 
 def _scattered(
     source: Array, x: Array, *, select_prim: Primitive, padding: Pads, **params: object
-) -> Any:
+) -> list[Array]:
     shape = x.shape
     size = math.prod(shape)
     # Padding is selected only in windows without other elements; what is scattered to it is
@@ -400,7 +403,7 @@ rules.defjvp(
 @select_and_scatter_add_p.transpose
 def _select_and_scatter_add_transpose(
     ct: Cotangent, source: UndefinedPrimal, x: Array, **params: object
-) -> list[Any]:
+) -> list[Cotangent | None]:
     if isinstance(ct, Zero):
         return [Zero(source.aval.to_cotangent_aval()), None]
     ones = (1,) * len(rules.shape_of(x))
@@ -412,7 +415,9 @@ for _prim in (select_and_gather_add_p, select_and_scatter_add_p):
     _prim.jet(jet.piecewise_linear(_prim))
 
     @_prim.batch
-    def _prim_batch(args: Primals, dims: Dims, _prim: Primitive = _prim, **params: object) -> Any:
+    def _prim_batch(
+        args: Primals, dims: Dims, _prim: Primitive = _prim, **params: object
+    ) -> tuple[Value, BatchDim]:
         size = rules.batch_size(args, dims)
         moved = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
         return _prim.bind(*moved, **with_axis(params, 0)), 0
