@@ -95,7 +95,7 @@ class AbstractValue:
         """Returns the types of the values to which a value of this type is lowered."""
         return [self]
 
-    def lower_val(self, hi_val: object) -> Sequence[object]:
+    def lower_val(self, hi_val: object) -> Sequence[Any]:
         """Returns the values to which `hi_val` is lowered."""
         return [hi_val]
 

@@ -139,7 +139,7 @@ class HiType(_HighType):
         """Returns the types of the values to which a value of this type is lowered."""
         raise _must_be_defined(self, "lo_ty")
 
-    def lower_val(self, hi_val: HiVal) -> Sequence[object]:
+    def lower_val(self, hi_val: HiVal) -> Sequence[LoVal]:
         """Returns the values to which `hi_val` is lowered."""
         raise _must_be_defined(self, "lower_val")
 
@@ -206,7 +206,7 @@ class MutableHiType(_HighType):
         """Returns a new value in the given state that lowers to `vals`."""
         raise _must_be_defined(self, "new_from_loval")
 
-    def read_loval(self, state: QDD, val: HiVal, /) -> Sequence[object]:
+    def read_loval(self, state: QDD, val: HiVal, /) -> Sequence[LoVal]:
         """Returns the values to which `val`, in the given state, is lowered."""
         raise _must_be_defined(self, "read_loval")
 
@@ -244,11 +244,11 @@ class AvalQDD(AbstractValue):
     def lo_ty(self) -> Sequence[AbstractValue]:
         return self.aval.lo_ty_qdd(self.qdd)
 
-    def read_loval(self, val: HiVal) -> Sequence[object]:
+    def read_loval(self, val: HiVal) -> Sequence[LoVal]:
         """Returns the values to which `val` is lowered."""
         return self.aval.read_loval(self.qdd, val)
 
-    def lower_val(self, hi_val: HiVal) -> Sequence[object]:
+    def lower_val(self, hi_val: HiVal) -> Sequence[LoVal]:
         return self.read_loval(hi_val)
 
     def new_from_loval(self, *lovals: LoVal) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 def zeros(aval: AbstractValue) -> Value:
     """Returns zeros of type `aval`: a NumPy scalar for a scalar, or empty float0 data."""
     if isinstance(aval, HiType):
-        return aval.vspace_zero()
+        hi_zero: Any = aval.vspace_zero()
+        return hi_zero
     if aval.is_ref:  # references have no tangents: this zero is never read
         return np.zeros((), dtypes.float0)
     assert isinstance(aval, ShapedArray), aval
@@ -51,7 +52,8 @@ def add(x: Value, y: Value) -> Value:
     if not isinstance(x, Array) or x.aval.is_high:
         aval = get_aval(x)
         if isinstance(aval, HiType):
-            return aval.vspace_add(x, y)
+            total: Any = aval.vspace_add(x, y)
+            return total
     return sum_of_tangents(x, y)
 
 

@@ -103,7 +103,7 @@ class Lowered:
         """Returns the operands `args` of the original program, lowered."""
         return [x for a, v in zip(self.in_avals, args, strict=True) for x in a.lower_val(v)]
 
-    def results(self, outs: Sequence[Any], args: Sequence[Any]) -> list[object]:
+    def results(self, outs: Sequence[Any], args: Sequence[Any]) -> list[Any]:
         """Returns the results of the original program, and updates its mutable operands."""
         values_left = iter(outs)
         results = [_raised(a, values_left) for a in self.out_avals]
@@ -118,7 +118,7 @@ def _raised(aval: AbstractValue, values: Iterator[Any]) -> object:
     return aval.raise_val(*[next(values) for _ in aval.lo_ty()])
 
 
-def lowered_values(avals: Sequence[AbstractValue], values: Sequence[Any]) -> list[object]:
+def lowered_values(avals: Sequence[AbstractValue], values: Sequence[Any]) -> list[Value]:
     """Returns the concatenation of the lowered forms of `values`, which have types `avals`."""
     return [x for a, v in zip(avals, values, strict=True) for x in a.lower_val(v)]
 
@@ -144,7 +144,7 @@ def lower_program(closed: ClosedJaxpr) -> Lowered:
     finals: list[AvalQDD | None] = []
     out_avals: list[AbstractValue] = []
 
-    def run(*values: Value) -> list[object]:
+    def run(*values: Value) -> list[Value]:
         args = raised_values(closed.in_avals, values)
         with set_current_trace(LoweringTrace(state.trace)):
             outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)

@@ -270,7 +270,7 @@ def transposed_program(
         wanted = [ct for ct, lin in zip(out, linear, strict=True) if lin]
         has_ct = tuple([type(ct) is not Zero for ct in wanted])
         entries, log_tree = flat_log(log)
-        return [*(ct for ct in wanted if type(ct) is not Zero), *entries]
+        return [*(ct for ct in wanted if not isinstance(ct, Zero)), *entries]
 
     avals = [a for a, lin in zip(closed.in_avals, linear, strict=True) if not lin]
     of_cts = [a.to_cotangent_aval() for a, nz in zip(closed.out_avals, nonzero, strict=True) if nz]

@@ -437,7 +437,7 @@ def _transposed(
         out = operand_cts[n_residuals:]
         has_ct = tuple([type(ct) is not Zero for ct in out])
         entries, log_tree = flat_log(log)
-        return [*(ct for ct in out if type(ct) is not Zero), *entries]
+        return [*(ct for ct in out if not isinstance(ct, Zero)), *entries]
 
     avals = [a for a, lin in zip(jaxpr.in_avals, linear, strict=True) if not lin]
     avals += [a.to_cotangent_aval() for a, nz in zip(jaxpr.out_avals, nonzero, strict=True) if nz]

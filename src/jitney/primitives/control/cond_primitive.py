@@ -338,7 +338,7 @@ def _with_other_residuals(
 
     def fun(*args: Value) -> list[Value]:
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)
-        filled = [_filler(aval) for aval in slots]
+        filled: list[Value] = [_filler(aval) for aval in slots]
         for place, x in zip(own_places, outs[n_out:], strict=True):
             if place < len(slots):
                 filled[place] = x

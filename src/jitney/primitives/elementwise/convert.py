@@ -447,7 +447,7 @@ def _convert_element_type_jvp(
 @convert_element_type_p.jet
 def _convert_element_type_jet(
     primals: Primals, series: Sequence[Tangents], **params: Any
-) -> tuple[Value, jet.Terms]:
+) -> tuple[Value | Sequence[Value], jet.Terms | Sequence[jet.Terms]]:
     is_inexact = dtypes.issubdtype(params["new_dtype"], np.inexact)
     rule = jet.linear if is_inexact else jet.constant
     return rule(convert_element_type_p)(primals, series, **params)

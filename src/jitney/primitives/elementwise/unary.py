@@ -519,7 +519,9 @@ for _prim, _partner, _sign, _partner_sign in (
 
 
 @abs_p.jet
-def _abs_jet(primals: Primals, series: Sequence[Tangents]) -> tuple[Value, jet.Terms]:
+def _abs_jet(
+    primals: Primals, series: Sequence[Tangents]
+) -> tuple[Value | Sequence[Value], jet.Terms | Sequence[jet.Terms]]:
     is_complex = rules.aval_of(primals[0]).dtype.kind == "c"
     rule = jet.by_derivative if is_complex else jet.piecewise_linear
     return rule(abs_p)(primals, series)

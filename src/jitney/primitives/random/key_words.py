@@ -86,7 +86,7 @@ def _random_fold_in_key_words(avals: Sequence[ShapedArray], words: Value, number
 @bits.random_bits_p.key_words
 def _random_bits_key_words(
     avals: Sequence[ShapedArray], words: Value, *, bit_width: int, shape: Shape
-) -> Array:
+) -> Value:
     impl, keys_shape = _impl_of(avals[0]), avals[0].shape
 
     def draw(data: Array) -> Array:

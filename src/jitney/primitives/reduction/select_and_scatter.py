@@ -67,7 +67,7 @@ def _select_and_scatter_abstract(
     return x.update(weak_type=False)
 
 
-def _elementwise(jaxpr: Jaxpr, consts: Primals, shape: Shape) -> Callable[..., Array]:
+def _elementwise(jaxpr: Jaxpr, consts: Primals, shape: Shape) -> Callable[..., Value]:
     """Returns a program of two scalars as an elementwise function of arrays of `shape`."""
     whole = vectorized_program(ClosedJaxpr(jaxpr, consts), shape)
     return lambda *xs: eval_jaxpr(whole.jaxpr, whole.consts, *xs)[0]
