@@ -15,6 +15,7 @@ from jitney.experimental import layout as layout
 from jitney.experimental import mesh_utils as mesh_utils
 from jitney.experimental import multihost_utils as multihost_utils
 from jitney.experimental import ode as ode
+from jitney.experimental import overlap as overlap
 from jitney.experimental import pjit as pjit
 from jitney.experimental import random as random
 from jitney.experimental import rnn as rnn

@@ -185,16 +185,19 @@ def _set_rules(prim: Primitive, parameter: str, call: Call) -> None:
         )
 
 
-def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
-    prim = registry[name] = FunctionCall(name, parameter)
+def declare_call(
+    name: str, parameter: str = "call_jaxpr", kind: type[FunctionCall] = FunctionCall
+) -> FunctionCall:
+    """Returns a new primitive that calls the program in its parameter `parameter`."""
+    prim = registry[name] = kind(name, parameter)
     _set_rules(prim, parameter, prim.call)
     prim.absent("eager", why="evaluated by calling the function")
     return prim
 
 
-call_p = _declare("call")
-closed_call_p = _declare("closed_call")
-xla_metadata_call_p = _declare("xla_metadata_call", "jaxpr")
+call_p = declare_call("call")
+closed_call_p = declare_call("closed_call")
+xla_metadata_call_p = declare_call("xla_metadata_call", "jaxpr")
 
 
 # --- of libraries ---------------------------------------------------------------------------------
