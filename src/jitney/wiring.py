@@ -21,6 +21,7 @@ from jitney.core.array import Array
 from jitney.core.avals import ShapedArray
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.symbolic import expressions
+from jitney.core.trace import Tracer
 from jitney.runtime import eager, interceptors, native_setup
 from jitney.transforms import discharge, key_words, lojax
 
@@ -48,7 +49,8 @@ def install() -> None:
         setattr(Array, name, member)
         if hasattr(member, "__qualname__"):
             member.__qualname__ = f"Array.{name}"
-    own = {"item": Array.item, "itemsize": Array.itemsize}
+    setattr(Tracer, "broadcast", _broadcast)  # noqa: B010  # a method of tracers alone, as in JAX
+    own = {"broadcast": _broadcast, "item": Array.item, "itemsize": Array.itemsize}
     hi_types.describe_tracers(ShapedArray, {**members, **own})
     part_types.use_part_types(_PartTypes())
     native_setup.install(Array)
@@ -85,6 +87,13 @@ class _PartTypes:
         from jitney.primitives.parallel import shard_map
 
         return shard_map.whole_type(aval, mesh, check_vma, spec)
+
+
+def _broadcast(x: Tracer, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
+    """Returns `x` with new leading axes of the given sizes."""
+    from jitney.primitives.array.broadcasting import broadcast
+
+    return broadcast(x, sizes, out_sharding=out_sharding)
 
 
 def _on_arrays(closed: ClosedJaxpr) -> ClosedJaxpr:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitney.core import config, dtypes, explicit, varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.hi_types import HiPspec
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.pvary import in_order, vary_unreduced_cast_p
 from jitney.core.pytree import pytrees
@@ -136,7 +137,7 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
                 f"leaf {spec!r} "
                 f"of type {type(spec).__name__}"
             )
-        if spec is None:
+        if spec is None or isinstance(spec, HiPspec):
             continue
         sums = spec.unreduced | spec.reduced
         if sums:
@@ -182,7 +183,7 @@ def _check_sums(what: str, region: Region, spec: PartitionSpec) -> None:
 
 
 def _is_spec(x: object) -> bool:
-    return x is None or isinstance(x, PartitionSpec)
+    return x is None or isinstance(x, PartitionSpec | HiPspec)
 
 
 def check_arguments(
@@ -291,6 +292,8 @@ def as_result(region: Region, x: Value, spec: PartitionSpec) -> Any:
             f"a function of a shard_map returns a mutable array reference, of type {get_aval(x)}, "
             "and references cannot be returned. Return its array, by ref[...] or jax.freeze"
         )
+    if get_aval(x).is_high:
+        return x
     x = varying_along(x, [name for name, _ in region.axes if name in names_in(spec)])
     known = varying.type_of(get_aval(x))
     terms = in_order((spec.unreduced & region.manual & known.varying) - names_in(spec))

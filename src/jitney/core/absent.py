@@ -12,7 +12,6 @@ _TRACE = "jax.profiler.trace writes a file for trace viewers"
 _NEAREST = {
     "jax.cloud_tpu_init": "",
     "jax.experimental.buffer_callback": _CALLBACK,
-    "jax.experimental.fused": _KERNELS,
     "jax.experimental.mosaic": _KERNELS,
     "jax.experimental.pallas": _KERNELS,
     "jax.experimental.profiler": _TRACE,

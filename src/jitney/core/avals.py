@@ -26,6 +26,7 @@ from jitney.core.sharding import types as sharding_types
 from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
+    from jitney.core.auto_layout import AutoLayout
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.sharding.named import NamedSharding
     from jitney.core.typing import DTypeLike
@@ -284,6 +285,13 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
     def vma(self) -> frozenset[Hashable]:
         """The manual axes along which values differ between devices (varying manual axes)."""
         return self.manual_axis_type.varying
+
+    @property
+    def layout(self) -> AutoLayout:
+        """The layout in memory, which types leave to the compiler."""
+        from jitney.core.auto_layout import AUTO  # late: few programs ask for it
+
+        return AUTO
 
     def _place(self) -> tuple[NamedSharding | None, ManualAxisType, MemorySpace]:
         return self._sharding, self.manual_axis_type, self.memory_space

@@ -30,6 +30,7 @@ from jitney.core.trace import Tracer
 
 if TYPE_CHECKING:
     from jitney.core.part_types import AnyMesh
+    from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.typing import AxisName
 
 HiVal: TypeAlias = Any  # a value of a user's class, or a tracer of one
@@ -180,6 +181,32 @@ class HiType(_HighType):
     def nospec(self, mesh: AnyMesh, check_vma: bool, all_names: tuple[AxisName, ...]) -> object:
         """Returns the specification with which `shard_map` shards residuals of this type."""
         raise _must_be_defined(self, "nospec")
+
+
+class HiPspec:
+    """The base class of specifications by which `shard_map` shards values of high-level types.
+
+    `HiType.shard` and `unshard` receive them. A subclass defines `to_lo`; also `to_tangent_spec`
+    and `to_ct_spec` if functions in `shard_map` are to be differentiated.
+
+    Example:
+      >>> from jax.experimental import hijax
+      >>> class Rows(hijax.HiPspec):
+      ...     def to_lo(self):
+      ...         return (jax.P("x"), jax.P())  # of the two arrays of a value
+    """
+
+    def to_lo(self) -> tuple[PartitionSpec, ...]:
+        """Returns the PartitionSpecs of the arrays to which values are lowered."""
+        raise _must_be_defined(self, "to_lo")
+
+    def to_tangent_spec(self) -> HiPspec:
+        """Returns the specification of tangents."""
+        raise _must_be_defined(self, "to_tangent_spec")
+
+    def to_ct_spec(self) -> HiPspec:
+        """Returns the specification of cotangents."""
+        raise _must_be_defined(self, "to_ct_spec")
 
 
 class MutableHiType(_HighType):

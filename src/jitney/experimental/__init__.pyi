@@ -8,6 +8,7 @@ from jitney.experimental import colocated_python as colocated_python
 from jitney.experimental import compilation_cache as compilation_cache
 from jitney.experimental import compute_on as compute_on
 from jitney.experimental import custom_partitioning as custom_partitioning
+from jitney.experimental import fused as fused
 from jitney.experimental import hijax as hijax
 from jitney.experimental import jet as jet
 from jitney.experimental import key_reuse as key_reuse

@@ -12,6 +12,7 @@ from jitney.core.hi_primitive import HiPrimitive as HiPrimitive
 from jitney.core.hi_types import (
     AvalMutableQDD as AvalMutableQDD,
     AvalQDD as AvalQDD,
+    HiPspec as HiPspec,
     HiType as HiType,
     MutableHiType as MutableHiType,
     aval_method as aval_method,

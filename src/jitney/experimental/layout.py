@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
-from jitney.primitives.array.layout import layout_constraint_p
+from jitney.core.wraps import wraps
+from jitney.primitives.array.layout import layout_constraint_p, relayout_p
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime.layout import Format as Format, Layout as Layout
+from jitney.runtime.layout import AutoLayout, Format as Format, Layout as Layout
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
@@ -49,6 +52,72 @@ def with_layout_constraint(x: PyTree, layouts: PyTree) -> Any:
     )
 
 
-__all__ = ["Format", "Layout", "with_layout_constraint"]
+def explicit_layout(f: Callable[..., PyTree] | None = None, /, *, in_layouts: PyTree = None) -> Any:
+    """Returns `f`, within which arrays have requested layouts.
+
+    All arrays are stored in row-major order here: jaxprs show the layouts of the arguments, and
+    that the compiler chooses those of the results. Types of arrays have no layout.
+
+    Args:
+      f: a function of pytrees of arrays. If it is omitted, a decorator is returned.
+      in_layouts: a `Layout` or `Layout.AUTO` for each argument, or a prefix of such a pytree; all
+        of the same kind.
+
+    Raises:
+      TypeError: if `in_layouts` is missing; when the function is called, if leaves of it are not
+        layouts, or of different kinds.
+      ValueError: when the function is called, if a layout is for another number of axes.
+
+    Example:
+      >>> from jax.experimental.layout import Layout, explicit_layout
+      >>> f = explicit_layout(lambda x: x + 1, in_layouts=Layout((1, 0)))
+      >>> f(jnp.zeros((1, 2)))
+      Array([[1., 1.]], dtype=float32)
+    """
+    if in_layouts is None:
+        raise TypeError(
+            "explicit_layout: the keyword argument `in_layouts` is missing; pass a Layout for each "
+            "argument, or Layout.AUTO"
+        )
+    if f is None:
+        return functools.partial(explicit_layout, in_layouts=in_layouts)
+    function = f
+
+    @wraps(f)
+    def call(*args: PyTree) -> Any:
+        layouts = in_layouts
+        if isinstance(layouts, list):
+            layouts = tuple(layouts)
+        each = pytrees.broadcast_prefix(layouts, args, is_leaf=lambda layout: layout is None)
+        _check_layouts(each)
+        leaves, tree = pytrees.tree_flatten(args)
+        inside = [
+            relayout_p.bind(as_value(leaf), dst_layout=layout)
+            for leaf, layout in zip(leaves, each, strict=True)
+        ]
+        outs = function(*pytrees.tree_unflatten(tree, inside))
+        return pytrees.tree_map(
+            lambda x: relayout_p.bind(as_value(x), dst_layout=Layout.AUTO), outs
+        )
+
+    return call
+
+
+def _check_layouts(layouts: list[Any]) -> None:
+    """Raises TypeError if one is not a layout, or they are of different kinds."""
+    for layout in layouts:
+        if not isinstance(layout, Layout | AutoLayout):
+            raise TypeError(
+                "explicit_layout: `in_layouts` must be Layouts, such as Layout((1, 0)), or "
+                f"pytrees of these, but one is {layout!r}"
+            )
+    if len({type(layout) for layout in layouts}) > 1:
+        raise TypeError(
+            "explicit_layout: `in_layouts` must all be Layouts, or all Layout.AUTO, but are "
+            f"{layouts}"
+        )
+
+
+__all__ = ["Format", "Layout", "explicit_layout", "with_layout_constraint"]
 
 __dir__ = listing(__name__)

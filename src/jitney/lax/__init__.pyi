@@ -349,6 +349,7 @@ from jitney.primitives.parallel.permute import ppermute as ppermute
 from jitney.primitives.parallel.permute import ppermute_p as ppermute_p
 from jitney.primitives.parallel.permute import pshuffle as pshuffle
 from jitney.primitives.parallel.all_gather import psum_scatter as psum_scatter
+from jitney.primitives.parallel.futures import psum_scatter_start as psum_scatter_start
 from jitney.primitives.parallel.all_to_all import pswapaxes as pswapaxes
 from jitney.api.custom_root import custom_root as custom_root
 from jitney.primitives.linalg.linear_solve import custom_linear_solve as custom_linear_solve

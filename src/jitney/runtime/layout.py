@@ -9,24 +9,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from jitney.core.auto_layout import AUTO, AutoLayout as AutoLayout
 from jitney.core.record import record, replace
 from jitney.core.sharding.sharding import Sharding
 
 
-class AutoLayout:
-    """A request that the compiler choose the layout; it chooses row-major order."""
+@record(frozen=True)
+class DeviceLayout:
+    """A layout as clients describe it: the axes of an array, fastest first.
 
-    __slots__ = ()
+    Attributes:
+      ndim: the number of axes, which are in row-major order.
+    """
 
-    def __repr__(self) -> str:
-        return "AutoLayout"
+    ndim: int
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _auto, ()
-
-
-def _auto() -> AutoLayout:
-    return Layout.AUTO
+    def __str__(self) -> str:
+        return "{" + ",".join(map(str, reversed(range(self.ndim)))) + "}"
 
 
 @record(frozen=True)
@@ -43,12 +42,26 @@ class Layout:
     tiling: tuple[tuple[int, ...], ...] | None = None
     sub_byte_element_size_in_bits: int = 0
 
-    AUTO = AutoLayout()
+    AUTO = AUTO
 
     @staticmethod
     def for_array(x: Any) -> Layout:
         """Returns the layout of an array: row-major order."""
         return rows(x.ndim)
+
+    @staticmethod
+    def from_pjrt_layout(pjrt_layout: DeviceLayout) -> Layout:
+        """Returns the layout that `Client.get_default_layout` describes.
+
+        Raises:
+          TypeError: if it is another object.
+        """
+        if not isinstance(pjrt_layout, DeviceLayout):  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
+            raise TypeError(
+                "Layout.from_pjrt_layout takes a result of Client.get_default_layout, but got "
+                f"{pjrt_layout!r}"
+            )
+        return rows(pjrt_layout.ndim)
 
     def update(self, **changes: Any) -> Layout:
         """Returns a copy of this layout with other values for some fields."""

@@ -428,8 +428,24 @@ def psum_scatter(
       NameError: if a name is not in scope.
       ValueError: if sizes are incompatible.
     """
-    names = names_of(axis_name, "psum_scatter")
-    size = math.prod([axis_extent(name, "psum_scatter") for name in names])
+    return scattered_by(
+        "psum_scatter", reduce_scatter_p, x, axis_name, scatter_dimension, axis_index_groups, tiled
+    )
+
+
+def scattered_by(
+    function: str, prim: Primitive, x: PyTree, axis_name: AxisName, scatter_dimension: int,
+    axis_index_groups: Sequence[Sequence[int]] | None, tiled: bool,
+) -> PyTree:  # fmt: skip
+    """Binds `prim` to the arrays in `x`, with the parameters of `psum_scatter`.
+
+    Args:
+      function: name of the public function, for messages.
+      prim: `reduce_scatter_p`, or a primitive with its parameters.
+      x, axis_name, scatter_dimension, axis_index_groups, tiled: as in `psum_scatter`.
+    """
+    names = names_of(axis_name, function)
+    size = math.prod([axis_extent(name, function) for name in names])
     groups = checked_groups(axis_index_groups, size)
     if groups is not None:
         size = len(groups[0])
@@ -438,11 +454,13 @@ def psum_scatter(
         value = as_value(leaf)
         k = canonical_axis(scatter_dimension, len(value.shape))
         _scattered(value.shape, scatter_dimension=k, axis_size=size, tiled=tiled)
-        if is_unreduced(value, names, "psum_scatter"):
+        if is_unreduced(value, names, function):
+            if prim is not reduce_scatter_p:
+                raise NotImplementedError(f"{function} of unreduced arrays: use psum_scatter")
             return calculus.unreduced_reduce_scatter(
                 value, scatter_dimension=k, axis_name=names, axis_size=size, tiled=tiled
             )
-        return reduce_scatter_p.bind(
+        return prim.bind(
             varying_along(value, names), scatter_dimension=k, axis_name=names, axis_size=size,
             axis_index_groups=groups, tiled=tiled,
         )  # fmt: skip

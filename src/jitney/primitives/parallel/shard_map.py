@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.compiler import lower as lowering
 from jitney.core import communication, config, explicit, varying
-from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.closed_programs import closed_of, constants_as_operands
 from jitney.core.evaluate import eval_jaxpr
+from jitney.core.hi_types import HiPspec, HiType
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
@@ -36,6 +37,7 @@ from jitney.primitives.call.call import transposed_program
 from jitney.primitives.parallel import pvary as pvary, reduced as reduced, spmd
 from jitney.primitives.parallel.collectives import psum_p
 from jitney.runtime import placements
+from jitney.transforms import lojax
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.discharge import discharge, with_contents
 from jitney.transforms.jvp import jvp_jaxpr
@@ -109,6 +111,8 @@ class Region:
         """Returns the type of a shard of an array of type `aval`, or of a reference to a shard."""
         if isinstance(aval, AbstractRef):
             return AbstractRef(self.part(aval.inner_aval, spec), aval.memory_space, aval.kind)
+        if aval.is_high:
+            return aval.shard(self.mesh, self.manual, self.check_vma, spec)
         if not isinstance(aval, ShapedArray):
             return aval
         shape = list(aval.shape)
@@ -131,6 +135,8 @@ class Region:
 
     def whole(self, aval: AbstractValue, spec: PartitionSpec) -> AbstractValue:
         """Returns the type of the global array whose shards have type `aval`."""
+        if aval.is_high:
+            return aval.unshard(self.mesh, self.check_vma, spec)
         if not isinstance(aval, ShapedArray):
             return aval
         shape = list(aval.shape)
@@ -196,11 +202,20 @@ def whole_type(
 
 def names_in(spec: PartitionSpec) -> frozenset[AxisName]:
     """Returns the mesh axes that `spec` mentions."""
+    if isinstance(spec, HiPspec):
+        return frozenset([name for lo in spec.to_lo() for name in names_in(lo)])
     return frozenset([name for entry in spec for name in names_of(entry)])
 
 
-def of_cotangent(spec: PartitionSpec) -> PartitionSpec:
-    """Returns the spec of cotangents of arrays with `spec`: unreduced and reduced are exchanged."""
+def of_tangent(spec: PartitionSpec) -> Any:
+    """Returns the spec of tangents of values with `spec`."""
+    return spec.to_tangent_spec() if isinstance(spec, HiPspec) else spec
+
+
+def of_cotangent(spec: PartitionSpec) -> Any:
+    """Returns the spec of cotangents of values with `spec`: unreduced and reduced are exchanged."""
+    if isinstance(spec, HiPspec):
+        return spec.to_ct_spec()
     if not spec.unreduced and not spec.reduced:
         return spec
     return spec.update(unreduced=spec.reduced, reduced=spec.unreduced)
@@ -293,6 +308,33 @@ def _shard_map_discharge(
     return with_contents(changed, outs, len(out_specs))
 
 
+@shard_map_p.lojax
+def _shard_map_lojax(
+    *values: Value, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs, **params: object
+) -> list[Any]:
+    """Runs the program on the arrays to which values of high-level types are lowered."""
+    region = region_of(params)
+    with region.scope():
+        low = lojax.lower_program(closed_of(jaxpr))
+    wholes = [region.whole(a, s) for a, s in zip(low.out_avals, out_specs, strict=True)]
+    operands = lojax.lowered_values([get_aval(x) for x in values], values)
+    specs_in = _lowered_specs(low.in_avals, in_specs)
+    outs = bind(region, low.closed, operands, specs_in, _lowered_specs(low.out_avals, out_specs))
+    return lojax.raised_values(wholes, outs)
+
+
+def _lowered_specs(avals: Sequence[AbstractValue], specs: Specs) -> Specs:
+    """Returns the specs of the arrays to which values of types `avals` are lowered.
+
+    A PartitionSpec of a value of a high-level type is that of each of its arrays.
+    """
+    lowered: list[PartitionSpec] = []
+    for aval, spec in zip(avals, specs, strict=True):
+        n = len(aval.lo_ty())
+        lowered += spec.to_lo() if isinstance(spec, HiPspec) else (spec,) * n
+    return tuple(lowered)
+
+
 @shard_map_p.mesh
 def _shard_map_mesh(*, mesh: Mesh | AbstractMesh, **_: object) -> Mesh | AbstractMesh:
     return mesh
@@ -313,7 +355,8 @@ def _shard_map_jvp(
     nonzero_tangents = _chosen(tangents, nonzero)
     outs = bind(
         region, program, [*primals, *nonzero_tangents],
-        (*in_specs, *_chosen(in_specs, nonzero)), (*out_specs, *_chosen(out_specs, nonzero_out)),
+        (*in_specs, *map(of_tangent, _chosen(in_specs, nonzero))),
+        (*out_specs, *map(of_tangent, _chosen(out_specs, nonzero_out))),
     )  # fmt: skip
     n = len(out_specs)
     avals = [region.whole(a, s) for a, s in zip(jaxpr.out_avals, out_specs, strict=True)]
@@ -417,6 +460,11 @@ def _residual_specs(
     specs: list[PartitionSpec] = []
     lifted: list[bool] = []
     for aval in avals:
+        if isinstance(aval, HiType):
+            all_names = tuple([name for name, _ in region.axes])
+            specs.append(aval.nospec(region.mesh, region.check_vma, all_names))
+            lifted.append(False)
+            continue
         names = [
             name for name, _ in region.axes
             if name not in divided

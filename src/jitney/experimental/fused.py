@@ -1,0 +1,73 @@
+"""`jax.experimental.fused`: functions that are to be compiled to one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core import source_info
+from jitney.core.avals import get_aval
+from jitney.core.closed_programs import closed_of, constants_as_operands
+from jitney.core.flat_function import FlatFunction
+from jitney.core.jaxpr import DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.lazy import listing, refusing
+from jitney.core.memory_space import MemorySpace
+from jitney.core.pytree import pytrees
+from jitney.core.typing import PyTree
+from jitney.primitives.call.fused_call import fused_p as fused_p, in_space
+from jitney.primitives.elementwise.convert import as_value
+
+__all__ = ["fused", "fused_p"]
+
+__dir__ = listing(__name__)
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = refusing(__name__)
+
+
+def fused(*, out_spaces: Sequence[MemorySpace]) -> Callable[[Callable[..., PyTree]], Any]:
+    """Returns a decorator of functions that are to be compiled to one kernel.
+
+    Calls are single equations in jaxprs. Within such a function arrays may be in any memory; on a
+    CPU there is only one. Loops over arrays are fused in other functions, too.
+
+    Args:
+      out_spaces: the memory space of each leaf of the result.
+
+    Raises:
+      TypeError: if `out_spaces` is not a sequence.
+      ValueError: when the function is called, if there are more or fewer of them than results.
+
+    Example:
+      >>> from jax.experimental.fused import fused
+      >>> f = fused(out_spaces=(jax.memory.Space.Device,))(lambda x: jnp.sin(x) + 1)
+      >>> jax.jit(f)(0.0)
+      Array(1., dtype=float32, weak_type=True)
+    """
+    if not isinstance(out_spaces, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
+        raise TypeError(
+            "fused: `out_spaces` must be a sequence with a memory space for each result, but is "
+            f"{out_spaces!r}"
+        )
+    spaces = tuple(out_spaces)
+
+    def decorated(f: Callable[..., PyTree]) -> Callable[..., Any]:
+        def wrapped(*args: PyTree) -> Any:
+            leaves, tree = pytrees.tree_flatten(args)
+            operands = [as_value(leaf) for leaf in leaves]
+            avals = [in_space(get_aval(x), MemorySpace.Any) for x in operands]
+            flat = FlatFunction(f, tree)
+            info = DebugInfo("fused", source_info.fun_sourceinfo(f))
+            jaxpr, outs, consts = trace_to_jaxpr(flat, avals, info)
+            if len(outs) != len(spaces):
+                raise ValueError(
+                    f"fused: the function returns {len(outs)} arrays, but `out_spaces` are "
+                    f"{len(spaces)}"
+                )
+            program = closed_of(constants_as_operands(jaxpr))
+            results = fused_p.bind(*consts, *operands, jaxpr=program, out_spaces=spaces)
+            return pytrees.tree_unflatten(flat.out_tree, results)
+
+        return wrapped
+
+    return decorated
