@@ -31,7 +31,6 @@ _NEAREST = {
     "jax.extend.pallas": _KERNELS,
     "jax.extend.xla": _TEXT,
     "jax.ffi": _CALLBACK,
-    "jax.interpreters.ad.linearize": "jax.linearize",
     "jax.interpreters.mlir": "jax.interpreters.mlir.lower_fun defines the lowering of a primitive",
     "jax.sharding.AbstractDevice": "jax.sharding.AbstractMesh",
     "jax.tools": _TEXT,

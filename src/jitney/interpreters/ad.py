@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.avals import AbstractValue
+from jitney.core.avals import AbstractValue, FlatValues, get_aval
+from jitney.core.closed_programs import constants_as_operands
+from jitney.core.flat_function import FlatFunction
+from jitney.core.jaxpr import DebugInfo, Var
 from jitney.core.lazy import listing, refusing
 from jitney.core.primitive import Primitive
+from jitney.core.pytree import pytrees
+from jitney.core.source_info import fun_sourceinfo
 from jitney.interpreters.tables import RuleTable, clear, set_rule
 from jitney.primitives import rules
 from jitney.primitives.elementwise.binary import add_any_p as add_jaxvals_p
 from jitney.transforms import jvp as forward
 from jitney.transforms.jvp import JVPTrace as JVPTrace, JVPTracer as JVPTracer, jvp_flat
+from jitney.transforms.linearize import linearize_flat
 from jitney.transforms.transpose import (
     UndefinedPrimal as UndefinedPrimal,
     is_undefined_primal as is_undefined_primal,
@@ -38,7 +44,7 @@ __all__ = [
     "JVPTrace", "JVPTracer", "UndefinedPrimal", "Zero", "add_jaxvals", "add_jaxvals_p",
     "add_tangents", "defbilinear", "defjvp", "defjvp2", "deflinear", "deflinear2",
     "get_primitive_transpose", "instantiate_zeros", "is_undefined_primal", "jvp", "jvp_jaxpr",
-    "primitive_jvps", "primitive_transposes", "zeros_like_aval",
+    "linearize", "primitive_jvps", "primitive_transposes", "zeros_like_aval",
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
@@ -130,6 +136,55 @@ def jvp(
     if instantiate:
         douts = [instantiate_zeros(t) for t in douts]
     return (outs, douts, aside[0]) if has_aux else (outs, douts)
+
+
+def linearize(
+    traceable: Callable[..., Any],
+    primals_ft: Sequence[Any] | FlatValues,
+    has_aux: bool = False,
+    is_vjp: bool = False,
+    in_nzs: Sequence[bool] | None = None,
+) -> tuple[Any, ...]:
+    """Returns the results of a function, and its derivative as a linear program.
+
+    Args:
+      traceable: a function of pytrees of arrays, or one of them wrapped by `linear_util.wrap_init`.
+      primals_ft: the arguments at which to differentiate: a sequence, or the leaves of a tuple with
+        their structure.
+      has_aux: whether `traceable` returns (results, auxiliary data).
+      is_vjp: accepted for compatibility: the program is the same.
+      in_nzs: which leaves of the arguments have nonzero tangents; by default all that can have one.
+
+    Returns: (the results, with attributes `vals` and `tree`; whether the tangent of each is zero;
+      the program, from residuals and tangents of all leaves to the nonzero tangents of results;
+      the residuals; entries of logs, which are empty), followed by the auxiliary data if
+      `has_aux`.
+
+    Example:
+      >>> from jax.interpreters import ad
+      >>> outs, _, jaxpr, residuals, _ = ad.linearize(lambda x: x * x, (3.0,))
+      >>> jax.core.eval_jaxpr(jaxpr, (), *residuals, 1.0)
+      [Array(6., dtype=float32, weak_type=True)]
+    """
+    if isinstance(primals_ft, FlatValues):
+        leaves, in_tree = list(primals_ft.vals), primals_ft.tree
+    else:
+        leaves, in_tree = pytrees.tree_flatten(tuple(primals_ft))
+    call: Any = getattr(traceable, "call_wrapped", traceable)
+    flat = FlatFunction(call, in_tree, has_aux=has_aux)
+    info = getattr(traceable, "debug_info", None)
+    info = info or DebugInfo("linearize", fun_sourceinfo(traceable))
+    outs, linear = linearize_flat(flat, leaves, info, in_nzs)
+    remaining = iter(linear.jaxpr.invars)
+    tangents = [
+        next(remaining) if nonzero else Var(get_aval(x).to_tangent_aval())
+        for x, nonzero in zip(leaves, linear.nonzero_in, strict=True)
+    ]
+    info = linear.jaxpr.debug_info._replace(arg_names=None)
+    jaxpr = constants_as_operands(linear.jaxpr.replace(invars=tangents, debug_info=info))
+    zeros = [not nonzero for nonzero in linear.nonzero_out]
+    found = FlatValues(tuple(outs), flat.out_tree), zeros, jaxpr, list(linear.consts), []
+    return (*found, flat.aux) if has_aux else found
 
 
 def defjvp(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:

@@ -13,7 +13,9 @@ from jitney.core.evaluate import jaxpr_as_fun
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.lazy import listing
+from jitney.core.linear_util import Store, transformation_with_aux2
 from jitney.core.primitive import Primitive
+from jitney.core.trace import TraceTag
 from jitney.interpreters.tables import RuleTable, clear
 from jitney.primitives import rules
 from jitney.transforms.batch import (
@@ -27,11 +29,12 @@ from jitney.transforms.batch import (
 )
 
 if TYPE_CHECKING:
+    from jitney.core.linear_util import WrappedFun
     from jitney.core.typing import Value
 
 __all__ = [
-    "BatchTrace", "BatchTracer", "axis_primitive_batchers", "batch_jaxpr_axes", "bdim_at_front",
-    "broadcast", "defbroadcasting", "defreducer", "defvectorized", "fancy_primitive_batchers",
+    "BatchTrace", "BatchTracer", "axis_primitive_batchers", "batch_jaxpr_axes", "batch_subtrace",
+    "bdim_at_front", "broadcast", "defbroadcasting", "defreducer", "defvectorized", "fancy_primitive_batchers",
     "not_mapped", "primitive_batchers", "register_vmappable", "unregister_vmappable", "zero_if_mapped",
 ]  # fmt: skip
 
@@ -87,6 +90,35 @@ def batch_jaxpr_axes(
     info = DebugInfo("vmap", closed_jaxpr.jaxpr.debug_info.func_src_info)
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     return ClosedJaxpr(jaxpr, consts), mapped
+
+
+def _batched(
+    fun: Callable[..., Sequence[Any]],
+    store: Store,
+    tag: TraceTag,
+    axis_data: AxisData,
+    in_dims: Sequence[int | None] | Callable[[], Sequence[int | None]],
+    *vals: Value,
+) -> tuple[Any, ...]:
+    dims = in_dims() if callable(in_dims) else in_dims
+    outs, out_dims = batch_flat(fun, axis_data, vals, dims, tag)
+    store.store(tuple(out_dims))
+    return tuple(outs)
+
+
+def batch_subtrace(fun: WrappedFun, *static: Any) -> Any:
+    """Adds a stage to a wrapped function of flat values, which batches it.
+
+    Args:
+      fun: the function, wrapped by `linear_util.wrap_init`.
+      *static: the first of (tag of the transformation; size and name of the mapped axis, an
+        `AxisData`; batch dimensions of the arguments, or a function that returns them). Those that
+        are left out are the first arguments of the new function.
+
+    Returns: (the batched function; a function that returns the batch dimensions of the results of
+      the last call).
+    """
+    return transformation_with_aux2(_batched, fun, *static)
 
 
 primitive_batchers = RuleTable("batch", replaces=("batch_with_axis",))

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import JaxprEqn, Var
@@ -52,22 +53,89 @@ class PartialVal(tuple[Any, Any]):
         return get_aval(self[1]) if self.is_known() else self[0]
 
 
+class JaxprEqnRecipe(NamedTuple):
+    """An equation that a rule defines, before it is recorded.
+
+    Attributes:
+      eqn_id: identifies the equation.
+      in_tracers: its operands.
+      out_tracer_refs: weak references to the tracers of its results.
+      out_avals: types of the results.
+      primitive, params, effects, source_info, ctx: as in a `JaxprEqn`.
+    """
+
+    eqn_id: Any
+    in_tracers: Sequence[JaxprTracer]
+    out_tracer_refs: Sequence[weakref.ref[JaxprTracer]]
+    out_avals: Sequence[AbstractValue]
+    primitive: Primitive
+    params: dict[str, Any]
+    effects: Any
+    source_info: Any
+    ctx: Any
+
+
+def new_eqn_recipe(
+    trace: TraceView,
+    in_tracers: Sequence[JaxprTracer],
+    out_tracers: Sequence[JaxprTracer],
+    primitive: Primitive,
+    params: dict[str, Any],
+    effects: Any,
+    source_info: Any,
+    ctx: Any = None,
+) -> JaxprEqnRecipe:
+    """Returns an equation for a rule of `custom_partial_eval_rules`.
+
+    The rule assigns it to the attribute `recipe` of the tracers of its results, and returns these;
+    the equation is then recorded.
+
+    Args:
+      trace: the trace that the rule receives.
+      in_tracers: the operands.
+      out_tracers: the results, new unknown `JaxprTracer`s without a recipe.
+      primitive, params: the operation.
+      effects, source_info, ctx: as in a `JaxprEqn`; those of the primitive and of the current line
+        are recorded.
+
+    Example:
+      >>> from jax.interpreters import partial_eval as pe
+      >>> def rule(trace, x):
+      ...     out = pe.JaxprTracer(trace, pe.PartialVal.unknown(x.aval), None)
+      ...     line = jax.extend.source_info_util.current()
+      ...     out.recipe = pe.new_eqn_recipe(trace, [x], [out], lax.neg_p, {}, set(), line)
+      ...     return out
+    """
+    return JaxprEqnRecipe(
+        object(), tuple(in_tracers), [weakref.ref(t) for t in out_tracers],
+        [t.aval for t in out_tracers], primitive, dict(params), effects, source_info, ctx,
+    )  # fmt: skip
+
+
 class JaxprTracer(Tracer):
     """A known or unknown value in partial evaluation, as rules see it.
 
     Attributes:
       pval: the value, or its type if it is unknown.
-      recipe: the tracer that records an unknown value; None for known ones.
+      recipe: the tracer that records an unknown value, or the equation that shall compute it; None
+        for known ones.
     """
 
     __slots__ = ("pval", "recipe")
 
     _trace: Any
 
-    def __init__(self, trace: TraceView, pval: PartialVal, recipe: Value | None) -> None:
+    def __init__(
+        self, trace: TraceView, pval: PartialVal, recipe: Value | JaxprEqnRecipe | None
+    ) -> None:
         self._trace = trace
         self.pval = pval
         self.recipe = recipe
+
+    @property
+    def parents(self) -> Sequence[JaxprTracer]:
+        """The operands of the equation that shall compute the value; empty if there is none."""
+        return self.recipe.in_tracers if isinstance(self.recipe, JaxprEqnRecipe) else []
 
     @property
     def aval(self) -> AbstractValue:
@@ -92,6 +160,7 @@ class TraceView:
     def __init__(self, trace: PartialTrace) -> None:
         self._of = trace
         self.parent_trace = trace.parent_trace
+        self._recorded: dict[Any, list[Any]] = {}  # the results of equations that rules define
 
     def tracer(self, x: Value | JaxprTracer) -> JaxprTracer:
         """Returns the tracer that presents `x` to rules."""
@@ -109,8 +178,29 @@ class TraceView:
             return tracer
         if tracer.is_known():
             return tracer.pval.get_known()
-        assert tracer.recipe is not None
-        return tracer.recipe
+        recipe = tracer.recipe
+        assert recipe is not None
+        return self._computed(tracer, recipe) if isinstance(recipe, JaxprEqnRecipe) else recipe
+
+    def _computed(self, tracer: JaxprTracer, recipe: JaxprEqnRecipe) -> Any:
+        """Returns the result of a user's equation that `tracer` stands for, recording it once.
+
+        Raises:
+          ValueError: if the tracer is not a result of the equation.
+        """
+        outs = self._recorded.get(recipe.eqn_id)
+        if outs is None:
+            args = [self.value(self.instantiate_const(x)) for x in recipe.in_tracers]
+            prim = recipe.primitive
+            out = self._of.unknown_trace.process_primitive(prim, args, recipe.params)
+            outs = self._recorded[recipe.eqn_id] = list(out) if prim.multiple_results else [out]
+        for ref, out in zip(recipe.out_tracer_refs, outs, strict=True):
+            if ref() is tracer:
+                return out
+        raise ValueError(
+            f"new_eqn_recipe of {recipe.primitive}: the tracer to which it is assigned is not among "
+            "its `out_tracers`"
+        )
 
     def instantiate_const(self, tracer: JaxprTracer) -> JaxprTracer:
         """Returns an unknown tracer of the same value, so that operations on it are recorded."""

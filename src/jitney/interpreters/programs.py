@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitney.core.avals import AbstractValue
+from jitney.core.avals import AbstractValue, FlatValues
 from jitney.core.closed_programs import constants_as_operands
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.transforms import partial
+from jitney.core.pytree import pytrees
+from jitney.transforms import lojax, partial
 
 
 def close_jaxpr(jaxpr: Jaxpr) -> ClosedJaxpr:
@@ -20,6 +21,35 @@ def close_jaxpr(jaxpr: Jaxpr) -> ClosedJaxpr:
 def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
     """Returns the program with its constants as additional leading arguments."""
     return constants_as_operands(jaxpr)
+
+
+def lower_jaxpr(
+    hi_jaxpr: ClosedJaxpr, lo_avals: Sequence[AbstractValue] | FlatValues
+) -> tuple[ClosedJaxpr, tuple[FlatValues, ...]]:
+    """Returns a program on values of high-level types, lowered to a program on arrays.
+
+    Args:
+      hi_jaxpr: the program.
+      lo_avals: the types of the arrays to which its arguments are lowered.
+
+    Returns: (program on arrays; for each result of `hi_jaxpr`, the types of the arrays to which it
+      is lowered).
+
+    Raises:
+      TypeError: if `lo_avals` are other types.
+    """
+    given = list(lo_avals.vals if isinstance(lo_avals, FlatValues) else lo_avals)
+    wanted = lojax.lowered_types(hi_jaxpr.in_avals)
+    if given != wanted:
+        raise TypeError(
+            f"lower_jaxpr: the arguments are lowered to arrays of types {wanted}, but `lo_avals` are "
+            f"{given}"
+        )
+    results: list[FlatValues] = []
+    for aval in hi_jaxpr.out_avals:
+        leaves, tree = pytrees.tree_flatten(list(aval.lo_ty()))
+        results.append(FlatValues(tuple(leaves), tree))
+    return lojax.lowered(hi_jaxpr), tuple(results)
 
 
 def abstract_eval_fun(

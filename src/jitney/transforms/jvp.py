@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.core.array import Array
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import eval_jaxpr
+from jitney.core.hi_types import cur_qdd
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.jaxpr_trace import DynamicJaxprTracer, trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
@@ -57,6 +58,10 @@ class JVPTracer(Tracer):
     def to_concrete_value(self) -> Value | None:
         primal = self.primal
         return primal.to_concrete_value() if isinstance(primal, Tracer) else primal
+
+    def type_state(self) -> object:
+        """Returns the state of the primal, a mutable value of a high-level type."""
+        return cur_qdd(self.primal)
 
     def full_lower(self) -> Value:
         return self.primal if isinstance(self.tangent, Zero) else self

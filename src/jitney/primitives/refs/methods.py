@@ -63,6 +63,11 @@ def _bitcast(ref: Ref | TransformedRef, dtype: DTypeLike) -> TransformedRef:
     return _viewed(ref, views.bitcast(_type(ref), dtype))
 
 
+def _memory_space_cast(ref: Ref | TransformedRef, memory_space: object) -> TransformedRef:
+    """Returns a view in another memory space; on a CPU all are the same memory."""
+    return _viewed(ref, views.MemorySpaceCastTransform(memory_space))
+
+
 def _at(ref: Ref) -> RefIndexer:
     """The indexer for views: `ref.at[index]` reads and writes part of the array through `ref`."""
     return RefIndexer(ref)
@@ -104,6 +109,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__getitem__": _getitem, "__setitem__": _setitem, "__iter__": _iter,
     "get": _get, "set": _set, "swap": _swap, "addupdate": _addupdate,
     "reshape": _reshape, "transpose": _transpose, "bitcast": _bitcast,
+    "memory_space_cast": _memory_space_cast,
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Views of a complete referenced array: in another shape, with permuted axes, or as other bits.
+"""Views of a referenced array: in another shape, with permuted axes, as other bits, in other memory.
 
 Like an `NDIndexer`, a view is a step from a reference to elements; steps can be chained. A step
 defines the type of its result (`result_type`), how the result is read from an array, and how an
@@ -133,6 +133,30 @@ class BitcastTransform(View):
         return f"bitcast({self.dtype})"
 
 
+@register_pytree_node_class
+@record(frozen=True)
+class MemorySpaceCastTransform(View):
+    """A view of the elements as if they were in another memory.
+
+    Attributes:
+      memory_space: the memory space of the view, in the user's terms.
+    """
+
+    memory_space: Any
+
+    def result_type(self, inner: ShapedArray) -> ShapedArray:
+        return inner
+
+    def read(self, x: Value) -> Value:
+        return x
+
+    def write(self, x: Value, elements: Value) -> Value:
+        return elements
+
+    def __str__(self) -> str:
+        return f"memory_space_cast({self.memory_space})"
+
+
 def _bits(x: Value, dtype: np.dtype) -> Array:
     """Reinterprets bits as another dtype; parts of an element are along the second-to-last axis."""
     old, new = dtypes.itemsize_bits(get_aval(x).dtype), dtypes.itemsize_bits(dtype)
@@ -181,7 +205,9 @@ def _type_along_axes(inner: ShapedArray, place: NamedSharding, step: Step) -> Sh
     mesh = place.mesh.abstract_mesh
     reading = explicit.Operation("get", mesh, [inner], [own], {}, [])
     entries: explicit.Entries = ((),) * plain.ndim
-    if isinstance(step, TransposeTransform):
+    if isinstance(step, MemorySpaceCastTransform):
+        entries = own
+    elif isinstance(step, TransposeTransform):
         entries = tuple([own[k] for k in step.permutation])
     elif isinstance(step, NDIndexer) and step.is_block:
         reading.shapes.append(step.block_shape)
