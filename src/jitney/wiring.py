@@ -22,7 +22,7 @@ from jitney.core.avals import ShapedArray
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.symbolic import expressions
 from jitney.core.trace import Tracer
-from jitney.runtime import eager, interceptors, native_setup
+from jitney.runtime import client, eager, interceptors, native_setup
 from jitney.transforms import discharge, key_words, lojax
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from jitney.core.typing import AxisName
     from jitney.runtime.array import ArrayImpl
     from jitney.runtime.assignment import Assignment
+    from jitney.runtime.client import Client
+    from jitney.runtime.compile_options import CompileOptions
+    from jitney.runtime.device import Device
 
 
 def install() -> None:
@@ -53,6 +56,7 @@ def install() -> None:
     own = {"broadcast": _broadcast, "item": Array.item, "itemsize": Array.itemsize}
     hi_types.describe_tracers(ShapedArray, {**members, **own})
     part_types.use_part_types(_PartTypes())
+    client.use_executables(_Executables())
     native_setup.install(Array)
     jaxpr.use_printer(_jaxpr_text)
     lazy.use_reexports(_reexported)
@@ -94,6 +98,36 @@ def _broadcast(x: Tracer, sizes: Sequence[int], *, out_sharding: Any = None) -> 
     from jitney.primitives.array.broadcasting import broadcast
 
     return broadcast(x, sizes, out_sharding=out_sharding)
+
+
+class _Executables:
+    """What clients do with executables."""
+
+    def compile_and_load(
+        self,
+        owner: Client,
+        computation: object,
+        devices: Sequence[Device],
+        options: CompileOptions | None,
+    ) -> Any:
+        from jitney.runtime import loading
+
+        return loading.compile_and_load(owner, computation, devices, options)
+
+    def serialize(self, executable: Any) -> bytes:
+        from jitney.runtime import loading
+
+        return loading.serialize(executable)
+
+    def deserialize(self, owner: Client, serialized: bytes, devices: Sequence[Device]) -> Any:
+        from jitney.runtime import loading
+
+        return loading.deserialize(owner, serialized, devices)
+
+    def heap_profile(self, platform: str) -> bytes:
+        from jitney.api import memory_profile
+
+        return memory_profile.device_memory_profile(platform)
 
 
 def _on_arrays(closed: ClosedJaxpr) -> ClosedJaxpr:

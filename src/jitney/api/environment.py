@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import platform
 import sys
 
@@ -25,7 +24,7 @@ def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
       True
     """
     client.client(platform)
-    return [x for x in gc.get_objects() if type(x) is ArrayImpl and not x.is_deleted()]
+    return client.live_arrays()
 
 
 def print_environment_info(return_string: bool = False) -> str | None:

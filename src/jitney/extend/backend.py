@@ -1,11 +1,12 @@
 """`jax.extend.backend`: devices and their clients."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jitney.api.caches import clear_caches
 from jitney.core.lazy import listing, refusing
 from jitney.runtime import client
 from jitney.runtime.client import Client, client as get_backend
+from jitney.runtime.compile_options import CompileOptions, compile_options
 from jitney.runtime.device import Device
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "clear_backends",
     "clear_in_memory_compilation_cache",
     "get_backend",
+    "get_compile_options",
     "get_default_device",
     "register_backend_cache",
 ]
@@ -32,6 +34,35 @@ def backends() -> dict[str, Client]:
 def get_default_device() -> Device:
     """Returns the device on which uncommitted arrays are created."""
     return client.default_device()
+
+
+def get_compile_options(
+    num_replicas: int,
+    num_partitions: int,
+    device_assignment: Any = None,
+    env_options_overrides: dict[str, Any] | None = None,
+    fdo_profile: bytes | None = None,
+    detailed_logging: bool = True,
+    backend: Client | None = None,
+) -> CompileOptions:
+    """Returns options for `Client.compile_and_load`.
+
+    Args:
+      num_replicas, num_partitions: how many devices run the program.
+      device_assignment: ids of these devices, [replicas, partitions], or [replicas] if there is one
+        partition; None for the default ones.
+      env_options_overrides: XLA's options by name, which have no effect.
+      fdo_profile, detailed_logging, backend: accepted for compatibility.
+
+    Raises:
+      ValueError: if the assignment is for other numbers.
+
+    Example:
+      >>> from jax.extend.backend import get_compile_options
+      >>> get_compile_options(2, 1, [0, 1]).device_assignment.replica_count()
+      2
+    """
+    return compile_options(num_replicas, num_partitions, device_assignment, env_options_overrides)
 
 
 def backend_xla_version(platform: str | None = None) -> int | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from jitney.core.lazy import listing
-from jitney.runtime.client import CompileOptions, ForeignProgram
+from jitney.runtime.client import ForeignProgram
+from jitney.runtime.compile_options import CompileOptions
 
 __dir__ = listing(__name__)
 

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BatchTrace", "BatchTracer", "axis_primitive_batchers", "batch_jaxpr_axes", "batch_subtrace",
-    "bdim_at_front", "broadcast", "defbroadcasting", "defreducer", "defvectorized", "fancy_primitive_batchers",
-    "not_mapped", "primitive_batchers", "register_vmappable", "unregister_vmappable", "zero_if_mapped",
+    "bdim_at_front", "broadcast", "defbroadcasting", "defreducer", "defvectorized",
+    "fancy_primitive_batchers", "not_mapped", "primitive_batchers", "register_vmappable",
+    "unregister_vmappable", "zero_if_mapped",
 ]  # fmt: skip
 
 __dir__ = listing(__name__)

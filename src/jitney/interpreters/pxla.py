@@ -9,10 +9,14 @@ from collections import OrderedDict
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from jitney.core.lazy import listing
 from jitney.core.sharding.mesh import Mesh, entered_mesh, get_mesh
+from jitney.runtime.client import Client
+from jitney.runtime.compile_options import CompileOptions, compile_options
 
-__all__ = ["ArrayMapping", "Index", "MeshAxisName", "thread_resources"]
+__all__ = ["ArrayMapping", "Index", "MeshAxisName", "create_compile_options", "thread_resources"]
 
 __dir__ = listing(__name__)
 
@@ -32,3 +36,28 @@ class _Environment:
 
 
 thread_resources = SimpleNamespace(env=_Environment())
+
+
+def create_compile_options(
+    computation: object,
+    tuple_args: bool,
+    allow_prop_to_inputs: Any,
+    allow_prop_to_outputs: Any,
+    backend: Client,
+    np_dev: np.ndarray,
+    compiler_options: dict[str, Any] | None,
+) -> CompileOptions:
+    """Returns the options with which a program is compiled for some devices.
+
+    Args:
+      computation: the program.
+      tuple_args: accepted for compatibility.
+      allow_prop_to_inputs, allow_prop_to_outputs: accepted for compatibility.
+      backend: the client of the devices.
+      np_dev: an array of devices.
+      compiler_options: XLA's options by name, which have no effect.
+    """
+    devices = np.asarray(np_dev, object).ravel()
+    options = compile_options(1, devices.size, devices[None, :], compiler_options)
+    options.parameter_is_tupled_arguments = bool(tuple_args)
+    return options

@@ -7,17 +7,25 @@ Devices are numbered process by process.
 
 from __future__ import annotations
 
+import gc
 import os
+import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from jitney.core import config
+from jitney.core.array import Array
 from jitney.core.errors import JaxRuntimeError
 from jitney.core.record import record
+from jitney.core.trace import Tracer
 from jitney.runtime import processes
 from jitney.runtime.device import Device, thread_count
 from jitney.runtime.native._native import Queue, ThreadPool, use_device
+
+if TYPE_CHECKING:
+    from jitney.runtime.compile_options import CompileOptions
+    from jitney.runtime.layout import DeviceLayout
 
 _FLAG = "--xla_force_host_platform_device_count="
 
@@ -30,9 +38,34 @@ class ForeignProgram:
     text: str | bytes
 
 
-@record(frozen=True)
-class CompileOptions:
-    """Options for compiling a foreign program; there are none."""
+class Executables(Protocol):
+    """What clients do with executables; it is defined above them, and set by `use_executables`."""
+
+    def compile_and_load(
+        self, owner: Client, computation: object, devices: Sequence[Device],
+        options: CompileOptions | None,
+    ) -> Any: ...  # fmt: skip
+    def serialize(self, executable: Any) -> bytes: ...
+    def deserialize(self, owner: Client, serialized: bytes, devices: Sequence[Device]) -> Any: ...
+    def heap_profile(self, platform: str) -> bytes: ...
+
+
+_executables: list[Executables] = []
+live_executables: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def use_executables(executables: Executables) -> None:
+    """Sets what clients do with executables."""
+    _executables[:] = [executables]
+
+
+def live_arrays() -> list[Any]:
+    """Returns all arrays that hold data."""
+    return [
+        x
+        for x in gc.get_objects()
+        if issubclass(type(x), Array) and not issubclass(type(x), Tracer) and not x.is_deleted()
+    ]
 
 
 class Client:
@@ -128,6 +161,91 @@ class Client:
             f"{self} compiles only programs traced by jax.jit; {program.form} programs are for "
             "other runtimes"
         )
+
+    # --- programs and arrays -------------------------------------------------------------------------
+
+    def compile_and_load(
+        self,
+        computation: object,
+        executable_devices: Sequence[Device] = (),
+        compile_options: CompileOptions | None = None,
+    ) -> Any:
+        """Returns the executable of a program in the tensor IR for a device.
+
+        Args:
+          computation: the program, as `jax.jit(f).lower(...).compiler_ir()` returns it, or its text.
+          executable_devices: the device, in a sequence; by default the one that the options name,
+            or else the first.
+          compile_options: options.
+
+        Returns: an executable. Its method `run` maps a sequence of arrays to a list of arrays.
+
+        Raises:
+          JaxRuntimeError: if `computation` is no such program.
+          ValueError: if several devices are named.
+
+        Example:
+          >>> client = jax.devices()[0].client
+          >>> program = jax.jit(jnp.negative).lower(jnp.ones(2)).compiler_ir()
+          >>> client.compile_and_load(program, jax.devices()[:1]).run([jnp.ones(2)])
+          [Array([-1., -1.], dtype=float32)]
+        """
+        return _executables[0].compile_and_load(
+            self, computation, executable_devices, compile_options
+        )
+
+    compile = compile_and_load
+
+    def serialize_executable(self, executable: Any) -> bytes:
+        """Returns an executable as bytes.
+
+        Raises:
+          ValueError: if its program calls Python functions of this process.
+        """
+        return _executables[0].serialize(executable)
+
+    def deserialize_executable(
+        self,
+        serialized: bytes,
+        executable_devices: Sequence[Device] = (),
+        compile_options: CompileOptions | None = None,
+    ) -> Any:
+        """Returns the executable from the bytes that `serialize_executable` returned.
+
+        Security: load data from trusted sources only; loading executes code.
+
+        Args:
+          serialized: the bytes.
+          executable_devices: the device, in a sequence; by default the one with the id of the
+            device for which it was compiled.
+          compile_options: accepted for compatibility.
+
+        Raises:
+          ValueError: if the bytes are of another kind, or several devices are named.
+        """
+        return _executables[0].deserialize(self, serialized, executable_devices)
+
+    def live_executables(self) -> list[Any]:
+        """Returns the executables that are in memory."""
+        return list(live_executables)
+
+    def live_arrays(self) -> list[Any]:
+        """Returns all arrays that hold data."""
+        return live_arrays()
+
+    live_buffers = live_arrays
+
+    def heap_profile(self) -> bytes:
+        """Returns a profile of the memory of live arrays, for `pprof`."""
+        return _executables[0].heap_profile(self.platform)
+
+    def get_default_layout(
+        self, dtype: Any, shard_shape: Sequence[int], device: Device
+    ) -> DeviceLayout:
+        """Returns the layout of arrays of a type on a device: row-major order."""
+        from jitney.runtime.layout import DeviceLayout  # late: few programs ask for it
+
+        return DeviceLayout(len(shard_shape))
 
     def __reduce__(self) -> tuple[Callable[[str], Client], tuple[str]]:
         return client, (self.platform,)

@@ -29,6 +29,7 @@ class Platform(Protocol):
     @property
     def platform(self) -> str: ...
     def process_index(self) -> int: ...
+    def live_arrays(self) -> list[Any]: ...
     def device(self, id: int) -> Device: ...  # noqa: A002
 
 
@@ -128,6 +129,10 @@ class Device:
             f"device {self} has no memory of kind {kind!r}; its memory kinds are "
             f"{', '.join(MEMORY_KINDS)}"
         )
+
+    def live_buffers(self) -> list[Any]:
+        """Returns the arrays that hold data on this device."""
+        return [x for x in self.client.live_arrays() if self in x.sharding.device_set]
 
     def memory_stats(self) -> None:
         """Returns None: the use of the host's memory is not tracked."""

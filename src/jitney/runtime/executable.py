@@ -22,7 +22,7 @@ from jitney.core.trace import Tracer, escaped_tracer_error
 from jitney.runtime import compiling, debug_checks, placements, windows
 from jitney.runtime.array import ArrayImpl, memory_shape
 from jitney.runtime.assignment import Assignment, assign
-from jitney.runtime.client import host_client
+from jitney.runtime.client import host_client, live_executables
 from jitney.runtime.donation import aliases, place_of_call
 from jitney.runtime.lazy_compiler import compiler
 from jitney.runtime.native._native import Buffer, Program
@@ -88,6 +88,7 @@ class Executable:
         self.calls_on_parts = False  # whether it serves only this assignment
         self.is_announced = False  # whether observers of placements have been called
         self.of_process: ProcessProgram | None = None  # of several processes
+        self.module: ir.Module | None = None  # the program in tensor IR, where it is kept
         self._by_assignment = {} if others is None else others
         self._inputs = _all_in_memory(program.inputs, self.in_avals)
         self._outputs = _all_in_memory(program.outputs, self.out_avals)
@@ -109,6 +110,7 @@ class Executable:
             lies_in if any(i >= 0 for i in lies_in) else None,
             program,
         )
+        live_executables.add(self)
         self._by_assignment[assignment] = self  # last: other threads call what they find there
 
     @property
@@ -346,4 +348,5 @@ class Lowering:
             self._executable = Executable(
                 self.module.name, program, self.in_avals, self.out_avals, assign(())
             )
+            self._executable.module = self.module
         return self._executable

@@ -38,7 +38,7 @@ class Future:
 
     def done(self) -> Any:
         """Returns the result, once the collective is finished."""
-        return reduce_scatter_done_p.bind(self)
+        return _done(self)
 
 
 def _done(tracer: Any) -> Any:
@@ -115,7 +115,8 @@ class AbstractFuture(HiType):
         self, mesh: AnyMesh, manual_axes: frozenset[Any], check_vma: bool, spec: PartitionSpec
     ) -> AbstractFuture:
         """Returns the type of futures of shards; see `ShapedArray.shard`."""
-        return AbstractFuture(self.inner_aval.shard(mesh, manual_axes, check_vma, spec))
+        inner: Any = self.inner_aval
+        return AbstractFuture(inner.shard(mesh, manual_axes, check_vma, spec))
 
     def unshard(self, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec) -> AbstractFuture:
         """Returns the type of futures of global arrays; inverse of `shard`.
@@ -128,7 +129,8 @@ class AbstractFuture(HiType):
                 f"shard_map: out_specs has {spec}, of length {len(spec)}, for a future of type "
                 f"{self}, of rank {self.ndim}"
             )
-        return AbstractFuture(self.inner_aval.unshard(mesh, check_vma, spec))
+        inner: Any = self.inner_aval
+        return AbstractFuture(inner.unshard(mesh, check_vma, spec))
 
 
 class _Start(HiPrimitive):

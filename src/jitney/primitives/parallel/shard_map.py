@@ -112,7 +112,8 @@ class Region:
         if isinstance(aval, AbstractRef):
             return AbstractRef(self.part(aval.inner_aval, spec), aval.memory_space, aval.kind)
         if aval.is_high:
-            return aval.shard(self.mesh, self.manual, self.check_vma, spec)
+            user: Any = aval
+            return user.shard(self.mesh, self.manual, self.check_vma, spec)
         if not isinstance(aval, ShapedArray):
             return aval
         shape = list(aval.shape)
@@ -136,7 +137,8 @@ class Region:
     def whole(self, aval: AbstractValue, spec: PartitionSpec) -> AbstractValue:
         """Returns the type of the global array whose shards have type `aval`."""
         if aval.is_high:
-            return aval.unshard(self.mesh, self.check_vma, spec)
+            user: Any = aval
+            return user.unshard(self.mesh, self.check_vma, spec)
         if not isinstance(aval, ShapedArray):
             return aval
         shape = list(aval.shape)
