@@ -14,7 +14,6 @@ _NEAREST = {
     "jax.experimental.buffer_callback": _CALLBACK,
     "jax.experimental.mosaic": _KERNELS,
     "jax.experimental.pallas": _KERNELS,
-    "jax.experimental.profiler": _TRACE,
     "jax.experimental.transfer": "jax.device_put moves arrays",
     "jax.export.DisabledSafetyCheck": _KEPT,
     "jax.export.Exported": _KEPT,

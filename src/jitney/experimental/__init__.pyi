@@ -18,6 +18,7 @@ from jitney.experimental import multihost_utils as multihost_utils
 from jitney.experimental import ode as ode
 from jitney.experimental import overlap as overlap
 from jitney.experimental import pjit as pjit
+from jitney.experimental import profiler as profiler
 from jitney.experimental import random as random
 from jitney.experimental import rnn as rnn
 from jitney.experimental import roofline as roofline

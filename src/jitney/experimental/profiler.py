@@ -1,0 +1,45 @@
+"""`jax.experimental.profiler`: profiles as hints for later compilations."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from jitney.core.errors import JaxRuntimeError
+from jitney.core.lazy import listing
+from jitney.core.profile_data import ProfileData
+
+__all__ = ["get_profiled_instructions_proto"]
+
+__dir__ = listing(__name__)
+
+_FILES = "*.trace.json.gz", "*.trace.json", "*.xplane.pb"
+
+
+def get_profiled_instructions_proto(tensorboard_dir: str | os.PathLike[str]) -> bytes:
+    """Returns the costs of GPU instructions in the profiles of a folder, as a protocol buffer.
+
+    Args:
+      tensorboard_dir: the folder that was passed to `jax.profiler.start_trace`.
+
+    Returns: a serialized `ProfiledInstructionsProto`. It is empty, as in JAX on a CPU, since
+      profiles of CPUs have no such instructions.
+
+    Raises:
+      JaxRuntimeError: if the folder does not exist, or has no profile.
+      RuntimeError: if a profile cannot be read.
+    """
+    folder = Path(tensorboard_dir)
+    if not folder.is_dir():
+        raise JaxRuntimeError(
+            f"get_profiled_instructions_proto: there is no folder {str(tensorboard_dir)!r}"
+        )
+    found = sorted({path for pattern in _FILES for path in folder.rglob(pattern)})
+    if not found:
+        raise JaxRuntimeError(
+            f"get_profiled_instructions_proto: the folder {str(tensorboard_dir)!r} has no profile, "
+            "which jax.profiler.start_trace writes"
+        )
+    for path in found:
+        ProfileData.from_file(path)
+    return b""
