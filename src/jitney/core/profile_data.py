@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from jitney.core import xspace
+from jitney.core.protobuf import Message
 from jitney.core.record import record
 
 HOST = "/host:CPU"
@@ -191,19 +192,19 @@ def _event(fields: Mapping[str, Any]) -> ProfileEvent:
 # --- of JAX's files -------------------------------------------------------------------------------
 
 
-def _of_xspace(space: xspace.Message) -> ProfileData:
+def _of_xspace(space: Message) -> ProfileData:
     data = object.__new__(ProfileData)
     data._text = None
     data._planes = [_plane(plane) for plane in space.get("planes", ())]
     return data
 
 
-def _named(entries: Sequence[xspace.Message]) -> dict[int, str]:
+def _named(entries: Sequence[Message]) -> dict[int, str]:
     """Returns the names in a map of metadata, by number."""
     return {e.get("key", 0): e.get("value", {}).get("name", "") for e in entries}
 
 
-def _plane(plane: xspace.Message) -> ProfilePlane:
+def _plane(plane: Message) -> ProfilePlane:
     names = _named(plane.get("stat_metadata", ()))
     events = _named(plane.get("event_metadata", ()))
     lines = [
@@ -220,7 +221,7 @@ def _plane(plane: xspace.Message) -> ProfilePlane:
 
 
 def _span(
-    event: xspace.Message, start: int, events: Mapping[int, str], names: Mapping[int, str]
+    event: Message, start: int, events: Mapping[int, str], names: Mapping[int, str]
 ) -> ProfileEvent:
     """Returns an event of a line that starts at `start`, in nanoseconds."""
     return ProfileEvent(
@@ -231,7 +232,7 @@ def _span(
     )
 
 
-def _stats(holder: xspace.Message, names: Mapping[int, str]) -> tuple[tuple[str | None, Any], ...]:
+def _stats(holder: Message, names: Mapping[int, str]) -> tuple[tuple[str | None, Any], ...]:
     """Returns the (name, value) pairs of a plane or an event; (None, None) for unknown names."""
     pairs: list[tuple[str | None, Any]] = []
     for stat in holder.get("stats", ()):

@@ -1,40 +1,22 @@
 """XSpace, the protocol buffer in which XLA writes profiles: its binary form and its text form.
 
-A message is a dict from names of fields to values: numbers, texts, bytes, messages, and lists of
-these for repeated fields. A map is a list of messages with the fields `key` and `value`.
-
 Source: https://github.com/openxla/xla/blob/main/third_party/tsl/tsl/profiler/protobuf/xplane.proto.
 """
 
 from __future__ import annotations
 
 import re
-import struct
-from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
-Message: TypeAlias = dict[str, Any]
-
-
-class Field(NamedTuple):
-    """A field of a message.
-
-    Attributes:
-      number: its number in the binary form.
-      kind: "int", "uint", "double", "str", "bytes", or the name of a kind of messages.
-      repeated: whether it may occur several times.
-    """
-
-    number: int
-    kind: str
-    repeated: bool = False
+from jitney.core import protobuf
+from jitney.core.protobuf import Field, Message, Schema
 
 
 def _entry(value: str) -> dict[str, Field]:
     return {"key": Field(1, "int"), "value": Field(2, value)}
 
 
-FIELDS: dict[str, dict[str, Field]] = {
+FIELDS: Schema = {
     "XSpace": {
         "planes": Field(1, "XPlane", True),
         "errors": Field(2, "str", True),
@@ -69,12 +51,12 @@ FIELDS: dict[str, dict[str, Field]] = {
     },
     "XStat": {
         "metadata_id": Field(1, "int"),
-        "double_value": Field(2, "double"),
-        "uint64_value": Field(3, "uint"),
-        "int64_value": Field(4, "int"),
-        "str_value": Field(5, "str"),
-        "bytes_value": Field(6, "bytes"),
-        "ref_value": Field(7, "uint"),
+        "double_value": Field(2, "double", keeps_default=True),
+        "uint64_value": Field(3, "uint", keeps_default=True),
+        "int64_value": Field(4, "int", keeps_default=True),
+        "str_value": Field(5, "str", keeps_default=True),
+        "bytes_value": Field(6, "bytes", keeps_default=True),
+        "ref_value": Field(7, "uint", keeps_default=True),
     },
     "XEventMetadata": {
         "id": Field(1, "int"),
@@ -90,125 +72,20 @@ FIELDS: dict[str, dict[str, Field]] = {
         "description": Field(3, "str"),
     },
 }
-_BY_NUMBER = {
-    kind: {field.number: (name, field) for name, field in fields.items()}
-    for kind, fields in FIELDS.items()
-}
-_VARINT, _FIXED64, _SIZED, _FIXED32 = 0, 1, 2, 5  # how a value is encoded
-_BITS = 1 << 64
 
 
-# --- binary form ----------------------------------------------------------------------------------
-
-
-def decode(data: bytes, kind: str = "XSpace") -> Message:
-    """Returns the message with the binary form `data`; unknown fields are left out.
+def decode(data: bytes) -> Message:
+    """Returns the XSpace with the binary form `data`; unknown fields are left out.
 
     Raises:
       ValueError: if it is not such a message.
     """
-    message: Message = {}
-    try:
-        for number, value in _values(data):
-            name, field = _BY_NUMBER[kind].get(number, ("", None))
-            if field is None:
-                continue
-            for x in _decoded(value, field):
-                if field.repeated:
-                    message.setdefault(name, []).append(x)
-                else:
-                    message[name] = x
-    except (IndexError, struct.error, UnicodeDecodeError) as error:
-        raise ValueError(f"the bytes are not a {kind} message: {error}") from error
-    return message
+    return protobuf.decode(data, "XSpace", FIELDS)
 
 
-def _values(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Yields (number of a field, an integer or bytes)."""
-    at = 0
-    while at < len(data):
-        tag, at = _read_varint(data, at)
-        encoding, size = tag & 7, 0
-        if encoding == _VARINT:
-            value, at = _read_varint(data, at)
-            yield tag >> 3, value
-            continue
-        if encoding == _SIZED:
-            size, at = _read_varint(data, at)
-        elif encoding in (_FIXED64, _FIXED32):
-            size = 8 if encoding == _FIXED64 else 4
-        else:
-            raise ValueError(f"the bytes are not a protocol buffer: encoding {encoding}")
-        if at + size > len(data):
-            raise ValueError("the bytes are not a protocol buffer, or end early")
-        yield tag >> 3, data[at : at + size]
-        at += size
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-
-
-def _decoded(value: Any, field: Field) -> list[Any]:
-    kind = field.kind
-    if kind in ("int", "uint"):
-        numbers = [value]
-        if isinstance(value, bytes):  # packed
-            numbers, at = [], 0
-            while at < len(value):
-                number, at = _read_varint(value, at)
-                numbers.append(number)
-        is_signed = kind == "int"
-        return [n - _BITS if is_signed and n >= _BITS >> 1 else n for n in numbers]
-    if not isinstance(value, bytes):
-        raise ValueError(f"the bytes are not a protocol buffer: {value} for a field of {kind}")
-    if kind == "double":
-        return [struct.unpack("<d", value)[0]]
-    if kind == "str":
-        return [value.decode()]
-    return [value if kind == "bytes" else decode(value, kind)]
-
-
-def encode(message: Message, kind: str = "XSpace") -> bytes:
-    """Returns the binary form of a message."""
-    out = bytearray()
-    for name, field in sorted(FIELDS[kind].items(), key=lambda item: item[1].number):
-        if name not in message:
-            continue
-        values = message[name] if field.repeated else [message[name]]
-        if not field.repeated and not name.endswith("_value") and values[0] in (0, "", b""):
-            continue  # the default; values of statistics are alternatives, so they are kept
-        for value in values:
-            out += _encoded(value, field)
-    return bytes(out)
-
-
-def _encoded(value: Any, field: Field) -> bytes:
-    if field.kind in ("int", "uint"):
-        return _varint(field.number << 3 | _VARINT) + _varint(value % _BITS)
-    if field.kind == "double":
-        return _varint(field.number << 3 | _FIXED64) + struct.pack("<d", value)
-    if field.kind == "str":
-        value = value.encode()
-    elif field.kind != "bytes":
-        value = encode(value, field.kind)
-    return _varint(field.number << 3 | _SIZED) + _varint(len(value)) + value
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value >> 7:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+def encode(message: Message) -> bytes:
+    """Returns the binary form of an XSpace."""
+    return protobuf.encode(message, "XSpace", FIELDS)
 
 
 # --- text form ------------------------------------------------------------------------------------

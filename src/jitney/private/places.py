@@ -135,6 +135,8 @@ PLACES: dict[str, dict[str, str]] = {
         "jitney.core.array": "Array",
         "jitney.core.errors": "XlaRuntimeError=JaxRuntimeError",
         "jitney.core.sharding.named": "NamedSharding",
+        "jitney.core.sharding.sharding_proto": "OpSharding",
+        "jitney.core.sharding.tile_assignment": "HloSharding",
         "jitney.core.sharding.sharding": "Sharding",
         "jitney.runtime.array": "ArrayImpl",
         "jitney.runtime.client": "Client",

@@ -28,12 +28,25 @@ REEXPORTS: dict[str, dict[str, str]] = {
     },
     "jax.experimental.colocated_python.api": {
         "jax.experimental.colocated_python": "colocated_python colocated_python_class",
+        "jax.experimental.colocated_python.func": "make_callable",
+        "jax.experimental.colocated_python.obj": "wrap_class",
     },
     "jax.experimental.colocated_python.func": {
+        "jax.extend.backend": "jax_register_backend_cache=register_backend_cache",
         ".traceback_util": "api_boundary",
         ".util": "wraps",
     },
-    "jax.experimental.colocated_python.obj": {".traceback_util": "api_boundary"},
+    "jax.experimental.colocated_python.obj": {
+        "jax.extend.backend": "register_cache=register_backend_cache",
+        ".traceback_util": "api_boundary",
+    },
+    "jax.experimental.fused": {
+        "jax": "typeof",
+        "jax.api_util": "debug_info",
+        _TREES: "tree_flatten tree_unflatten",
+        ".util": """map=safe_map safe_map safe_zip unzip2 weakref_lru_cache zip=safe_zip""",
+        "builtins": "unsafe_map=map unsafe_zip=zip",
+    },
     "jax.experimental.jet": {
         _TREES: "register_pytree_node tree_flatten tree_structure tree_unflatten treedef_is_leaf",
         ".util": "safe_zip unzip2 weakref_lru_cache",

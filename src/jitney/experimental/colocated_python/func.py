@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,26 @@ from jitney.runtime.device import Device
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
-__all__ = ["Specialization"]
+__all__ = ["FunctionInfo", "Specialization", "make_callable"]
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
+
+
+@record(frozen=True)
+class FunctionInfo:
+    """A function, with descriptions of it.
+
+    Attributes:
+      fun: the function.
+      fun_sourceinfo: where it is defined; None if unknown.
+      fun_signature: its signature; None if unknown.
+    """
+
+    fun: Callable[..., Any]
+    fun_sourceinfo: str | None
+    fun_signature: inspect.Signature | None
 
 
 @record(frozen=True)
@@ -74,6 +90,24 @@ def colocated_python(fun: Callable[..., Any]) -> Callable[..., Any]:
       ...     return jnp.asarray(read_from_disk(int(step)))
     """
     return _specialized(fun, Specialization())
+
+
+def make_callable(
+    fun: Callable[..., Any],
+    fun_sourceinfo: str | None,
+    fun_signature: inspect.Signature | None,
+) -> Callable[..., Any]:
+    """Returns `fun` as a function that runs on the hosts of its arguments: `colocated_python`.
+
+    Args:
+      fun: the function.
+      fun_sourceinfo: accepted for compatibility.
+      fun_signature: the signature that the result shows; by default that of `fun`.
+    """
+    call = colocated_python(fun)
+    if fun_signature is not None:
+        call.__dict__["__signature__"] = fun_signature
+    return call
 
 
 def _specialized(fun: Callable[..., Any], known: Specialization) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.core.lazy import listing, refusing
 from jitney.experimental.colocated_python.func import colocated_python
 
-__all__: list[str] = []  # the package re-exports the class
+__all__ = ["wrap_class"]
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name
@@ -50,6 +50,16 @@ def colocated_python_class(cls: type[object]) -> type[object]:
 
     names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
     return type(cls.__name__, (_Remote,), {**methods, **names, "__init__": __init__})
+
+
+def wrap_class(cls: type[object], cls_sourceinfo: str | None) -> type[object]:
+    """Returns a version of `cls` whose methods run on the hosts of their arguments.
+
+    Args:
+      cls: as in `colocated_python_class`.
+      cls_sourceinfo: accepted for compatibility.
+    """
+    return colocated_python_class(cls)
 
 
 class _Remote:

@@ -4,12 +4,13 @@
     dump.generated_code       # the program
     dump.source_map.to_json() # for editors and browsers: https://tc39.es/ecma426
 
-A pass is a stage of compilation. "jaxpr" is built in; libraries can register others.
+A pass is a stage of compilation: "jaxpr", "hlo:original" (as lowered) and "hlo:optimized" (the
+tensor IR after all passes). Libraries can register others.
 """
 
 from jitney.core.lazy import listing
 from jitney.experimental.source_mapper import common as common, generate_map as generate_map
-from jitney.experimental.source_mapper import jaxpr as jaxpr
+from jitney.experimental.source_mapper import hlo as hlo, jaxpr as jaxpr
 from jitney.experimental.source_mapper.common import (
     Pass as Pass,
     SourceMapDump as SourceMapDump,

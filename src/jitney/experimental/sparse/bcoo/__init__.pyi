@@ -27,6 +27,8 @@ from jitney.experimental.sparse.bcoo.order import bcoo_transpose_p as bcoo_trans
 from jitney.experimental.sparse.bcoo.products import bcoo_dot_general_p as bcoo_dot_general_p
 from jitney.experimental.sparse.bcoo.products import bcoo_dot_general_sampled_p as bcoo_dot_general_sampled_p  # fmt: skip
 from jitney.experimental.sparse.bcoo.products import bcoo_spdot_general_p as bcoo_spdot_general_p
+from jitney.experimental.sparse.spmv import coo_spmm_p as coo_spmm_p
+from jitney.experimental.sparse.spmv import coo_spmv_p as coo_spmv_p
 from jitney.experimental.sparse.bcoo.structure import bcoo_broadcast_in_dim as bcoo_broadcast_in_dim
 from jitney.experimental.sparse.bcoo.structure import bcoo_concatenate as bcoo_concatenate
 from jitney.experimental.sparse.bcoo.structure import bcoo_dynamic_slice as bcoo_dynamic_slice

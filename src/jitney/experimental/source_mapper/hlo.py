@@ -1,0 +1,118 @@
+"""The passes "hlo:original" and "hlo:optimized": programs in the tensor IR, before and after passes.
+
+A line is mapped to the code that recorded the equation from which its operation was lowered.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.api.jit import jit
+from jitney.compiler import pipeline
+from jitney.compiler.hlo.text import print_module
+from jitney.core.lazy import listing, refusing
+from jitney.core.source_info import SourceInfo
+from jitney.experimental.source_mapper import common
+from jitney.experimental.source_mapper.jaxpr import canonicalize_filename
+from jitney.experimental.source_mapper.sourcemap import MappingsGenerator, SourceMap
+
+if TYPE_CHECKING:
+    from jitney.compiler.hlo import ir
+    from jitney.core.typing import PyTree
+
+__dir__ = listing(__name__)
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = refusing(__name__)
+
+# The comment behind an operation: file, line and column.
+_SOURCE = re.compile(r" +# (.+):(\d+):(\d+)$")
+
+
+class HloPass(enum.Enum):
+    """The passes."""
+
+    ORIGINAL = "hlo:original"
+    OPTIMIZED = "hlo:optimized"
+
+
+def trace_and_lower(
+    work_dir: str,
+    f: Callable[..., Any],
+    f_args: Sequence[PyTree],
+    f_kwargs: Mapping[str, PyTree],
+    **_: object,
+) -> tuple[Any, str]:
+    """Returns (the lowered function, `work_dir`)."""
+    return jit(f).lower(*f_args, **f_kwargs), work_dir
+
+
+def original_hlo_generate_dump(args: tuple[Any, str], **_: object) -> common.SourceMapDump:
+    """Returns the program as lowered, with its source map.
+
+    Args:
+      args: the result of `trace_and_lower`.
+    """
+    lowered, _work_dir = args
+    return _dump(lowered.compiler_ir(), HloPass.ORIGINAL)
+
+
+def optimized_generate_dump(
+    args: tuple[Any, str], xla_compiler_flags: Mapping[str, Any] | None = None, **_: object
+) -> common.SourceMapDump:
+    """Returns the program after all passes on the tensor IR, with its source map.
+
+    Args:
+      args: the result of `trace_and_lower`.
+      xla_compiler_flags: accepted for compatibility.
+    """
+    lowered, _work_dir = args
+    return _dump(pipeline.optimize(lowered.compiler_ir()), HloPass.OPTIMIZED)
+
+
+def _dump(module: ir.Module, name: HloPass) -> common.SourceMapDump:
+    text = print_module(module, note=_note)
+    lines = [_SOURCE.sub("", line) for line in text.splitlines()]
+    return common.SourceMapDump(parse_hlo_dump(text), "\n".join(lines), name.value)
+
+
+def _note(node: ir.Node) -> str:
+    """Returns a comment with the source location of a node; empty if it is unknown.
+
+    It is that of the innermost equation with a known one: calls are inlined.
+    """
+    origin = node.origin
+    while origin is not None:
+        equation, origin = origin
+        info = equation.source_info
+        if isinstance(info, SourceInfo) and info.code is not None:
+            line, column = info.position()
+            return f" # {info.code.co_filename}:{line}:{column}"
+    return ""
+
+
+def parse_hlo_dump(text: str) -> SourceMap:
+    """Returns the source map of a program whose lines end in comments " # file:line:column".
+
+    The columns of operations are those of the text without comments.
+    """
+    sources: dict[str, int] = {}
+    generator = MappingsGenerator()
+    for line in text.splitlines():
+        generator.new_group()
+        found = _SOURCE.search(line)
+        if found is not None:
+            file, row, column = found.groups()
+            number = sources.setdefault(canonicalize_filename(file), len(sources))
+            start = len(line) - len(line.lstrip())
+            generator.new_segment(start, number, int(row) - 1, int(column))
+    generator.new_group()  # terminates the last line
+    return SourceMap(3, list(sources), [], [], generator.mappings())
+
+
+common.register_pass(
+    common.Pass(HloPass.ORIGINAL.value, trace_and_lower, original_hlo_generate_dump)
+)
+common.register_pass(common.Pass(HloPass.OPTIMIZED.value, trace_and_lower, optimized_generate_dump))
