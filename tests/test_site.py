@@ -30,8 +30,10 @@ DIRECTIVES = {"code-cell", "glossary", "grid", "grid-item-card", "toctree"}
 OPTION = re.compile(r":[\w-]+:(?: |$)")
 # Public modules whose names have pages with another module: its package, or that of the primitives.
 ELSEWHERE = {
+    "jax.experimental.colocated_python.serialization",
     "jax.experimental.source_mapper.common",
     "jax.experimental.source_mapper.generate_map",
+    "jax.experimental.source_mapper.hlo",
     "jax.experimental.source_mapper.jaxpr",
     "jax.experimental.sparse.ad",
     "jax.experimental.sparse.api",

@@ -25,7 +25,7 @@ _NEAREST = {
     "jax.export.register_namedtuple_serialization": _KEPT,
     "jax.export.register_pytree_node_serialization": _KEPT,
     "jax.extend.backend.register_backend_factory": "",
-    "jax.extend.lowering": _TEXT,
+    "jax.extend.lowering": "jax.extend.lowering.LoweringRuleContext is the context of a rule",
     "jax.extend.mlir": _TEXT,
     "jax.extend.pallas": _KERNELS,
     "jax.extend.xla": _TEXT,

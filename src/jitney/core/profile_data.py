@@ -143,13 +143,14 @@ class ProfileData:
           TypeError: if `serialized_xspace` is not bytes.
           RuntimeError: if the bytes are no XSpace.
         """
-        if not isinstance(serialized_xspace, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
+        given: Any = serialized_xspace  # unchecked, from the user
+        if not isinstance(given, bytes):
             raise TypeError(
                 "ProfileData.from_serialized_xspace takes bytes, but got "
                 f"{type(serialized_xspace).__name__}"
             )
         try:
-            return _of_xspace(xspace.decode(serialized_xspace))
+            return ProfileData._of_xspace(xspace.decode(serialized_xspace))
         except ValueError as error:
             raise RuntimeError(f"ProfileData.from_serialized_xspace: {error}") from error
 
@@ -166,7 +167,7 @@ class ProfileData:
           >>> [plane.name for plane in data.planes]
           ['host']
         """
-        return _of_xspace(xspace.parse(text_proto))
+        return ProfileData._of_xspace(xspace.parse(text_proto))
 
     @staticmethod
     def text_proto_to_serialized_xspace(text_proto: str) -> bytes:
@@ -176,6 +177,13 @@ class ProfileData:
           ValueError: if the text is not of this form.
         """
         return xspace.encode(xspace.parse(text_proto))
+
+    @staticmethod
+    def _of_xspace(space: Message) -> ProfileData:
+        data = object.__new__(ProfileData)
+        data._text = None
+        data._planes = [_plane(plane) for plane in space.get("planes", ())]
+        return data
 
     def as_text(self) -> str:
         """Returns the profile in the Trace Event Format."""
@@ -190,13 +198,6 @@ def _event(fields: Mapping[str, Any]) -> ProfileEvent:
 
 
 # --- of JAX's files -------------------------------------------------------------------------------
-
-
-def _of_xspace(space: Message) -> ProfileData:
-    data = object.__new__(ProfileData)
-    data._text = None
-    data._planes = [_plane(plane) for plane in space.get("planes", ())]
-    return data
 
 
 def _named(entries: Sequence[Message]) -> dict[int, str]:

@@ -98,7 +98,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 def _decoded(value: Any, field: Field, schema: Schema) -> list[Any]:
     kind = field.kind
     if kind in _WHOLE:
-        numbers = [value]
+        numbers: list[int] = [value]
         if isinstance(value, bytes):  # packed
             numbers, at = [], 0
             while at < len(value):

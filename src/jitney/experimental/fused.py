@@ -44,7 +44,8 @@ def fused(*, out_spaces: Sequence[MemorySpace]) -> Callable[[Callable[..., PyTre
       >>> jax.jit(f)(0.0)
       Array(1., dtype=float32, weak_type=True)
     """
-    if not isinstance(out_spaces, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
+    given: Any = out_spaces  # unchecked, from the user
+    if not isinstance(given, Sequence):
         raise TypeError(
             "fused: `out_spaces` must be a sequence with a memory space for each result, but is "
             f"{out_spaces!r}"

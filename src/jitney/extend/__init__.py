@@ -7,6 +7,7 @@ from jitney.extend import backend as backend
 from jitney.extend import core as core
 from jitney.extend import ifrt_programs as ifrt_programs
 from jitney.extend import linear_util as linear_util
+from jitney.extend import lowering as lowering
 from jitney.extend import random as random
 from jitney.extend import sharding as sharding
 from jitney.extend import source_info_util as source_info_util

@@ -16,54 +16,42 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import Node as Value, TensorType
 from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.effects import lowerable_effects as lowerable_effects
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.lazy import listing, refusing
 from jitney.core.primitive import Primitive
-from jitney.core.record import record
+from jitney.core.sharding.mesh import Mesh as Mesh
+from jitney.interpreters.lowered_programs import (
+    LoweringResult as LoweringResult,
+    aval_to_ir_types as aval_to_ir_types,
+    core_call_lowering as core_call_lowering,
+    flatten_ir_types as flatten_ir_types,
+    flatten_ir_values as flatten_ir_values,
+    jaxpr_subcomp as jaxpr_subcomp,
+    lower_jaxpr_to_module as lower_jaxpr_to_module,
+    module_to_bytecode as module_to_bytecode,
+    module_to_string as module_to_string,
+    token_type as token_type,
+    unflatten_ir_values_like_types as unflatten_ir_values_like_types,
+)
 from jitney.interpreters.tables import set_rule
 from jitney.primitives.host.callback import call_of
+from jitney.primitives.lowering_context import (
+    LoweringRuleContext as LoweringRuleContext,
+    ModuleContext as ModuleContext,
+    TokenSet as TokenSet,
+)
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.ir import Node
+    from jitney.compiler.hlo.build import Builder
     from jitney.core.typing import DTypeLike, Value as ArrayValue
 
 LoweringRule = Callable[..., Any]
-
-
-class ModuleContext:
-    """The context that all lowering rules of a program share.
-
-    Attributes:
-      platforms: the platforms that the program is compiled for.
-    """
-
-    platforms: tuple[str, ...] = ("cpu",)
-
-    def add_keepalive(self, keepalive: object) -> None:
-        """Does nothing: a program keeps the Python functions that it calls alive."""
-
-
-@record(frozen=True)
-class LoweringRuleContext:
-    """The context of one call of a lowering rule.
-
-    Attributes:
-      builder: the builder that creates nodes of the tensor IR.
-      primitive: the primitive that is lowered.
-      avals_in: types of its operands.
-      avals_out: types of its results.
-      module_context: the context that all lowering rules of a program share.
-    """
-
-    builder: Builder
-    primitive: Primitive
-    avals_in: Sequence[AbstractValue]
-    avals_out: Sequence[AbstractValue]
-    module_context: ModuleContext = ModuleContext()
+Token = Value
 
 
 def register_lowering(
@@ -98,7 +86,8 @@ def register_lowering(
     ) -> Node | list[Node]:
         out_types, _ = prim.result_type(tuple(avals_in), params)
         avals_out = out_types if prim.multiple_results else [out_types]
-        out = rule(LoweringRuleContext(b, prim, avals_in, avals_out), *nodes, **params)
+        context = LoweringRuleContext(b, prim, avals_in, avals_out, ModuleContext(builder=b))
+        out = rule(context, *nodes, **params)
         outs = list(out) if isinstance(out, list | tuple) else [out]
         return outs if prim.multiple_results else outs[0]
 
@@ -186,8 +175,12 @@ def dtype_to_ir_type(dtype: DTypeLike) -> TensorType:
 
 
 __all__ = [
-    "LoweringRule", "LoweringRuleContext", "ModuleContext", "Value", "aval_to_ir_type",
-    "dtype_to_ir_type", "emit_python_callback", "ir_constant", "lower_fun", "register_lowering",
+    "LoweringResult", "LoweringRule", "LoweringRuleContext", "Mesh", "ModuleContext", "Token",
+    "TokenSet", "Value", "aval_to_ir_type", "aval_to_ir_types", "core_call_lowering",
+    "dtype_to_ir_type", "emit_python_callback", "flatten_ir_types", "flatten_ir_values",
+    "ir_constant", "jaxpr_subcomp", "lower_fun", "lower_jaxpr_to_module", "lowerable_effects",
+    "module_to_bytecode", "module_to_string", "register_lowering", "token_type",
+    "unflatten_ir_values_like_types",
 ]  # fmt: skip
 
 __dir__ = listing(__name__)

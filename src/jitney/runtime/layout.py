@@ -50,13 +50,13 @@ class Layout:
         return rows(x.ndim)
 
     @staticmethod
-    def from_pjrt_layout(pjrt_layout: DeviceLayout) -> Layout:
+    def from_pjrt_layout(pjrt_layout: Any) -> Layout:
         """Returns the layout that `Client.get_default_layout` describes.
 
         Raises:
           TypeError: if it is another object.
         """
-        if not isinstance(pjrt_layout, DeviceLayout):  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
+        if not isinstance(pjrt_layout, DeviceLayout):
             raise TypeError(
                 "Layout.from_pjrt_layout takes a result of Client.get_default_layout, but got "
                 f"{pjrt_layout!r}"

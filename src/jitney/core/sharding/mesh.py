@@ -296,6 +296,11 @@ class Mesh(_Axes):
         return Mesh(self.devices[box], self.axis_names)
 
     @property
+    def is_scalar(self) -> bool:
+        """Whether it has one device and no axes."""
+        return not self.axis_names and self.devices.ndim == 0
+
+    @property
     def is_multi_process(self) -> bool:
         """Whether the devices belong to several processes."""
         return len({device.process_index for device in self.devices.flat}) > 1

@@ -85,8 +85,11 @@ def op_sharding_of_bytes(data: bytes) -> OpSharding:
       ValueError: if it is not such a message.
     """
     fields: dict[str, Any] = protobuf.decode(data, "OpSharding", _FIELDS)
-    values = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
-    return OpSharding(**{**values, "type": OpShardingType(values.get("type", 0))})
+    kind = OpShardingType(fields.pop("type", 0))
+    for name in fields:
+        if name != "replicate_on_last_tile_dim":
+            fields[name] = tuple(fields[name])
+    return OpSharding(kind, **fields)
 
 
 def op_sharding_of(tiles: HloSharding) -> OpSharding:
