@@ -131,7 +131,7 @@ class ProfileData:
         """
         data = Path(path).read_bytes()
         is_packed = data[:2] == b"\x1f\x8b"  # the magic number of gzip
-        if is_packed or data.lstrip()[:1] == b"{":
+        if is_packed or data.lstrip()[:1] in (b"{", b"["):
             return ProfileData((gzip.decompress(data) if is_packed else data).decode())
         return ProfileData.from_serialized_xspace(data)
 

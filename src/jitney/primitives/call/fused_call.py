@@ -13,11 +13,13 @@ from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.effects import moved
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.memory_space import MemorySpace
+from jitney.primitives.call.call import divided_call
 from jitney.primitives.call.function_call import FunctionCall, declare_call
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.primitives.rule_types import Primals, Tangents, Value
+    from jitney.transforms.partial import PartialTrace
 
 
 class _Fused(FunctionCall):
@@ -70,5 +72,26 @@ def _fused_call_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     return smaller.replace(params={**smaller.params, "out_spaces": spaces})
 
 
+def _fused_call_partial(
+    trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
+) -> list[Any]:
+    """Splits a call in two, whose results are all in device memory."""
+
+    def late_call(late: ClosedJaxpr, operands: Sequence[Value]) -> list[Any]:
+        spaces = (MemorySpace.Device,) * len(late.out_avals)
+        changed = {"jaxpr": late, "out_spaces": spaces}
+        return trace.unknown_trace.process_primitive(fused_p, operands, changed)
+
+    return divided_call(
+        trace,
+        unknown,
+        args,
+        params["jaxpr"],
+        lambda known, operands: fused_p.call(known, operands, {"out_spaces": ()}),
+        late_call,
+    )
+
+
 fused_p.replace_rule("jvp", _fused_call_jvp)
+fused_p.replace_rule("partial", _fused_call_partial)
 fused_p.replace_rule("dce", _fused_call_dce)
