@@ -38,7 +38,8 @@ planes {
 planes { name: "a" }
 planes { name: "b" lines { name: "first" } lines { name: "second" } }
 """
-SHORT = 'planes { name: "a" lines { name: "l" timestamp_ns: 3 events { metadata_id: 1 duration_ps: 9 } } }'
+SHORT = """planes { name: "a" lines { name: "l" timestamp_ns: 3
+    events { metadata_id: 1 duration_ps: 9 } } }"""
 
 
 def shown(data):

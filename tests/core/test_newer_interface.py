@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.helpers.both import check
 
 import jitney as jax
 import jitney.numpy as jnp
@@ -311,3 +312,25 @@ def test_effort_of_compilers():
     ]  # fmt: skip
     f = jax.jit(lambda x: x + 1, compiler_options={"optimization_level": level.O1})
     assert f(1.0) == 2
+
+
+def test_meshes_without_axes():
+    device = np.array(jax.devices()[0])
+    assert jax.sharding.Mesh(device, ()).is_scalar
+    assert not jax.sharding.Mesh(device.reshape(1), ("x",)).is_scalar
+    assert not jax.sharding.get_mesh().is_scalar
+
+
+def test_axes_are_added_to_tracers():
+    check(lambda jax, jnp: str(jax.make_jaxpr(lambda x: x.broadcast((2, 3)))(jnp.ones(4))))
+    check(lambda jax, jnp: jax.jit(lambda x: x.broadcast((2,)))(1.0))
+    check(lambda jax, jnp: jnp.ones(3).broadcast((2,)))
+    check(lambda jax, jnp: jax.jit(lambda x: x.memory_space_cast(jax.memory.Space.Host))(1.0))
+
+
+def test_modules_have_the_context_of_lowering_rules():
+    from jitney.extend import lowering
+    from jitney.interpreters import mlir
+
+    assert lowering.LoweringRuleContext is mlir.LoweringRuleContext
+    assert jax.extend.lowering is lowering

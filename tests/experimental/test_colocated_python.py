@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 
 import numpy as np
 import pytest
 
 import jitney
 import jitney.experimental.colocated_python as colocated
-from jitney.experimental.colocated_python import serialization
+from jitney.experimental.colocated_python import func, obj, serialization
 
 
 @pytest.fixture(params=["jitney", pytest.param("jax", marks=pytest.mark.live)])
@@ -118,3 +119,21 @@ def test_programs_for_other_runtimes_are_refused():
     options = ifrt_programs.make_plugin_compile_options()
     with pytest.raises(jitney.errors.JaxRuntimeError, match="plugin programs are for other"):
         jitney.devices()[0].client.compile_ifrt_program(program, options)
+
+
+def test_functions_and_classes_with_descriptions():
+    signature = inspect.signature(lambda x: x)
+    f = func.make_callable(lambda *xs: xs[0] + 1, "f at test.py:1", signature)
+    assert inspect.signature(f) == signature and int(f(jitney.numpy.asarray(2))) == 3
+    assert func.FunctionInfo(f, "f", signature).fun_sourceinfo == "f"
+
+    class Counter:
+        def __init__(self, start):
+            self.n = start
+
+        def add(self, x):
+            return jitney.numpy.asarray(self.n + int(x))
+
+    assert int(obj.wrap_class(Counter, None)(1).add(jitney.numpy.asarray(2))) == 3
+    assert colocated.serialization is serialization
+    assert colocated.api.make_callable is func.make_callable

@@ -2,12 +2,13 @@
 
 import importlib
 
+import numpy as np
 import pytest
 from tests.helpers.both import Cases, check
 
 import jitney
 import jitney.numpy as jnp
-from jitney.experimental.layout import Format, Layout
+from jitney.experimental.layout import Format, Layout, explicit_layout
 
 same = Cases()
 
@@ -98,9 +99,66 @@ WRONG = {
 }
 
 
+@same
+def explicit(jax, jnp):
+    """Eagerly and with layouts that differ from the arrays', real JAX runs none of them."""
+    m = module(jax)
+    y, z = jnp.arange(6.0).reshape(2, 3), jnp.ones((3, 2))
+
+    def f(y, z):
+        return {"a": jnp.sin(y) @ z}, y.T
+
+    found = []
+    for layouts in (m.Layout((1, 0)), (m.Layout((1, 0)), m.Layout((0, 1))), m.Layout.AUTO):
+        g = m.explicit_layout(f, in_layouts=layouts)
+        found += [str(jax.make_jaxpr(g)(y, z)), jax.jit(g)(y, z)]
+    of_one = m.explicit_layout(in_layouts=(m.Layout((1, 0)),))(lambda y: y * y)
+    return found, jax.jit(of_one)(y), jax.jit(jax.grad(lambda y: of_one(y).sum()))(y)
+
+
+@same
+def types_leave_layouts_to_the_compiler(jax, jnp):
+    return str(jax.typeof(jnp.ones(3)).layout), str(jax.core.ShapedArray((2,), jnp.int32).layout)
+
+
 @pytest.mark.parametrize("case", same.all, ids=same.ids)
 def test_like_jax(case):
     check(case)
+
+
+WRONG_LAYOUTS = {
+    "list": lambda m, jax, y: jax.jit(
+        m.explicit_layout(jax.numpy.sin, in_layouts=[m.Layout((1, 0))])
+    )(y),
+    "missing": lambda m, jax, y: jax.jit(m.explicit_layout(jax.numpy.sin))(y),
+    "mixed": lambda m, jax, y: jax.jit(
+        m.explicit_layout(lambda x, y: x, in_layouts=(m.Layout((1, 0)), m.Layout.AUTO))
+    )(y, y),
+    "none": lambda m, jax, y: jax.jit(
+        m.explicit_layout(lambda x, y: x, in_layouts=(m.Layout((1, 0)), None))
+    )(y, y),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_LAYOUTS)
+def test_errors_of_explicit_layouts(wrong):
+    check(lambda jax, jnp: WRONG_LAYOUTS[wrong](module(jax), jax, jnp.ones((2, 3))))
+
+
+def test_wrong_explicit_layouts():
+    y = jnp.ones((2, 3))
+    with pytest.raises(ValueError, match="orders 1 axes"):
+        explicit_layout(jnp.sin, in_layouts=Layout((0,)))(y)
+    with pytest.raises(TypeError, match="but one is 3"):
+        explicit_layout(jnp.sin, in_layouts=3)(y)
+
+
+def test_explicit_layouts_of_batches():
+    f = explicit_layout(jnp.sin, in_layouts=Layout((1, 0)))
+    program = jitney.make_jaxpr(jitney.vmap(f, 1, 1))(jnp.ones((2, 3, 4)))
+    assert program.eqns[0].params["dst_layout"].major_to_minor == (1, 2, 0)
+    auto = explicit_layout(jnp.sin, in_layouts=Layout.AUTO)
+    np.testing.assert_array_equal(jitney.vmap(auto)(jnp.zeros((2, 3))), np.zeros((2, 3)))
 
 
 @pytest.mark.parametrize("wrong", WRONG)

@@ -83,3 +83,33 @@ def test_what_is_refused():
     for lengths, dropout in ((LENGTHS.astype(np.int8), 0.0), (LENGTHS, 0.5)):
         with pytest.raises(NotImplementedError):
             rnn.lstm(x, h, c, weights, lengths, INPUTS, H, LAYERS, dropout, False)
+
+
+@pytest.mark.parametrize("precision", [None, "highest"])
+def test_passes_are_those_of_the_function(precision):
+    sizes = INPUTS, H, LAYERS, 0.0, True
+    values = [jitney.numpy.asarray(x) for x in operands(True)]
+    lengths = jitney.numpy.asarray(LENGTHS)
+    outs, residuals = rnn.lstm_fwd(*values, lengths, *sizes, precision)
+    expected, pullback = jitney.vjp(lambda *xs: rnn.lstm(*xs, lengths, *sizes), *values)
+    for a, b in zip(outs, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    *found, none = jitney.jit(lambda r, y: rnn.lstm_bwd(*sizes, precision, r, y))(residuals, outs)
+    for a, b in zip(found, pullback(outs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    assert none is None
+
+
+def test_types_of_the_passes():
+    names = "input_size", "hidden_size", "num_layers", "dropout", "bidirectional"
+    sizes = dict(zip(names, (INPUTS, H, LAYERS, 0.0, True), strict=True))
+    avals = [jitney.typeof(jitney.numpy.asarray(x)) for x in (*operands(True), LENGTHS)]
+    y, h, c, space = rnn.rnn_abstract_eval(*avals, **sizes, cudnn_allow_tf32=True)
+    assert y.shape == (B, T, 2 * H) and (h, c) == tuple(avals[1:3]) and space.shape == (0,)
+    types = y, h, c, *avals[:4], y, space, avals[4]
+    assert rnn.rnn_bwd_abstract_eval(*types, **sizes, cudnn_allow_tf32=True) == tuple(avals[:4])
+    program = jitney.make_jaxpr(
+        lambda *xs: rnn.rnn_fwd_p.bind(*xs, **sizes, cudnn_allow_tf32=True)
+    )(*operands(True), LENGTHS)
+    assert [eqn.primitive for eqn in program.eqns] == [rnn.rnn_fwd_p]
+    assert tuple(program.out_avals) == (y, h, c, space)

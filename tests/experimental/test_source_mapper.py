@@ -128,3 +128,23 @@ def test_compilation_in_an_environment(monkeypatch):
     assert source_mapper.compile_with_env(f, (1.0,), {}, {"JITNEY_TEST_FLAG": "on"}, {}) is None
     assert seen == ["on"]
     assert "JITNEY_TEST_FLAG" not in os.environ
+
+
+@pytest.mark.parametrize("name", ["hlo:original", "hlo:optimized"])
+def test_operations_are_mapped_to_their_lines(name):
+    (own,) = source_mapper.filter_passes(f"{name}$")
+    assert source_mapper.hlo.HloPass(name).value == own.name
+    f = straight(jitney)
+    (dump,) = source_mapper.generate_sourcemaps(f, [own])(jitney.numpy.arange(4.0))
+    first = f.__code__.co_firstlineno
+    texts = dump.generated_code.splitlines()
+    rows = {texts[line].split()[2]: row for line, _, _, row, _ in positions(dump, first)}
+    assert (rows["sin"], rows["mul"], rows["exp"]) == (0, 1, 1)
+    assert dump.pass_name == name and not any("#" in text for text in texts)
+    assert texts[0].startswith("module f(") and len(dump.source_map.mappings) == len(texts) + 1
+
+
+def test_operations_without_a_place_have_no_segment():
+    text = "module f() {\n  %0 = sin p0\n  %1 = cos p0 # a.py:3:5\n}"
+    parsed = source_mapper.hlo.parse_hlo_dump(text)
+    assert parsed.sources == ["a.py"] and parsed.mappings == [[], [], [(2, 0, 2, 5)], [], []]

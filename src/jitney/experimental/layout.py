@@ -66,7 +66,8 @@ def explicit_layout(f: Callable[..., PyTree] | None = None, /, *, in_layouts: Py
     Raises:
       TypeError: if `in_layouts` is missing; when the function is called, if leaves of it are not
         layouts, or of different kinds.
-      ValueError: when the function is called, if a layout is for another number of axes.
+      ValueError: when the function is called, if a layout is for another number of axes, or if
+        `in_layouts` is not a prefix of the tuple of arguments.
 
     Example:
       >>> from jax.experimental.layout import Layout, explicit_layout
@@ -85,10 +86,7 @@ def explicit_layout(f: Callable[..., PyTree] | None = None, /, *, in_layouts: Py
 
     @wraps(f)
     def call(*args: PyTree) -> Any:
-        layouts = in_layouts
-        if isinstance(layouts, list):
-            layouts = tuple(layouts)
-        each = pytrees.broadcast_prefix(layouts, args, is_leaf=lambda layout: layout is None)
+        each = pytrees.broadcast_prefix(in_layouts, args, is_leaf=lambda layout: layout is None)
         _check_layouts(each)
         leaves, tree = pytrees.tree_flatten(args)
         inside = [

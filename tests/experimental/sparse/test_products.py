@@ -156,3 +156,35 @@ def test_errors_name_the_operation():
         mat.update_layout(n_batch=1)
     with pytest.raises(ValueError, match=r"bcoo_sum_duplicates: .* pass `nse`"):
         jax.jit(lambda m: m.sum_duplicates().data)(mat)
+
+
+def test_products_of_coo_arrays():
+    """Real JAX compiles them for GPUs only."""
+    from jitney.experimental.sparse import bcoo
+
+    dense = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]], np.float32)
+    row, col = np.nonzero(dense)
+    data = jnp.asarray(dense[row, col])
+    at = [jnp.asarray(k.astype(np.int32)) for k in (row, col)]
+
+    def product(prim, x, transpose=False):
+        return prim.bind(data, *at, x, transpose=transpose, shape=(2, 3))
+
+    v, w = jnp.arange(3.0), jnp.arange(2.0) + 1
+    many = jnp.arange(6.0).reshape(3, 2)
+    cases = [
+        (bcoo.coo_spmv_p, v, False, dense @ v), (bcoo.coo_spmv_p, w, True, dense.T @ w),
+        (bcoo.coo_spmm_p, many, False, dense @ many),
+        (bcoo.coo_spmm_p, many.T, True, dense.T @ np.asarray(many.T)),
+    ]  # fmt: skip
+    for prim, x, transpose, expected in cases:
+        found = jax.jit(lambda x, p=prim, t=transpose: product(p, x, t))(x)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(product(prim, x, transpose), expected)
+    gradient = jax.grad(lambda v: product(bcoo.coo_spmv_p, v).sum())(v)
+    np.testing.assert_array_equal(gradient, dense.sum(0))
+    rows = jax.vmap(lambda v: product(bcoo.coo_spmv_p, v))(many.T)
+    np.testing.assert_array_equal(rows, np.asarray(many.T) @ dense.T)
+    for wrong in ((data[1:], *at, v), (data, at[0].astype(np.int16), at[1], v), (data, *at, w)):
+        with pytest.raises(TypeError, match="coo_spmv"):
+            bcoo.coo_spmv_p.bind(*wrong, transpose=False, shape=(2, 3))

@@ -6,6 +6,7 @@ from tests.helpers.oracle import of_jax
 
 import jitney
 import jitney.numpy
+from jitney.experimental import hijax
 
 V = np.arange(4.0, dtype=np.float32)
 M = np.arange(6.0, dtype=np.float32).reshape(2, 3)
@@ -579,3 +580,24 @@ def test_weakly_typed_numbers_take_the_type_of_the_elements(dtype):
         return str(j.make_jaxpr(f)(1.5))
 
     assert program(jitney) == of_jax(program)
+
+
+def test_references_in_another_memory():
+    space = jitney.memory.Space.Host
+
+    def f(x):
+        ref = jitney.new_ref(x)
+        ref.memory_space_cast(space)[0] = 5.0
+        view = ref.at[:2].memory_space_cast(space)
+        assert view.shape == (2,) and view.transforms[-1].memory_space is space
+        view[...] += 1
+        return ref[...], view[...]
+
+    for g in (f, jitney.jit(f)):
+        whole, part = g(jitney.numpy.ones(3))
+        np.testing.assert_array_equal(whole, [6.0, 2.0, 1.0])
+        np.testing.assert_array_equal(part, [6.0, 2.0])
+    program = str(jitney.make_jaxpr(f)(jitney.numpy.ones(3)))
+    assert "[:2]{memory_space_cast(MemorySpace.Host)}" in program
+    assert isinstance(jitney.core.ShapedArray.broadcast, hijax.aval_method)
+    assert isinstance(hijax.AbstractRef.memory_space_cast, hijax.aval_method)
