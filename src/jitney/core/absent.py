@@ -6,7 +6,7 @@ _KEPT = "jax.experimental.serialize_executable keeps compiled programs"
 _CALLBACK = "jax.pure_callback calls functions of the host"
 _KERNELS = "jax.jit fuses loops over arrays into kernels"
 _TEXT = "jax.jit(f).lower(...).as_text() shows a program"
-_TRACE = "jax.profiler.trace writes a file for trace viewers"
+_MAPS = "the passes hlo:original and hlo:optimized map lines of programs"
 
 # Name -> the nearest replacement. The entry of a module covers all names in it.
 _NEAREST = {
@@ -14,6 +14,8 @@ _NEAREST = {
     "jax.experimental.buffer_callback": _CALLBACK,
     "jax.experimental.mosaic": _KERNELS,
     "jax.experimental.pallas": _KERNELS,
+    "jax.experimental.source_mapper.create_mlir_sourcemap": _MAPS,
+    "jax.experimental.source_mapper.mlir": _MAPS,
     "jax.experimental.transfer": "jax.device_put moves arrays",
     "jax.export.DisabledSafetyCheck": _KEPT,
     "jax.export.Exported": _KEPT,

@@ -20,13 +20,12 @@ import numpy as np
 from jitney.core import config, dtypes, messages
 from jitney.core.first_use import FirstUse
 from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
-from jitney.core.memory_space import MemorySpace
+from jitney.core.memory_space import AUTO, AutoLayout, MemorySpace
 from jitney.core.part_types import Divisible
 from jitney.core.sharding import types as sharding_types
 from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
-    from jitney.core.auto_layout import AutoLayout
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.sharding.named import NamedSharding
     from jitney.core.typing import DTypeLike
@@ -289,8 +288,6 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
     @property
     def layout(self) -> AutoLayout:
         """The layout in memory, which types leave to the compiler."""
-        from jitney.core.auto_layout import AUTO  # late: few programs ask for it
-
         return AUTO
 
     def _place(self) -> tuple[NamedSharding | None, ManualAxisType, MemorySpace]:

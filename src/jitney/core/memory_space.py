@@ -1,8 +1,12 @@
-"""Memory spaces, as types and programs name them; on a CPU they are all the same memory."""
+"""Memory spaces and layouts in memory, as types and programs name them.
+
+On a CPU all spaces are the same memory, and all arrays are row-major.
+"""
 
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 
 class MemorySpace(enum.Enum):
@@ -14,3 +18,22 @@ class MemorySpace(enum.Enum):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+class AutoLayout:
+    """A request that the compiler choose the layout; it chooses row-major order."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "AutoLayout"
+
+    def __reduce__(self) -> Any:
+        return _auto, ()
+
+
+def _auto() -> AutoLayout:
+    return AUTO
+
+
+AUTO = AutoLayout()

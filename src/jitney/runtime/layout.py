@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitney.core.auto_layout import AUTO, AutoLayout as AutoLayout
+from jitney.core.memory_space import AUTO, AutoLayout as AutoLayout
 from jitney.core.record import record, replace
 from jitney.core.sharding.sharding import Sharding
 

@@ -298,7 +298,8 @@ class Mesh(_Axes):
     @property
     def is_scalar(self) -> bool:
         """Whether it has one device and no axes."""
-        return not self.axis_names and self.devices.ndim == 0 and self.devices[()] is not None
+        device: Any = self.devices[()] if self.devices.ndim == 0 else None
+        return not self.axis_names and device is not None
 
     @property
     def is_multi_process(self) -> bool:
