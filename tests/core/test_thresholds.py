@@ -46,7 +46,8 @@ OTHERS = {
     },
     "compiler/tile_products.py": {"_BLOCK", "_ROW"},
     "core/avals.py": {"MAX_AXES"},
-    "core/profile_data.py": {"_NS"},  # in a microsecond
+    "core/profile_data.py": {"_NS", "_PS"},  # in a microsecond, in a nanosecond
+    "core/protobuf.py": {"_BITS"},
     "core/compile_progress.py": {"MANY_OPERATIONS", "_COLUMNS"},
     "core/leaks.py": {"_MAX_STEPS"},
     "core/text.py": {"WIDTH", "SHARING_THRESHOLD"},

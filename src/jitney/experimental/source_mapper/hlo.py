@@ -112,7 +112,10 @@ def parse_hlo_dump(text: str) -> SourceMap:
     return SourceMap(3, list(sources), [], [], generator.mappings())
 
 
-common.register_pass(
-    common.Pass(HloPass.ORIGINAL.value, trace_and_lower, original_hlo_generate_dump)
-)
-common.register_pass(common.Pass(HloPass.OPTIMIZED.value, trace_and_lower, optimized_generate_dump))
+_known = {known.name for known in common.all_passes()}  # an interrupted import is repeated
+for _name, _dumped in (
+    (HloPass.ORIGINAL.value, original_hlo_generate_dump),
+    (HloPass.OPTIMIZED.value, optimized_generate_dump),
+):
+    if _name not in _known:
+        common.register_pass(common.Pass(_name, trace_and_lower, _dumped))
