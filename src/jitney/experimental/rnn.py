@@ -6,7 +6,7 @@ biases. Each of these has four parts, for the input, forget, cell and output gat
 bidirectional, layer i has the indices 2 i (forward) and 2 i + 1 (backward).
 
 JAX's `lstm` needs a GPU. This one is a scan, and is differentiated like any other. `lstm_fwd` and
-`lstm_bwd` are its forward and backward pass, and `rnn_fwd_p` and `rnn_bwd_p` the same as primitives.
+`lstm_bwd` are its forward and backward pass; `rnn_fwd_p` and `rnn_bwd_p` are these as primitives.
 
 Source: Hochreiter and Schmidhuber, Long short-term memory, 1997, with forget gates (Gers et al.,
 2000).

@@ -173,7 +173,7 @@ class Client:
         """Returns the executable of a program in the tensor IR for a device.
 
         Args:
-          computation: the program, as `jax.jit(f).lower(...).compiler_ir()` returns it, or its text.
+          computation: the program, from `jax.jit(f).lower(...).compiler_ir()`, or its text.
           executable_devices: the device, in a sequence; by default the one that the options name,
             or else the first.
           compile_options: options.
@@ -227,7 +227,11 @@ class Client:
 
     def live_executables(self) -> list[Any]:
         """Returns the executables that are in memory."""
-        return list(live_executables)
+        while True:
+            try:
+                return list(live_executables)
+            except RuntimeError:  # another thread has compiled a program meanwhile
+                continue
 
     def live_arrays(self) -> list[Any]:
         """Returns all arrays that hold data."""

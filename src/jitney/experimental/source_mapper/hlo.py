@@ -1,4 +1,4 @@
-"""The passes "hlo:original" and "hlo:optimized": programs in the tensor IR, before and after passes.
+"""The passes "hlo:original" and "hlo:optimized": the tensor IR, before and after optimization.
 
 A line is mapped to the code that recorded the equation from which its operation was lowered.
 """

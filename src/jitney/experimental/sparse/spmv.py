@@ -1,7 +1,7 @@
 """`coo_spmv_p` and `coo_spmm_p`: products of a COO matrix, given as three arrays.
 
-JAX has them on GPUs only. They compute what `coo_matvec_p` and `coo_matmat_p` do, but take the shape
-of the matrix in place of a `COOInfo`.
+JAX has them on GPUs only. They compute what `coo_matvec_p` and `coo_matmat_p` do, but take the
+shape of the matrix in place of a `COOInfo`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Views of a referenced array: in another shape, with permuted axes, as other bits, in other memory.
+"""Views of a referenced array: another shape, permuted axes, other bits, another memory space.
 
 Like an `NDIndexer`, a view is a step from a reference to elements; steps can be chained. A step
 defines the type of its result (`result_type`), how the result is read from an array, and how an
