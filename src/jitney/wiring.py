@@ -28,6 +28,7 @@ from jitney.transforms import discharge, key_words, lojax
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.part_types import AnyMesh
+    from jitney.core.sharding.named import ShardingLike
     from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.typing import AxisName
     from jitney.runtime.array import ArrayImpl
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from jitney.runtime.client import Client
     from jitney.runtime.compile_options import CompileOptions
     from jitney.runtime.device import Device
+    from jitney.runtime.executable import Executable
 
 
 def install() -> None:
@@ -93,7 +95,9 @@ class _PartTypes:
         return shard_map.whole_type(aval, mesh, check_vma, spec)
 
 
-def _broadcast(x: Tracer, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
+def _broadcast(
+    x: Tracer, sizes: Sequence[int], *, out_sharding: ShardingLike | None = None
+) -> Array:
     """Returns `x` with new leading axes of the given sizes."""
     from jitney.primitives.array.broadcasting import broadcast
 
@@ -109,17 +113,19 @@ class _Executables:
         computation: object,
         devices: Sequence[Device],
         options: CompileOptions | None,
-    ) -> Any:
+    ) -> Executable:
         from jitney.runtime import loading
 
         return loading.compile_and_load(owner, computation, devices, options)
 
-    def serialize(self, executable: Any) -> bytes:
+    def serialize(self, executable: Executable) -> bytes:
         from jitney.runtime import loading
 
         return loading.serialize(executable)
 
-    def deserialize(self, owner: Client, serialized: bytes, devices: Sequence[Device]) -> Any:
+    def deserialize(
+        self, owner: Client, serialized: bytes, devices: Sequence[Device]
+    ) -> Executable:
         from jitney.runtime import loading
 
         return loading.deserialize(owner, serialized, devices)

@@ -1,6 +1,6 @@
 """XSpace, the protocol buffer in which XLA writes profiles: its binary form and its text form.
 
-Source: https://github.com/openxla/xla/blob/main/third_party/tsl/tsl/profiler/protobuf/xplane.proto.
+Source: `xplane.proto` of OpenXLA's profiler, in https://github.com/openxla/xla.
 """
 
 from __future__ import annotations

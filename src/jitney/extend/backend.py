@@ -39,7 +39,7 @@ def get_default_device() -> Device:
 def get_compile_options(
     num_replicas: int,
     num_partitions: int,
-    device_assignment: Any = None,
+    device_assignment: object = None,
     env_options_overrides: dict[str, Any] | None = None,
     fdo_profile: bytes | None = None,
     detailed_logging: bool = True,

@@ -79,8 +79,11 @@ def unflatten_ir_values_like_types(xs: Iterable[Any], ys: Sequence[Any]) -> list
         )
     remaining = iter(nodes)
 
-    def like(y: Any) -> Any:
-        return tuple([like(z) for z in y]) if isinstance(y, tuple | list) else next(remaining)
+    def like(y: object) -> Any:
+        if isinstance(y, tuple | list):
+            parts: Sequence[object] = y
+            return tuple([like(z) for z in parts])
+        return next(remaining)
 
     return [like(y) for y in ys]
 

@@ -81,9 +81,9 @@ def new_eqn_recipe(
     out_tracers: Sequence[JaxprTracer],
     primitive: Primitive,
     params: dict[str, Any],
-    effects: Any,
-    source_info: Any,
-    ctx: Any = None,
+    effects: object,
+    source_info: object,
+    ctx: object = None,
 ) -> JaxprEqnRecipe:
     """Returns an equation for a rule of `custom_partial_eval_rules`.
 

@@ -41,8 +41,8 @@ thread_resources = SimpleNamespace(env=_Environment())
 def create_compile_options(
     computation: object,
     tuple_args: bool,
-    allow_prop_to_inputs: Any,
-    allow_prop_to_outputs: Any,
+    allow_prop_to_inputs: object,
+    allow_prop_to_outputs: object,
     backend: Client,
     np_dev: np.ndarray,
     compiler_options: dict[str, Any] | None,

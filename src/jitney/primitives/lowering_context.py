@@ -104,7 +104,7 @@ class ModuleContext:
     def add_keepalive(self, keepalive: object) -> None:
         """Does nothing: a program keeps the Python functions that it calls alive."""
 
-    def replace(self, **kw: Any) -> ModuleContext:
+    def replace(self, **kw: object) -> ModuleContext:
         """Returns a copy with some attributes replaced."""
         return replace(self, **kw)
 
@@ -145,7 +145,7 @@ class LoweringRuleContext:
         """Returns whether older versions shall read the program: always False."""
         return False
 
-    def replace(self, **kw: Any) -> LoweringRuleContext:
+    def replace(self, **kw: object) -> LoweringRuleContext:
         """Returns a copy with some attributes replaced."""
         return replace(self, **kw)
 

@@ -6,11 +6,14 @@ Programs are compiled for one process; options of XLA are accepted, and have no 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.core.record import record
+
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike
 
 
 class DeviceAssignment:
@@ -20,7 +23,7 @@ class DeviceAssignment:
       ValueError: if the ids are not in a matrix.
     """
 
-    def __init__(self, ids: Any) -> None:
+    def __init__(self, ids: ArrayLike) -> None:
         self._ids = np.asarray(ids, np.int64)
         if self._ids.ndim != 2:
             raise ValueError(
@@ -74,7 +77,7 @@ class CompileOptions:
 def compile_options(
     num_replicas: int,
     num_partitions: int,
-    device_assignment: Any = None,
+    device_assignment: object = None,
     overrides: dict[str, Any] | None = None,
 ) -> CompileOptions:
     """Returns options for a number of devices.

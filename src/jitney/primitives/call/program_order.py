@@ -121,7 +121,7 @@ def _kept(mask: Sequence[bool], kept: Sequence[bool]) -> tuple[bool, ...]:
 
 
 def _program_order_jvp(
-    primals: Primals, tangents: Tangents, *, exclude_mask: tuple[bool, ...], **params: Any
+    primals: Primals, tangents: Tangents, *, exclude_mask: tuple[bool, ...], **params: object
 ) -> Any:
     of_tangents = _kept(exclude_mask, [not isinstance(t, Zero) for t in tangents])
     mask = (*exclude_mask, *of_tangents)

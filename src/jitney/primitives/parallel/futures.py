@@ -13,7 +13,7 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.hi_primitive import HiPrimitive
 from jitney.core.hi_types import HiType, aval_method, register_hitype
 from jitney.core.record import record
@@ -41,8 +41,9 @@ class Future:
         return _done(self)
 
 
-def _done(tracer: Any) -> Any:
-    return reduce_scatter_done_p.bind(tracer)
+def _done(future: object) -> Any:
+    operand: Any = future  # a future, or its tracer; the typing of `bind` allows arrays only
+    return reduce_scatter_done_p.bind(operand)
 
 
 class AbstractFuture(HiType):
@@ -107,7 +108,7 @@ class AbstractFuture(HiType):
     def lower_val(self, hi_val: Future) -> Sequence[Any]:
         return [hi_val.value]
 
-    def raise_val(self, *lo_vals: Any) -> Future:
+    def raise_val(self, *lo_vals: object) -> Future:
         (value,) = lo_vals
         return Future(value)
 
@@ -172,11 +173,7 @@ reduce_scatter_done_p = _Done("reduce_scatter_done")
 @functools.cache
 def _register() -> None:
     """Makes futures valid operands, when the first one is to be created."""
-    register_hitype(Future, lambda future: AbstractFuture(_type_of(future.value)))
-
-
-def _type_of(x: Any) -> ShapedArray:
-    return x.aval
+    register_hitype(Future, lambda future: AbstractFuture(get_aval(future.value)))
 
 
 def psum_scatter_start(
