@@ -46,7 +46,6 @@ from jitney.primitives.lowering_context import (
 )
 
 if TYPE_CHECKING:
-    from jitney.compiler.hlo.ir import Node
     from jitney.compiler.hlo.build import Builder
     from jitney.core.typing import DTypeLike, Value as ArrayValue
 
@@ -83,7 +82,7 @@ def register_lowering(
 
     def lower(
         b: Builder, avals_in: Sequence[AbstractValue], *nodes: Value, **params: object
-    ) -> Node | list[Node]:
+    ) -> Value | list[Value]:
         out_types, _ = prim.result_type(tuple(avals_in), params)
         avals_out = out_types if prim.multiple_results else [out_types]
         context = LoweringRuleContext(b, prim, avals_in, avals_out, ModuleContext(builder=b))
@@ -106,7 +105,7 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Lowerin
       multiple_results: whether `fun` returns a sequence of arrays.
     """
 
-    def rule(ctx: LoweringRuleContext, *nodes: Value, **params: object) -> list[Node]:
+    def rule(ctx: LoweringRuleContext, *nodes: Value, **params: object) -> list[Value]:
         def flat(*xs: ArrayValue) -> Sequence[Value]:
             out = fun(*xs, **params)
             return out if multiple_results else (out,)
@@ -130,7 +129,7 @@ def emit_python_callback(
     returns_token: bool = True,
     partitioned: bool = False,
     sharding: object = None,
-) -> tuple[list[Node], object, Callable[..., Sequence[ArrayValue]]]:
+) -> tuple[list[Value], object, Callable[..., Sequence[ArrayValue]]]:
     """Emits a callback, a call of a Python function, into the program that is being lowered.
 
     Args:
@@ -159,7 +158,7 @@ def emit_python_callback(
     return outs, token, callback
 
 
-def ir_constant(val: ArrayValue, *, ctx: LoweringRuleContext) -> Node:
+def ir_constant(val: ArrayValue, *, ctx: LoweringRuleContext) -> Value:
     """Returns a constant node in the program that `ctx` belongs to."""
     return ctx.builder.constant(np.asarray(val))
 

@@ -17,6 +17,7 @@ from jitney.runtime import processes
 from jitney.runtime.native._native import Queue, ThreadPool
 
 if TYPE_CHECKING:
+    from jitney.core.array import Array
     from jitney.compiler.llvm.target import Target
 
 # Kinds of memory, the default first. On a CPU they are the same memory.
@@ -29,7 +30,7 @@ class Platform(Protocol):
     @property
     def platform(self) -> str: ...
     def process_index(self) -> int: ...
-    def live_arrays(self) -> list[Any]: ...
+    def live_arrays(self) -> list[Array]: ...
     def device(self, id: int) -> Device: ...  # noqa: A002
 
 
@@ -130,7 +131,7 @@ class Device:
             f"{', '.join(MEMORY_KINDS)}"
         )
 
-    def live_buffers(self) -> list[Any]:
+    def live_buffers(self) -> list[Array]:
         """Returns the arrays that hold data on this device."""
         return [x for x in self.client.live_arrays() if self in x.sharding.device_set]
 

@@ -74,12 +74,14 @@ def _relayout_eager(x: np.ndarray, *, dst_layout: Layout | AutoLayout) -> np.nda
 
 
 @relayout_p.lower
-def _relayout_lower(b: Builder, x: Node, *, dst_layout: Layout | AutoLayout) -> Any:
+def _relayout_lower(b: Builder, x: Node, *, dst_layout: Layout | AutoLayout) -> Node:
     return x
 
 
 @relayout_p.batch
-def _relayout_batch(args: Primals, dims: Dims, *, dst_layout: Layout | AutoLayout) -> Any:
+def _relayout_batch(
+    args: Primals, dims: Dims, *, dst_layout: Layout | AutoLayout
+) -> tuple[Value, BatchDim]:
     dim = dims[0]
     assert dim is not None
     whole = _batched(dst_layout, dim) if isinstance(dst_layout, Layout) else dst_layout

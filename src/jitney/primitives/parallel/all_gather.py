@@ -434,9 +434,9 @@ def psum_scatter(
 
 
 def scattered_by(
-    function: str, prim: Primitive, x: PyTree, axis_name: AxisName, scatter_dimension: int,
+    function: str, prim: Primitive, x: T, axis_name: AxisName, scatter_dimension: int,
     axis_index_groups: Sequence[Sequence[int]] | None, tiled: bool,
-) -> PyTree:  # fmt: skip
+) -> T:  # fmt: skip
     """Binds `prim` to the arrays in `x`, with the parameters of `psum_scatter`.
 
     Args:
