@@ -108,6 +108,11 @@ def test_detrend(dtype, x64):
     assert ours.detrend(x[:, :0], 1).shape == (3, 0, 2)
 
 
+@pytest.mark.parametrize("kind", ["constant", "linear"])
+def test_detrend_of_a_numpy_array_is_an_array(kind):
+    assert isinstance(ours.detrend(np.arange(3, dtype=np.float32), type=kind), jitney.Array)
+
+
 STFT = [
     {},
     {"nperseg": 16, "noverlap": 4, "window": "hamming", "boundary": "even"},

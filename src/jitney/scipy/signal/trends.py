@@ -13,6 +13,7 @@ from jitney import numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import promote_args_inexact
+from jitney.primitives.elementwise.convert import as_value
 
 Trend = Literal["linear", "l", "constant", "c"]
 
@@ -65,7 +66,8 @@ def detrend(
         )
     if type not in ("linear", "l", "constant", "c"):
         raise ValueError(f"detrend: `type` must be 'linear' or 'constant', but it is {type!r}")
-    (x,) = promote_args_inexact("jax.scipy.signal.detrend", data)
+    (operand,) = promote_args_inexact("jax.scipy.signal.detrend", data)
+    x = as_value(operand)
     if type in ("constant", "c"):
         return x - x.mean(axis, keepdims=True)
     x = jnp.moveaxis(x, axis, -1)
