@@ -48,7 +48,7 @@ def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
     ]
 
 
-def mirrored(flags: Sequence[bool], tree: PyTreeDef) -> Any:
+def mirrored(flags: Sequence[bool], tree: PyTreeDef) -> Flags | None:
     """Returns the leaves' flags in the structure `tree`.
 
     Nodes that are not tuples, lists or dicts become tuples.

@@ -36,7 +36,8 @@ from jitney.transforms.zero import Zero
 if TYPE_CHECKING:
     from jitney.api.argument_flags import Flags
     from jitney.core.avals import AbstractValue
-    from jitney.core.typing import ArrayLike, AxisName, PyTree
+    from jitney.core.typing import ArrayLike, AxisName, PyTree, Value
+    from jitney.transforms.zero import Tangent
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -79,6 +80,7 @@ def jvp(
             "of type "
             f"{type(primals).__name__} and {type(tangents).__name__}"
         )
+    leaves: list[Value]
     leaves, tree = pytrees.tree_flatten(tuple(primals))
     dleaves, dtree = pytrees.tree_flatten(tuple(tangents))
     if tree != dtree or isinstance(primals, list) is not isinstance(tangents, list):
@@ -102,7 +104,7 @@ def jvp(
     return (value, derivative, flat.aux) if has_aux else (value, derivative)
 
 
-def _checked_tangent(primal: ArrayLike, tangent: PyTree) -> Any:
+def _checked_tangent(primal: ArrayLike, tangent: Tangent) -> Tangent:
     wanted: Any = get_aval(primal).to_tangent_aval()
     if getattr(tangent, "dtype", None) == dtypes.float0:
         return Zero(wanted)
@@ -162,6 +164,7 @@ def linearize(
       [6.0, 60.0]
     """
     check_callable(fun)
+    leaves: list[Value]
     leaves, tree = pytrees.tree_flatten(primals)
     flat = flat_function(fun, tree, has_aux)
     wanted = (
@@ -177,7 +180,7 @@ def linearize(
     avals = [get_aval(x) for x in leaves]
 
     @api_boundary
-    def fun_lin(jaxpr: Jaxpr, consts: Sequence[Any], *tangents: Any) -> Any:
+    def fun_lin(jaxpr: Jaxpr, consts: Sequence[Any], *tangents: Any) -> object:
         flat_tangents, dtree = pytrees.tree_flatten(tangents)
         if dtree != tree:
             raise TypeError(
@@ -214,7 +217,7 @@ def _is_alike(got: AbstractValue, wanted: AbstractValue) -> bool:
     return is_same and got.is_ref == wanted.is_ref and not varies_otherwise(got, wanted)
 
 
-def apply_linear(linear: Linear, consts: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+def apply_linear(linear: Linear, consts: Sequence[Any], tangents: Sequence[Any]) -> list[Value]:
     """Applies the derivative, with residuals `consts`, to flat tangents."""
     nonzero_tangents = [t for t, nz in zip(tangents, linear.nonzero_in, strict=True) if nz]
     outs = iter(eval_jaxpr(linear.jaxpr, consts, *nonzero_tangents))
@@ -361,7 +364,7 @@ def linear_transpose(
     _check_can_be_linear(avals, out_avals)
 
     @api_boundary
-    def transposed(consts: Sequence[PyTree], ct: PyTree) -> Any:
+    def transposed(consts: Sequence[PyTree], ct: PyTree) -> object:
         cts, ct_tree = pytrees.tree_flatten(ct)
         if ct_tree != out_tree:
             raise TypeError(

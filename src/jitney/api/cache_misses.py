@@ -124,7 +124,10 @@ def _shown(static: Key | None, static_name: Callable[[int | str], str]) -> str:
 def _place(path: Sequence[Any]) -> str:
     from jitney.core.pytree import pytrees
 
-    return ("args", "kwargs")[path[0].idx] + pytrees.keystr(tuple(path[1:])) if path else "the call"
+    if not path:
+        return "the call"
+    part: int = path[0].idx
+    return ("args", "kwargs")[part] + pytrees.keystr(tuple(path[1:]))
 
 
 def _type(aval: AbstractValue, beside: AbstractValue) -> str:

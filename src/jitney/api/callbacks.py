@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from jitney.core.shape_dtype import ShapeDtypeStruct
     from jitney.core.sharding.sharding import Sharding
-    from jitney.core.typing import ArrayLike, PyTree
+    from jitney.core.typing import ArrayLike, Params, PyTree, Value
 
 # --- callbacks that return values -----------------------------------------------------------------
 
@@ -53,7 +53,7 @@ def _bind(
     result_shape_dtypes: PyTree,
     args: Sequence[PyTree],
     kwargs: dict[str, PyTree],
-) -> tuple[list[Any], dict[str, Any], pytrees.PyTreeDef]:
+) -> tuple[list[Value], Params, pytrees.PyTreeDef]:
     """Returns (flat operands, common parameters, structure of the results) of a call."""
     leaves, in_tree = pytrees.tree_flatten((args, kwargs))
     for position, x in enumerate(leaves):
@@ -157,7 +157,7 @@ def io_callback(
 
 def _operands(
     args: Sequence[PyTree], kwargs: dict[str, PyTree]
-) -> tuple[list[Any], tuple[tuple[int, Any], ...], Any]:
+) -> tuple[list[Value], tuple[tuple[int, object], ...], pytrees.PyTreeDef]:
     """Returns (array leaves, other leaves with their positions, structure) of arguments."""
     leaves, tree = pytrees.tree_flatten((args, kwargs))
     static = tuple((i, x) for i, x in enumerate(leaves) if not is_valid_operand(x))
@@ -283,7 +283,7 @@ def debug_print(
     """
     record = _record() if _use_logging else None
 
-    def _debug_print(fmt: str, *args: PyTree, **kwargs: PyTree) -> None:
+    def _debug_print(fmt: object, *args: PyTree, **kwargs: PyTree) -> None:
         if not isinstance(fmt, str):
             raise TypeError(f"expected str, got {type(fmt).__name__}")
         if not skip_format_check:

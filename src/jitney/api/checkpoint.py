@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from jitney.api.jit_call import JitCall, make_call
 from jitney.core import source_info
@@ -20,10 +20,12 @@ from jitney.primitives.call.remat import bind_program, name_p
 from jitney.transforms.linearize import linearize_flat
 
 if TYPE_CHECKING:
-    from jitney.core.typing import ArrayLike, PyTree
+    from jitney.core.avals import AbstractValue
+    from jitney.core.typing import Array, ArrayLike, PyTree, Value
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 _REMOVED: Any = object()
 
@@ -85,7 +87,7 @@ def checkpoint(
 
     @wraps(fun)
     @api_boundary
-    def checkpointed(*args: PyTree, **kwargs: PyTree) -> Any:
+    def checkpointed(*args: PyTree, **kwargs: PyTree) -> R:
         call = shared
         if call.spec.has_static and not _has_hash(call.spec.static_values(args, kwargs)):
             args, kwargs = call.spec.map_static(_Unhashed, args, kwargs)
@@ -125,14 +127,14 @@ def _has_hash(values: Sequence[object]) -> bool:
     return True
 
 
-def _of_unhashed(fun: Callable[..., Any]) -> Callable[..., Any]:
+def _of_unhashed(fun: Callable[..., R]) -> Callable[..., R]:
     """Wraps `fun` to take static arguments as `_Unhashed`; each call returns a new function."""
 
-    def value_of(x: PyTree) -> Any:
+    def value_of(x: PyTree) -> object:
         return x.value if type(x) is _Unhashed else x
 
     @wraps(fun)
-    def with_values(*args: PyTree, **kwargs: PyTree) -> Any:
+    def with_values(*args: PyTree, **kwargs: PyTree) -> R:
         return fun(*map(value_of, args), **{name: value_of(x) for name, x in kwargs.items()})
 
     return with_values
@@ -174,9 +176,21 @@ _HINT = (
 )
 
 
-def checkpoint_name(x: PyTree, name: str) -> PyTree:
+@overload
+def checkpoint_name(x: ArrayLike, name: str) -> Array: ...
+
+
+@overload
+def checkpoint_name(x: T, name: str) -> T: ...
+
+
+def checkpoint_name(x: PyTree, name: str) -> object:
     """Names the values in the pytree `x`, so that `checkpoint` policies can refer to them."""
-    return pytrees.tree_map(lambda leaf: name_p.bind(leaf, name=name), x)
+
+    def named(leaf: Value) -> Value:
+        return name_p.bind(leaf, name=name)
+
+    return pytrees.tree_map(named, x)
 
 
 checkpoint_name_fwd = checkpoint_name  # JAX exports this as the JVP rule; it is the same function
@@ -187,7 +201,7 @@ checkpoint_name_fwd = checkpoint_name  # JAX exports this as the JVP rule; it is
 
 def saved_residuals(
     f: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree
-) -> list[tuple[Any, str]]:
+) -> list[tuple[AbstractValue, str]]:
     """Returns the types and origins of the residuals that the derivative of `f` stores."""
     leaves, tree = pytrees.tree_flatten((args, kwargs))
     paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
@@ -196,7 +210,7 @@ def saved_residuals(
 
     flat = FlatFunction(f, tree, has_kwargs=True)
 
-    def residuals(*values: ArrayLike) -> list[Any]:
+    def residuals(*values: ArrayLike) -> list[Value]:
         info = DebugInfo("saved_residuals", source_info.fun_sourceinfo(f))
         return linearize_flat(flat, values, info)[1].consts
 
@@ -212,7 +226,7 @@ def saved_residuals(
     return _described(jaxpr, names)
 
 
-def _described(jaxpr: Jaxpr, names: Sequence[str | None]) -> list[tuple[Any, str]]:
+def _described(jaxpr: Jaxpr, names: Sequence[str | None]) -> list[tuple[AbstractValue, str]]:
     residuals: list[tuple[Any, str]] = []
     kept = list(dict.fromkeys(v for v in jaxpr.outvars if isinstance(v, Var)))
     residuals += [(a.aval, "from a literal") for a in jaxpr.outvars if isinstance(a, Literal)]

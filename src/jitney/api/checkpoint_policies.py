@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from jitney.primitives.call.remat_policies import Recompute, Saveable
 
@@ -44,7 +44,10 @@ _CONTRACTIONS = ("dot_general", "conv_general_dilated", "ragged_dot_general", "s
 
 def _has_batch(params: dict[str, Any]) -> bool:
     numbers = params.get("dimension_numbers")
-    return isinstance(numbers, tuple) and len(numbers) == 2 and bool(numbers[1][0] or numbers[1][1])
+    if not isinstance(numbers, tuple):
+        return False
+    pair = cast("tuple[Any, ...]", numbers)
+    return len(pair) == 2 and bool(pair[1][0] or pair[1][1])
 
 
 def dots_saveable(prim: Primitive, *_: Any, **__: Any) -> bool:
@@ -95,7 +98,7 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Returns a policy that saves what either policy saves."""
 
-    def policy(prim: Primitive, *args: AbstractValue, **params: Any) -> Any:
+    def policy(prim: Primitive, *args: AbstractValue, **params: Any) -> object:
         return policy_1(prim, *args, **params) or policy_2(prim, *args, **params)
 
     return policy
@@ -104,7 +107,7 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
     """Returns a policy that offloads the results of contractions without batch dimensions."""
 
-    def policy(prim: Primitive, *args: AbstractValue, **params: Any) -> Any:
+    def policy(prim: Primitive, *args: AbstractValue, **params: Any) -> object:
         if dots_with_no_batch_dims_saveable(prim, *args, **params):
             return Offloadable(offload_src, offload_dst)
         return Recompute
@@ -131,7 +134,7 @@ def save_and_offload_only_these_names(
             "both `names_which_can_be_saved` and `names_which_can_be_offloaded`"
         )
 
-    def policy(prim: Primitive, *_: Any, **params: Any) -> Any:
+    def policy(prim: Primitive, *_: Any, **params: Any) -> object:
         name = _name(prim, params)
         if name in saved:
             return Saveable

@@ -17,7 +17,7 @@ from jitney.runtime.sharding import UNSPECIFIED
 
 if TYPE_CHECKING:
     from jitney.api.traced_program import TracedProgram
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import PyTree, Value
 
 # Parameters of `jit` with one entry per operand -> the entry for an added operand.
 _OF_OPERANDS: dict[str, object] = {
@@ -25,7 +25,7 @@ _OF_OPERANDS: dict[str, object] = {
 }  # fmt: skip
 
 
-def closed_over(program: TracedProgram) -> list[Any]:
+def closed_over(program: TracedProgram) -> list[Value]:
     """Returns the values that the function captures."""
     return [*program.closed.consts, *program.outer_tracers]
 
@@ -40,7 +40,7 @@ def converted_function(program: TracedProgram, in_tree: pytrees.PyTreeDef) -> Ca
     jaxpr = constants_as_operands(program.closed.jaxpr)
     count = len(closed_over(program))
 
-    def fun(consts: Sequence[Any], *args: PyTree, **kwargs: PyTree) -> Any:
+    def fun(consts: Sequence[Any], *args: PyTree, **kwargs: PyTree) -> object:
         leaves, tree = pytrees.tree_flatten((args, kwargs))
         assert tree == in_tree, f"the function was traced for arguments {in_tree}, not {tree}"
         assert isinstance(consts, list) and len(consts) == count, (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, overload
 
 from jitney.api.custom_vjp import custom_vjp
 from jitney.api.jit_call import fun_name, trace_closed
@@ -16,6 +16,7 @@ from jitney.api.traced_rules import (
     pulled_back,
     traced_rule,
 )
+from jitney.api.user_results import is_sequence
 from jitney.compiler import lower as lowering
 from jitney.core import source_info
 from jitney.core.avals import get_aval
@@ -37,7 +38,9 @@ from jitney.transforms.zero import SymbolicZero, Zero, instantiate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jitney.core.typing import ArrayLike, PyTree
+    from jitney.core.avals import AbstractValue
+    from jitney.core.typing import ArrayLike, PyTree, Value
+    from jitney.primitives.rule_types import BatchDim, Builder, Cotangent, Node
     from jitney.transforms.logs import Log
 
 P = ParamSpec("P")
@@ -46,13 +49,33 @@ R = TypeVar("R")
 # --- custom_gradient ------------------------------------------------------------------------------
 
 
+@overload
+def custom_gradient(
+    fun: Callable[P, tuple[R, Callable[..., object]]],
+    *,
+    with_logs: bool = False,
+    remat: bool = False,
+    with_accums: PyTree = None,
+) -> Callable[P, R]: ...
+
+
+@overload
+def custom_gradient(
+    fun: None = None,
+    *,
+    with_logs: bool = False,
+    remat: bool = False,
+    with_accums: PyTree = None,
+) -> Callable[[Callable[P, tuple[R, Callable[..., object]]]], Callable[P, R]]: ...
+
+
 def custom_gradient(
     fun: Callable[..., Any] | None = None,
     *,
     with_logs: bool = False,
     remat: bool = False,
     with_accums: PyTree = None,
-) -> Any:
+) -> object:
     """Decorates a function that returns its result together with its backward rule.
 
     Args:
@@ -96,7 +119,7 @@ def custom_gradient(
     given = fun
 
     @wraps(fun)
-    def wrapped_fun(*args: PyTree, **kwargs: PyTree) -> Any:
+    def wrapped_fun(*args: PyTree, **kwargs: PyTree) -> object:
         ans, _ = given(*args, **kwargs)
         return ans
 
@@ -110,38 +133,49 @@ def custom_gradient(
         function.defvjp_with_logs(_forward(_logging(fun)), _logged_cotangents)
     else:
         function.defvjp(_forward(fun), _cotangents)
-    function_with_gradient: Any = lambda *args, **kwargs: function(*args, **kwargs)  # noqa: E731
-    return wraps(fun)(function_with_gradient)
+
+    @wraps(fun)
+    def function_with_gradient(*args: PyTree, **kwargs: PyTree) -> object:
+        return function(*args, **kwargs)
+
+    return function_with_gradient
 
 
-def _forward(fun: Callable[..., Any]) -> Callable[..., Any]:
-    def fwd(*args: PyTree, **kwargs: PyTree) -> Any:
+def _forward(fun: Callable[..., Any]) -> Callable[..., tuple[object, TracedRule]]:
+    def fwd(*args: PyTree, **kwargs: PyTree) -> tuple[object, TracedRule]:
         ans, rule = fun(*args, **kwargs)
         return ans, pulled_back(rule, ans)
 
     return fwd
 
 
-def _cotangents(rule: TracedRule, cts: PyTree) -> Any:
-    out = rule(*flat_cotangents(cts))
-    return out if isinstance(out, tuple | list) else (out,)
+def _cotangents(rule: TracedRule, cts: PyTree) -> Sequence[object]:
+    return _as_sequence(rule(*flat_cotangents(cts)))
 
 
-def _logged_cotangents(rule: TracedRule, cts: PyTree) -> Any:
+def _logged_cotangents(rule: TracedRule, cts: PyTree) -> tuple[Sequence[object], Log]:
     out, log = rule(*flat_cotangents(cts))
-    return out if isinstance(out, tuple | list) else (out,), pytrees.tree_map(as_value, log)
+    return _as_sequence(out), pytrees.tree_map(as_value, log)
 
 
-def _logging(fun: Callable[..., Any]) -> Callable[..., Any]:
+def _as_sequence(x: object) -> Sequence[object]:
+    return x if is_sequence(x) else (x,)
+
+
+def _logging(
+    fun: Callable[..., Any],
+) -> Callable[..., tuple[object, Callable[..., tuple[object, Log]]]]:
     """Wraps `fun`, which returns (result, rule), so that the results of the rule are checked."""
     name = fun_name(fun)
 
-    def checked(*args: PyTree, **kwargs: PyTree) -> Any:
+    def checked(
+        *args: PyTree, **kwargs: PyTree
+    ) -> tuple[object, Callable[..., tuple[object, Log]]]:
         ans, rule = fun(*args, **kwargs)
 
-        def checked_rule(*cts: PyTree) -> Any:
+        def checked_rule(*cts: PyTree) -> tuple[object, Log]:
             out = rule(*cts)
-            if not isinstance(out, tuple | list) or len(out) != 2:
+            if not is_sequence(out) or len(out) != 2:
                 raise TypeError(
                     f"custom_gradient of {name}: with with_logs=True, its rule must return a pair "
                     f"(cotangents, logs), but returned {out!r}"
@@ -153,16 +187,18 @@ def _logging(fun: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def _set_rematerializing(function: custom_vjp, fun: Callable[..., Any], with_logs: bool) -> None:
+def _set_rematerializing(
+    function: custom_vjp[..., Any], fun: Callable[..., Any], with_logs: bool
+) -> None:
     """Sets the rules for `fun`, which returns (result, function that returns (result, rule))."""
 
-    def fwd(*args: PyTree) -> Any:
+    def fwd(*args: PyTree) -> tuple[object, TracedRule]:
         ans, rem = fun(*args)
         again = _forward(_logging(rem) if with_logs else rem)
         leaves, in_tree = pytrees.tree_flatten(args)
         return ans, traced_rule(again, in_tree, [*map(get_aval, leaves)])
 
-    def rem(again: TracedRule, *args: PyTree) -> Any:
+    def rem(again: TracedRule, *args: PyTree) -> object:
         return again(*pytrees.tree_leaves(args))
 
     if with_logs:
@@ -171,11 +207,13 @@ def _set_rematerializing(function: custom_vjp, fun: Callable[..., Any], with_log
         function.defremat(fwd, rem, _cotangents)
 
 
-def _set_accumulating(function: custom_vjp, fun: Callable[..., Any], declared: PyTree) -> None:
+def _set_accumulating(
+    function: custom_vjp[..., Any], fun: Callable[..., Any], declared: PyTree
+) -> None:
     """Sets the rules for `fun`, which returns (result, rule that takes accumulators)."""
     name = fun_name(fun)
 
-    def fwd(*args: PyTree) -> Any:
+    def fwd(*args: PyTree) -> tuple[object, AccumulatingRule]:
         leaves = pytrees.tree_leaves(args)
         values: tuple[PyTree, ...] = custom_vjp_primal_tree_values(args)
         ans, rule = fun(*values)
@@ -219,7 +257,7 @@ def closure_convert(
     n = sum(hoisted)
     out_tree = flat.out_tree
 
-    def converted_fun(*args_and_values: PyTree) -> Any:
+    def converted_fun(*args_and_values: PyTree) -> object:
         count = len(args_and_values) - n
         args, values = args_and_values[:count], iter(args_and_values[count:])
         xs, tree = pytrees.tree_flatten(tuple(args))
@@ -240,12 +278,12 @@ linear_call_p = declare("linear_call", multiple_results=True)
 
 
 @linear_call_p.abstract
-def _linear_call_abstract(*avals: Any, callee: ClosedJaxpr, **_: Any) -> Any:
+def _linear_call_abstract(*avals: Any, callee: ClosedJaxpr, **_: Any) -> list[AbstractValue]:
     return callee.out_avals
 
 
 @linear_call_p.lower
-def _linear_call_lower(b: Any, *nodes: Any, callee: ClosedJaxpr, **_: Any) -> Any:
+def _linear_call_lower(b: Builder, *nodes: Any, callee: ClosedJaxpr, **_: Any) -> list[Node]:
     return lowering.inline(b, callee, nodes)
 
 
@@ -257,7 +295,7 @@ def _linear_call_jvp(
     num_callee_consts: int,
     num_res: int,
     **params: Any,
-) -> Any:
+) -> tuple[list[Value], list[Value]]:
     n = num_callee_consts + num_res
     if any(not isinstance(t, Zero) for t in tangents[:n]):
         raise NotImplementedError(
@@ -275,7 +313,7 @@ def _linear_call_jvp(
 def _linear_call_transpose(
     cts: PyTree, *args: PyTree, callee: ClosedJaxpr, num_callee_consts: int, num_res: int,
     transpose_thunk: Callable[[], Any],
-) -> list[Any]:  # fmt: skip
+) -> list[Cotangent | None]:  # fmt: skip
     n = num_callee_consts + num_res
     transposed, extra = transpose_thunk()
     instantiated_cts = [instantiate(ct) for ct in cts]
@@ -284,7 +322,8 @@ def _linear_call_transpose(
         *extra, *residuals, *instantiated_cts, callee=transposed, num_callee_consts=len(extra),
         num_res=num_res, transpose_thunk=lambda: (callee, list(args[:num_callee_consts])),
     )  # fmt: skip
-    return [None] * n + [
+    out: list[Cotangent | None] = [None] * n
+    return out + [
         ct if type(x) is UndefinedPrimal else None for ct, x in zip(outs, args[n:], strict=True)
     ]
 
@@ -295,7 +334,9 @@ linear_call_p.absent(
 
 
 @linear_call_p.batch
-def _linear_call_batch(args: Sequence[PyTree], dims: Sequence[int | None], **params: Any) -> Any:
+def _linear_call_batch(
+    args: Sequence[PyTree], dims: Sequence[int | None], **params: Any
+) -> NoReturn:
     raise NotImplementedError(
         "'linear_call' has no batching rule, which vmap needs: not implemented, as in JAX"
     )
@@ -305,7 +346,7 @@ def _linear_call_batch(args: Sequence[PyTree], dims: Sequence[int | None], **par
 def _linear_call_over_devices(
     axis_data: AxisData, args: Sequence[PyTree], dims: Sequence[int | None], *, callee: ClosedJaxpr,
     **_: Any,
-) -> Any:  # fmt: skip
+) -> tuple[list[Value], list[BatchDim]]:  # fmt: skip
     program, out_dims = batch_jaxpr_at(callee, axis_data, tuple(dims))
     return eval_jaxpr(program.jaxpr, program.consts, *args), list(out_dims)
 
@@ -339,7 +380,7 @@ def linear_call(
     out_avals = callee.out_avals
 
     @functools.cache
-    def transpose_thunk() -> Any:
+    def transpose_thunk() -> tuple[ClosedJaxpr, tuple[Value, ...]]:
         flat = FlatFunction(fun_transpose, pytrees.treedef_tuple((res_tree, out_tree)))
         tinfo = DebugInfo("linear_call", source_info.fun_sourceinfo(fun_transpose))
         avals = [*res_avals, *(a.to_cotangent_aval() for a in out_avals)]
@@ -364,7 +405,7 @@ def linear_call(
 def zero_from_primal(val: PyTree, symbolic_zeros: bool = False) -> PyTree:
     """Returns the zero cotangent, an array or a symbolic zero, of each leaf of a pytree."""
 
-    def zero(x: ArrayLike) -> Any:
+    def zero(x: ArrayLike) -> Value | Zero:
         aval = get_aval(x).to_cotangent_aval()
         return SymbolicZero(aval) if symbolic_zeros else Zero(aval).instantiate()
 
@@ -375,7 +416,7 @@ def custom_vjp_primal_tree_values(tree: PyTree) -> PyTree:
     """Replaces each `CustomVJPPrimal` in a pytree by its value."""
     from jitney.api.custom_vjp import CustomVJPPrimal
 
-    def value(leaf: PyTree) -> Any:
+    def value(leaf: PyTree) -> object:
         if not isinstance(leaf, CustomVJPPrimal):
             raise TypeError(f"unexpected leaf of type {type(leaf)}: not a CustomVJPPrimal")
         return leaf.value

@@ -1,14 +1,19 @@
 """`custom_jvp`: functions with custom forward-mode derivatives."""
 
+# A call is private to the function that it is a call of, and the other way around.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 from jitney.api.inner_rules import inner_rule
 from jitney.api.nondiff import NondiffArguments, has_tracers
 from jitney.api.signature import positional
+from jitney.api.user_results import is_sequence
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.core.pytree import pytrees
@@ -20,10 +25,12 @@ from jitney.transforms.zero import SymbolicZero, Zero
 
 if TYPE_CHECKING:
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.core.typing import ArrayLike, PyTree
+    from jitney.core.typing import Array, ArrayLike, PyTree, Value
+    from jitney.transforms.zero import Tangent
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class custom_jvp(Generic[P, R]):  # lower-case, as in JAX's API
@@ -65,7 +72,7 @@ class custom_jvp(Generic[P, R]):  # lower-case, as in JAX's API
         self.shares_program = False  # whether equations of equal types share one program
         self._call = self._nondiff.call
 
-    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+    def defjvp(self, jvp: F, symbolic_zeros: bool = False) -> F:
         """Sets the JVP rule, (primals, tangents) -> (primals out, tangents out), and returns it."""
         self.jvp = jvp
         self.symbolic_zeros = symbolic_zeros
@@ -84,7 +91,7 @@ class custom_jvp(Generic[P, R]):  # lower-case, as in JAX's API
 
         function: Any = self
 
-        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[object, object]:
             out = function(*primals)
             parts = [
                 rule(t, out, *primals)
@@ -96,10 +103,10 @@ class custom_jvp(Generic[P, R]):  # lower-case, as in JAX's API
 
         self.defjvp(jvp)
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None) -> Self | functools.partial[R]:
         return self if instance is None else functools.partial(self, instance)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Callable[..., object]:
         """Returns a rule setter of the wrapped function, such as `def_vmap`, if it has that one."""
         return inner_rule(self, name)
 
@@ -135,7 +142,11 @@ class _Call:
     """
 
     def __init__(
-        self, owner: custom_jvp, fixed: dict[int, Any], lifted: tuple[int, ...], in_tree: PyTreeDef
+        self,
+        owner: custom_jvp[..., Any],
+        fixed: dict[int, Any],
+        lifted: tuple[int, ...],
+        in_tree: PyTreeDef,
     ) -> None:
         self.owner = owner
         self.fixed = fixed
@@ -144,18 +155,18 @@ class _Call:
         self.num_nondiff = in_tree.children()[0].num_leaves
         self.out_tree: Any = None
 
-    def arguments(self, leaves: Sequence[Any]) -> tuple[dict[int, Any], Any]:
+    def arguments(self, leaves: Sequence[Any]) -> tuple[dict[int, object], tuple[object, ...]]:
         """Returns (nondifferentiable arguments by position, tuple of the others)."""
         lifted, others = pytrees.tree_unflatten(self.in_tree, leaves)
         return {**self.fixed, **dict(zip(self.lifted, lifted, strict=True))}, others
 
-    def rebind(self, leaves: Sequence[Any]) -> list[Any]:
+    def rebind(self, leaves: Sequence[Any]) -> list[Value]:
         return self._results(self.owner, leaves)
 
-    def inline(self, leaves: Sequence[Any]) -> list[Any]:
+    def inline(self, leaves: Sequence[Any]) -> list[Value]:
         return self._results(self.owner.fun, leaves)
 
-    def _results(self, fun: Callable[..., Any], leaves: Sequence[Any]) -> list[Any]:
+    def _results(self, fun: Callable[..., Any], leaves: Sequence[Any]) -> list[Value]:
         nondiff, diff_args = self.arguments(leaves)
         result = fun(*self.owner._nondiff.merged(nondiff, diff_args))
         outs, self.out_tree = pytrees.tree_flatten(result)
@@ -163,11 +174,11 @@ class _Call:
 
     def differentiate(
         self, primals: Sequence[Any], tangents: Sequence[Any]
-    ) -> tuple[list[Any], list[Any]]:
+    ) -> tuple[list[Value], list[Tangent]]:
         visible = [visible_tangent(t, self.owner.symbolic_zeros) for t in tangents]
         return self._rule(primals, visible)
 
-    def as_equation(self, leaves: Sequence[Any]) -> list[Any]:
+    def as_equation(self, leaves: Sequence[Any]) -> list[Value]:
         owner = self.owner
         assert owner.jvp is not None
         nondiff, diff_args = self.arguments(leaves)
@@ -185,14 +196,16 @@ class _Call:
             symbolic_zeros=owner.symbolic_zeros,
         )
 
-    def _rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def _rule(
+        self, primals: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[list[Value], list[Tangent]]:
         """Applies the user's rule to flat values, and checks its results."""
         rule, name = self.owner.jvp, self.owner._call.name
         assert rule is not None
         nondiff, args = self.arguments(primals)
         _, dargs = self.arguments(tangents)
         result = rule(*(nondiff[i] for i in sorted(nondiff)), args, dargs)
-        if not isinstance(result, list | tuple) or len(result) != 2:
+        if not is_sequence(result) or len(result) != 2:
             raise TypeError(
                 f"custom_jvp of {name}: its rule {rule.__name__} must return a pair (output, "
                 "tangent of the "
@@ -213,7 +226,7 @@ def _is_zero(x: object) -> bool:
     return isinstance(x, Zero)
 
 
-def _checked(rule: Callable[..., Any], name: str, primal: ArrayLike, tangent: PyTree) -> Any:
+def _checked(rule: Callable[..., Any], name: str, primal: ArrayLike, tangent: PyTree) -> Tangent:
     """Returns a tangent from the user's rule after checking that its type matches the primal's."""
     wanted: Any = get_aval(primal).to_tangent_aval()
     if isinstance(tangent, SymbolicZero) or wanted.dtype == dtypes.float0:
@@ -228,12 +241,15 @@ def _checked(rule: Callable[..., Any], name: str, primal: ArrayLike, tangent: Py
     return tangent
 
 
-def _add_trees(a: PyTree, b: PyTree) -> Any:
-    return pytrees.tree_map(lambda x, y: x + y, a, b)
+def _add_trees(a: PyTree, b: PyTree) -> object:
+    return pytrees.tree_map(operator.add, a, b)
 
 
-def _zeros_like(tree: PyTree) -> Any:
-    return pytrees.tree_map(lambda x: x - x, tree)
+def _zeros_like(tree: PyTree) -> object:
+    def zero(x: Array) -> Array:
+        return x - x
+
+    return pytrees.tree_map(zero, tree)
 
 
 custom_jvp.__module__ = "jax"

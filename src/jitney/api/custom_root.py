@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import PyTree, Value
 
 
 @api_boundary
@@ -56,17 +57,24 @@ def custom_root(
     """
     guess = pytrees.tree_map(as_value, initial_guess)
     tree = pytrees.tree_structure(guess)
-    converted, consts = closure_convert(lambda x: _checked("f", f(x), tree), guess)
 
-    def solution(at: PyTree, *values: PyTree) -> Any:
+    def checked_f(x: PyTree) -> object:
+        return _checked("f", f(x), tree)
+
+    converted, consts = closure_convert(checked_f, guess)
+
+    def solution(at: PyTree, *values: PyTree) -> tuple[object, object]:
         out = solve(lambda x: converted(x, *values), at)
         if has_aux:
             root, aux = out
             return _checked("solve", root, tree), aux
         return _checked("solve", out, tree), ()
 
-    def linear_solution(root: PyTree, y: PyTree, *values: PyTree) -> Any:
-        return tangent_solve(linearize(lambda x: converted(x, *values), root)[1], y)
+    def linear_solution(root: PyTree, y: PyTree, *values: PyTree) -> object:
+        def at(x: PyTree) -> object:
+            return converted(x, *values)
+
+        return tangent_solve(linearize(at, root)[1], y)
 
     # Values that the solvers close over are passed to them, too; the root does not depend on them.
     closed_solution: Callable[..., Any] = solution
@@ -80,13 +88,19 @@ def custom_root(
     def _custom_root(at: PyTree, others: Any, *values: PyTree) -> Any:
         return closed_solution(at, *values, *others[0])
 
-    def _root_jvp(primals: Sequence[PyTree], tangents: Sequence[PyTree]) -> Any:
+    def _root_jvp(
+        primals: Sequence[PyTree], tangents: Sequence[PyTree]
+    ) -> tuple[tuple[object, object], tuple[object, object]]:
         at, others, *values = primals
         root, aux = _custom_root(at, others, *values)
-        _, slope = linearize(lambda x: converted(x, *values), root)
+
+        def at(x: PyTree) -> object:
+            return converted(x, *values)
+
+        _, slope = linearize(at, root)
         if values:
             _, direct = jvp(lambda *vs: converted(root, *vs), tuple(values), tuple(tangents[2:]))
-            minus = pytrees.tree_map(lambda t: -t, direct)
+            minus = pytrees.tree_map(operator.neg, direct)
             if linear_values:
                 droot = linear(root, minus, *values, *others[1])
             else:
@@ -100,7 +114,7 @@ def custom_root(
     return (root, aux) if has_aux else root
 
 
-def _checked(name: str, x: PyTree, tree: PyTreeDef) -> Any:
+def _checked(name: str, x: PyTree, tree: PyTreeDef) -> object:
     """Returns the result of the function `name` after checking its structure.
 
     Raises:
@@ -115,5 +129,5 @@ def _checked(name: str, x: PyTree, tree: PyTreeDef) -> Any:
     return x
 
 
-def _no_tangent(x: PyTree) -> Any:
+def _no_tangent(x: PyTree) -> Value:
     return Zero.from_primal_value(x).instantiate()

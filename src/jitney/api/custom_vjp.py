@@ -1,16 +1,20 @@
 """`custom_vjp`: functions with custom reverse-mode derivatives."""
 
+# A call is private to the function that it is a call of, and the other way around.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import numpy as np
 
 from jitney.api.inner_rules import inner_rule
 from jitney.api.nondiff import NondiffArguments, has_tracers
 from jitney.api.signature import positional
+from jitney.api.user_results import is_sequence
 from jitney.core import config, dtypes, varying
 from jitney.core.avals import get_aval
 from jitney.core.errors import UnexpectedTracerError
@@ -35,9 +39,11 @@ from jitney.transforms.zero import Zero
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.core.typing import Array, ArrayLike, PyTree
+    from jitney.core.typing import Array, ArrayLike, PyTree, Value
+    from jitney.primitives.rule_types import Cotangent
     from jitney.transforms.accumulators import GradAccum
     from jitney.transforms.logs import Log
+    from jitney.transforms.zero import Tangent
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -125,7 +131,7 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
     def defvjp_with_logs(
         self,
         fwd: Callable[..., Any],
-        bwd: Callable[..., tuple[Any, dict[str, Any] | None]],
+        bwd: Callable[..., tuple[Any, Log | None]],
         symbolic_zeros: bool = False,
         optimize_remat: bool = False,
         generic_batching: bool = False,
@@ -223,7 +229,7 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
         define: Callable[..., None],
     ) -> None:
         @functools.wraps(fwd)
-        def fwd_and_rem(*args: PyTree) -> Any:
+        def fwd_and_rem(*args: PyTree) -> tuple[object, object]:
             out, kept = fwd(*args)
             return out, rem(kept, *args)[1]
 
@@ -231,10 +237,10 @@ class custom_vjp(Generic[P, R]):  # lower-case, as in JAX's API
             define(fwd_and_rem, bwd)
             self.by_remat = True
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None) -> Self | functools.partial[R]:
         return self if instance is None else functools.partial(self, instance)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Callable[..., object]:
         """Returns a rule setter of the wrapped function, such as `def_vmap`, if it has that one."""
         return inner_rule(self, name)
 
@@ -269,7 +275,9 @@ class _Call:
 
     num_nondiff = 0
 
-    def __init__(self, owner: custom_vjp, static: dict[int, Any], in_tree: PyTreeDef) -> None:
+    def __init__(
+        self, owner: custom_vjp[..., Any], static: dict[int, Any], in_tree: PyTreeDef
+    ) -> None:
         assert owner.fwd is not None and owner.bwd is not None
         self.owner = owner
         self.users_fwd, self.users_bwd = owner.fwd, owner.bwd
@@ -281,30 +289,30 @@ class _Call:
         self.fwd = FlatRule(self._fwd, owner.fwd.__name__)
         self.bwd = FlatRule(self._bwd, owner.bwd.__name__)
 
-    def merged(self, dynamic: Sequence[Any]) -> list[Any]:
+    def merged(self, dynamic: Sequence[Any]) -> list[object]:
         """Returns all arguments in their original positions."""
         return self.owner._nondiff.merged(self.static, dynamic)
 
-    def rebind(self, leaves: Sequence[Any]) -> list[Any]:
+    def rebind(self, leaves: Sequence[Any]) -> list[Value]:
         return self._results(self.owner, leaves)
 
-    def inline(self, leaves: Sequence[Any]) -> list[Any]:
+    def inline(self, leaves: Sequence[Any]) -> list[Value]:
         return self._results(self.owner.fun, leaves)
 
-    def _results(self, fun: Callable[..., Any], leaves: Sequence[Any]) -> list[Any]:
+    def _results(self, fun: Callable[..., Any], leaves: Sequence[Any]) -> list[Value]:
         result = fun(*self.merged(pytrees.tree_unflatten(self.in_tree, leaves)))
         outs, self.out_tree = pytrees.tree_flatten(result)
         return outs
 
     def differentiate(
         self, primals: Sequence[Any], tangents: Sequence[Any]
-    ) -> tuple[list[Any], list[Any]]:
+    ) -> tuple[list[Value], list[Tangent]]:
         return differentiate_custom_vjp(
             primals, tangents,
             fwd=self.fwd, bwd=self.bwd, num_consts=0, symbolic_zeros=self.owner.symbolic_zeros,
         )  # fmt: skip
 
-    def as_equation(self, leaves: Sequence[Any]) -> list[Any]:
+    def as_equation(self, leaves: Sequence[Any]) -> list[Value]:
         dynamic = pytrees.tree_unflatten(self.in_tree, leaves)
         program, leaves = self.owner._nondiff.traced(self.static, {}, dynamic)
         self.out_tree = program.out_tree
@@ -320,7 +328,9 @@ class _Call:
             symbolic_zeros=self.owner.symbolic_zeros,
         )
 
-    def _fwd(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+    def _fwd(
+        self, primals: Sequence[Any], perturbed: Sequence[bool]
+    ) -> tuple[list[Value], list[Value]]:
         owner = self.owner
         self.in_avals = [get_aval(x) for x in primals]
         staged = state.trace.is_staging
@@ -328,14 +338,14 @@ class _Call:
             return self._fwd_as_operation(primals)
         return self._fwd_at_once(primals, perturbed)
 
-    def _fwd_as_operation(self, primals: Sequence[Any]) -> Any:
+    def _fwd_as_operation(self, primals: Sequence[Any]) -> tuple[list[Value], list[Value]]:
         """Binds `fwd` as one operation, which is the function itself where residuals are unused."""
         function, leaves = self.owner._nondiff.traced(
             self.static, {}, list(pytrees.tree_unflatten(self.in_tree, primals))
         )
         counts: list[int] = []
 
-        def flat(*xs: ArrayLike) -> list[Any]:
+        def flat(*xs: ArrayLike) -> list[Value]:
             outs, residuals = self._fwd_at_once(xs, [True] * len(xs))
             counts.append(len(residuals))
             return [*outs, *residuals]
@@ -346,10 +356,10 @@ class _Call:
         n, m = len(consts), len(consts) + len(function.outer_tracers)
         avals = [get_aval(x) for x in operands]
 
-        def as_fwd(*xs: ArrayLike) -> list[Any]:
+        def as_fwd(*xs: ArrayLike) -> list[Value]:
             return eval_jaxpr(jaxpr, xs[:n], *xs[m:])
 
-        def as_function(*xs: ArrayLike) -> list[Any]:
+        def as_function(*xs: ArrayLike) -> list[Value]:
             return eval_jaxpr(function.closed.jaxpr, function.closed.consts, *xs[n:])
 
         programs = [trace_to_jaxpr(f, avals, info) for f in (as_fwd, as_function)]
@@ -360,14 +370,16 @@ class _Call:
         n_out = len(results) - counts[0]
         return results[:n_out], results[n_out:]
 
-    def _fwd_at_once(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+    def _fwd_at_once(
+        self, primals: Sequence[Any], perturbed: Sequence[bool]
+    ) -> tuple[list[Value], list[Value]]:
         owner = self.owner
         fwd_args: Sequence[Any] = [*map(with_shape, primals)]
         if owner.symbolic_zeros:
             fwd_args = [CustomVJPPrimal(x, p) for x, p in zip(fwd_args, perturbed, strict=True)]
         result = self.users_fwd(*self.merged(pytrees.tree_unflatten(self.in_tree, fwd_args)))
         name = self._name()
-        if not isinstance(result, list | tuple) or len(result) != 2:
+        if not is_sequence(result) or len(result) != 2:
             raise TypeError(
                 f"custom_vjp of {name}: its forward rule {self.fwd.__name__} must return a pair "
                 f"(output, residuals), with the same output as {name}, but returned {result!r}"
@@ -404,27 +416,25 @@ class _Call:
         """Returns how error messages name the backward rule."""
         return f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__}"
 
-    def _parted(self, result: Any) -> tuple[Any, Log]:
+    def _parted(self, result: Any) -> tuple[object, Log]:
         """Splits the result of the backward rule into (cotangents, log)."""
         if not self.owner.with_logs:
             return result, {}
-        if not isinstance(result, list | tuple) or len(result) != 2:
+        if not is_sequence(result) or len(result) != 2:
             raise TypeError(
                 f"{self._rule()}, set by defvjp_with_logs, must return a pair (cotangents, logs), but "
                 f"returned {result!r}"
             )
         return result[0], checked_log(result[1], f"{self._rule()}, in addition to the cotangents,")
 
-    def _cotangents(self, result: Any, empty: PyTree) -> list[Any]:
+    def _cotangents(self, result: Any, empty: PyTree) -> list[Cotangent]:
         """Returns the cotangents from the backward rule, one for each leaf of the arguments.
 
         Args:
           result: the result of the backward rule.
           empty: a pytree of the arguments' structure whose leaves are the leaf numbers.
         """
-        if isinstance(result, list):
-            result = tuple(result)
-        if not isinstance(result, tuple) or len(result) != len(empty):
+        if not is_sequence(result) or len(result) != len(empty):
             raise TypeError(
                 f"{self._rule()} must return a tuple of "
                 f"{len(empty)} cotangents, one for each argument that is differentiated, but "
@@ -455,7 +465,7 @@ class _Call:
             enter(positions, ct)
         return out
 
-    def _checked(self, place: int, ct: PyTree, places: PyTree) -> Any:
+    def _checked(self, place: int, ct: PyTree, places: PyTree) -> Cotangent:
         """Returns the cotangent `ct` of argument leaf `place` after checking its type."""
         wanted = self.in_avals[place].to_cotangent_aval()
         if wanted.dtype == dtypes.float0:
@@ -494,7 +504,7 @@ def _is_absent(ct: PyTree) -> bool:
     return ct is None or isinstance(ct, Zero)
 
 
-def _as_array(x: PyTree) -> Any:
+def _as_array(x: PyTree) -> Value:
     return x if getattr(x, "dtype", None) == dtypes.float0 else as_value(x)
 
 

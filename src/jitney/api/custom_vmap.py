@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.api.inner_rules import inner_rule
 from jitney.api.jit_call import fun_name, trace_closed
 from jitney.api.signature import positional
+from jitney.api.user_results import is_sequence
 from jitney.core import source_info
 from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
@@ -29,7 +30,11 @@ from jitney.transforms.zero import Zero, instantiate, with_zeros
 
 if TYPE_CHECKING:
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.core.typing import ArrayLike, PyTree
+    from jitney.core.typing import ArrayLike, PyTree, Value
+    from jitney.primitives.rule_types import BatchDim
+    from jitney.transforms.zero import Tangent
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 custom_vmap_p = declare("custom_vmap_call", multiple_results=True)
 calls_program(custom_vmap_p, "call")
@@ -52,8 +57,14 @@ custom_vmap_p.absent(
 custom_vmap_p.absent("transpose", why="derivatives split its program into known and linear parts")
 
 
+def _is_mapped(_: object) -> bool:
+    return True
+
+
 @custom_vmap_p.batch
-def _custom_vmap_batch(args: Any, dims: Any, *, rule: BatchingRule, **_: Any) -> Any:
+def _custom_vmap_batch(
+    args: Any, dims: Any, *, rule: BatchingRule, **_: Any
+) -> tuple[Sequence[Value], list[BatchDim]]:
     size = rules.batch_size(args, dims)
     moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     outs, mapped = rule.call(size, [d is not None for d in dims], moved)
@@ -63,7 +74,7 @@ def _custom_vmap_batch(args: Any, dims: Any, *, rule: BatchingRule, **_: Any) ->
 @custom_vmap_p.over_devices
 def _custom_vmap_over_devices(
     axis_data: AxisData, args: Any, dims: Any, *, call: ClosedJaxpr, **_: Any
-) -> Any:
+) -> tuple[list[Value], list[BatchDim]]:
     """Batches the function itself, not by its rule.
 
     An axis over devices is not a `vmap`: each device runs the function.
@@ -76,7 +87,7 @@ def _custom_vmap_over_devices(
 def _custom_vmap_jvp(
     primals: Any, tangents: Any, *, call: ClosedJaxpr, rule: BatchingRule, in_tree: PyTreeDef,
     out_tree: PyTreeDef,
-) -> Any:  # fmt: skip
+) -> tuple[list[Value], list[Tangent]]:  # fmt: skip
     n_out = len(call.out_avals)
     nonzero = tuple(not isinstance(t, Zero) for t in tangents)
     program, nonzero_out = jvp_jaxpr(call, nonzero, False)
@@ -114,7 +125,9 @@ class _DerivativeRule:
         self.nonzero = nonzero
         self.nonzero_out = nonzero_out
 
-    def __call__(self, size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
+    def __call__(
+        self, size: int, batched: Sequence[bool], values: Sequence[Any]
+    ) -> tuple[list[Value], list[bool]]:
         n = len(self.nonzero)
         of_tangents = iter(batched[n:])
         alike = [  # for each operand, whether value and tangent are mapped; they may differ
@@ -134,14 +147,16 @@ class _DerivativeRule:
         ]
         return self._derivative(size, own, whole)
 
-    def _of_unmapped(self, size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
+    def _of_unmapped(
+        self, size: int, batched: Sequence[bool], values: Sequence[Any]
+    ) -> tuple[list[Value], list[bool]] | None:
         """Applies the rule to unmapped operands, and batches its derivative operation by operation.
 
         Returns None if the results of the rule are mapped.
         """
         flags: list[bool] = []
 
-        def unmapped(*xs: ArrayLike) -> list[Any]:
+        def unmapped(*xs: ArrayLike) -> list[Value]:
             outs, mapped = self._derivative(size, [False] * len(self.nonzero), xs)
             flags.extend(mapped)
             return outs
@@ -155,19 +170,22 @@ class _DerivativeRule:
         ]
         return moved, [d is not None for d in dims]
 
-    def _derivative(self, size: int, own: Sequence[bool], values: Sequence[Any]) -> Any:
+    def _derivative(
+        self, size: int, own: Sequence[bool], values: Sequence[Any]
+    ) -> tuple[list[Value], list[bool]]:
         """Calls the rule with the mapped flags `own`, and differentiates it.
 
         Returns ([*values, *tangents], their mapped flags).
         """
         n = len(self.nonzero)
-        nonzero_tangents, mapped_of_calls = iter(values[n:]), []
+        nonzero_tangents = iter(values[n:])
+        mapped_of_calls: list[Sequence[bool]] = []
         dots = [
             next(nonzero_tangents) if present else Zero(get_aval(x).to_tangent_aval())
             for x, present in zip(values[:n], self.nonzero, strict=True)
         ]
 
-        def run(*operands: ArrayLike) -> Any:
+        def run(*operands: ArrayLike) -> Sequence[Value]:
             outs, mapped = self.rule.call(size, own, operands)
             mapped_of_calls.append(mapped)
             return outs
@@ -181,7 +199,7 @@ class _DerivativeRule:
 @custom_vmap_p.partial
 def _custom_vmap_partial(
     trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]
-) -> list[Any]:
+) -> list[Value]:
     """Evaluates the function itself.
 
     The part that is linear in unknowns has no custom rule; its operations are batched one by one.
@@ -211,7 +229,7 @@ class custom_vmap:  # lower-case, as in JAX's API
         self.fun = fun
         self.vmap_rule: Callable[..., Any] | None = None
 
-    def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
+    def def_vmap(self, vmap_rule: F) -> F:
         """Sets the batching rule: (axis size, in_batched, *arguments) -> (result, out_batched).
 
         Mapped arguments have the batch dimension in front, and so must mapped results. `in_batched`
@@ -224,7 +242,7 @@ class custom_vmap:  # lower-case, as in JAX's API
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Callable[..., object]:
         """Returns a rule setter of the wrapped function, such as `defvjp`, if it has that one."""
         return inner_rule(self, name)
 
@@ -246,7 +264,9 @@ class custom_vmap:  # lower-case, as in JAX's API
         call, outer = trace_closed(flat, [get_aval(x) for x in leaves], info)
         n = len(outer)
 
-        def flat_rule(size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
+        def flat_rule(
+            size: int, batched: Sequence[bool], values: Sequence[Any]
+        ) -> tuple[list[Value], list[bool]]:
             if any(batched[:n]):
                 raise ValueError(
                     f"custom_vmap of {name}: its rule receives batched arguments only, but {name} "
@@ -269,10 +289,10 @@ class custom_vmap:  # lower-case, as in JAX's API
 
 def _checked(
     rule: Callable[..., Any], result: PyTree, wanted: PyTreeDef, size: int
-) -> tuple[list[Any], list[bool]]:
+) -> tuple[list[Value], list[bool]]:
     """Returns the checked result of a rule: (flat results, which are mapped)."""
     name = fun_name(rule)
-    if not isinstance(result, tuple | list) or len(result) != 2:
+    if not is_sequence(result) or len(result) != 2:
         raise TypeError(
             f"custom vmap rule {name} must return a pair (outputs, flags of mapped outputs), got "
             f"{result!r}"
@@ -302,17 +322,17 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
     """Returns `f`, which `vmap` maps by a loop (`lax.map`) instead of batching its operations."""
     function = custom_vmap(f)
 
-    def rule(axis_size: int, in_batched: PyTree, *args: PyTree) -> Any:
+    def rule(axis_size: int, in_batched: PyTree, *args: PyTree) -> tuple[object, object]:
         leaves, tree = pytrees.tree_flatten(args)
         flags = pytrees.tree_leaves(in_batched)
 
-        def one(mapped: PyTree) -> Any:
+        def one(mapped: PyTree) -> object:
             remaining = iter(mapped)
             values = [next(remaining) if m else x for x, m in zip(leaves, flags, strict=True)]
             return function(*pytrees.tree_unflatten(tree, values))
 
         out = mapping.map(one, [x for x, m in zip(leaves, flags, strict=True) if m])
-        return out, pytrees.tree_map(lambda _: True, out)
+        return out, pytrees.tree_map(_is_mapped, out)
 
     rule.__name__ = "sequential_vmap.<locals>.rule"
     function.def_vmap(rule)

@@ -169,7 +169,7 @@ class Debugger(cmd.Cmd):
         """Prints a line."""
         print(text, file=self.stdout, flush=True)
 
-    def evaluate(self, expression: str) -> tuple[Any, bool]:
+    def evaluate(self, expression: str) -> tuple[object, bool]:
         """Evaluates an expression in the selected frame; returns (value, whether it has one)."""
         try:
             if not self.frames:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -25,14 +25,39 @@ from jitney.runtime.device import Device
 from jitney.runtime.sharding import Format, as_sharding
 
 if TYPE_CHECKING:
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import Array, ArrayLike, PyTree
+
+T = TypeVar("T")
 
 _PLACES = (Device, Sharding, PartitionSpec, Format)
+_Place: TypeAlias = Device | Sharding | PartitionSpec | Format
 
 
 def _device_meant(place: object) -> str:
     """Returns the expression to use instead of an invalid `device`, such as a platform name."""
     return f'jax.devices("{place}")[0]' if place in ("cpu", "gpu", "tpu") else "jax.devices()[0]"
+
+
+@overload
+def device_put(
+    x: ArrayLike,
+    device: PyTree = None,
+    *,
+    src: PyTree = None,
+    donate: PyTree = False,
+    may_alias: bool | None = None,
+) -> Array: ...
+
+
+@overload
+def device_put(
+    x: T,
+    device: PyTree = None,
+    *,
+    src: PyTree = None,
+    donate: PyTree = False,
+    may_alias: bool | None = None,
+) -> T: ...
 
 
 def device_put(
@@ -42,7 +67,7 @@ def device_put(
     src: PyTree = None,
     donate: PyTree = False,
     may_alias: bool | None = None,
-) -> PyTree:
+) -> object:
     """Copies `x`, a pytree whose leaves are arrays and scalars, to `device`.
 
     With a `device`, the results are committed: computations on them run there, and operations on
@@ -126,7 +151,7 @@ def _placed(x: ArrayImpl, where: Sharding) -> ArrayImpl:
     return x if x.placement == where else x.placed(where)
 
 
-def _spread_over(places: PyTree, x: PyTree) -> list[Any]:
+def _spread_over(places: PyTree, x: PyTree) -> list[_Place | None]:
     """Returns the device or sharding for each leaf of `x`.
 
     Raises:
@@ -148,7 +173,15 @@ def _is_none(place: object) -> bool:
     return place is None
 
 
-def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
+@overload
+def with_sharding_constraint(x: ArrayLike, shardings: PyTree) -> Array: ...
+
+
+@overload
+def with_sharding_constraint(x: T, shardings: PyTree) -> T: ...
+
+
+def with_sharding_constraint(x: PyTree, shardings: PyTree) -> object:
     """Constrains the sharding of `x`, a pytree of arrays.
 
     Args:
@@ -192,7 +225,15 @@ def _sharding_of(place: Device | Sharding | PartitionSpec | Format) -> Sharding:
     return NamedSharding(mesh, place)
 
 
-def device_get(x: PyTree) -> PyTree:
+@overload
+def device_get(x: Array) -> np.ndarray: ...
+
+
+@overload
+def device_get(x: T) -> T: ...
+
+
+def device_get(x: PyTree) -> object:
     """Returns `x` with its arrays converted to NumPy arrays.
 
     Args:
@@ -204,7 +245,7 @@ def device_get(x: PyTree) -> PyTree:
       {'a': array([0, 1, 2], dtype=int32), 'b': 'text'}
     """
 
-    def get(leaf: PyTree) -> Any:
+    def get(leaf: PyTree) -> object:
         if isinstance(leaf, Tracer):
             return leaf
         if isinstance(leaf, ArrayImpl):
@@ -217,7 +258,7 @@ def device_get(x: PyTree) -> PyTree:
     return pytrees.tree_map(get, x)
 
 
-def block_until_ready(x: PyTree) -> PyTree:
+def block_until_ready(x: T) -> T:
     """Waits until all arrays in `x` are computed; returns `x`.
 
     Args:
@@ -234,7 +275,7 @@ def block_until_ready(x: PyTree) -> PyTree:
     return x
 
 
-def copy_to_host_async(x: PyTree) -> PyTree:
+def copy_to_host_async(x: T) -> T:
     """Starts copying all arrays in the pytree `x` to the host; returns `x`.
 
     Example:

@@ -20,7 +20,8 @@ from jitney.transforms.zero import Zero, instantiate
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import PyTree, Value
+    from jitney.primitives.rule_types import Cotangent
     from jitney.transforms.accumulators import GradAccum
     from jitney.transforms.linearize import Linear
     from jitney.transforms.logs import Log
@@ -51,7 +52,7 @@ def check_callable(fun: object) -> None:
         raise TypeError(f"a function is needed, but got {fun} of type {type(fun).__name__}")
 
 
-def array_values(leaves: Sequence[Any], with_numbers: bool = False) -> list[Any]:
+def array_values(leaves: Sequence[Value], with_numbers: bool = False) -> list[Value]:
     """Converts NumPy arrays among `leaves` to arrays; with `with_numbers` Python scalars, too.
 
     In eager mode, Python scalars are converted once here instead of in each operation; in traced
@@ -65,7 +66,7 @@ _NUMPY = (np.ndarray, np.generic)
 _NUMBERS = (*_NUMPY, float, int, complex)
 
 
-def instantiated(t: PyTree) -> Any:
+def instantiated(t: PyTree) -> Value:
     """Returns a tangent as users see it: an array, with zeros in place of a symbolic zero."""
     t = instantiate(t)
     if is_high_value(t):
@@ -79,7 +80,7 @@ def pull_back(
     cts: Sequence[Any],
     wanted: Sequence[bool] | None = None,
     accums: Sequence[GradAccum | None] | None = None,
-) -> tuple[list[Any], Log]:
+) -> tuple[list[Cotangent | None], Log]:
     """Returns (cotangents of the arguments, log) for flat cotangents of the results.
 
     The cotangent of an argument is `Zero` or None where there is none.
@@ -107,7 +108,7 @@ def pull_back(
     return [next(remaining) if nz else None for nz in linear.nonzero_in], log
 
 
-def cotangent(ct: PyTree, aval: AbstractValue) -> Any:
+def cotangent(ct: PyTree, aval: AbstractValue) -> Value | None:
     """Returns a cotangent as users see it: zeros of the cotangent type where there is none."""
     if aval.is_ref:  # the content of a reference is not differentiated
         return None

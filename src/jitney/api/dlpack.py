@@ -12,7 +12,7 @@ from jitney.runtime.array import ArrayImpl, array_of
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
-    from jitney.core.typing import DTypeLike
+    from jitney.core.typing import Array, DTypeLike
     from jitney.runtime.device import Device
 
 _KINDS = "biufc"
@@ -20,7 +20,7 @@ _KINDS = "biufc"
 
 def from_dlpack(
     external_array: Any, device: Device | Sharding | None = None, copy: bool | None = None
-) -> Any:
+) -> Array:
     """Converts an object with `__dlpack__`, such as a tensor of another library, to an array.
 
     Args:

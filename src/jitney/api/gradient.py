@@ -81,7 +81,8 @@ def name_of_leaf(
     """
     path = pytrees.tree_flatten_with_path(tuple(chosen))[0][number][0]
     numbers = (argnums,) if isinstance(argnums, int) else argnums
-    place = numbers[path[0].idx] % len(args)
+    index: int = path[0].idx
+    place = numbers[index] % len(args)
     signature = signature_of(fun)
     parameters = [] if signature is None else [*signature.parameters.values()]
     name = name_at(parameters, place) if parameters else f"args[{place}]"
@@ -177,11 +178,11 @@ def checked_argnums(argnums: int | Sequence[int]) -> int | tuple[int, ...]:
 
 
 def argnums_partial(
-    fun: Callable[..., Any],
+    fun: Callable[..., R],
     argnums: int | Sequence[int],
     args: Sequence[Any],
     kwargs: dict[str, Any],
-) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+) -> tuple[Callable[..., R], tuple[object, ...]]:
     """Returns (function of the arguments at `argnums` alone, those arguments).
 
     Raises:
@@ -205,7 +206,7 @@ def argnums_partial(
     if len(set(places)) < len(places):
         raise ValueError(f"argnums: each argument may be named once, but got {argnums}")
 
-    def partial(*chosen: PyTree) -> Any:
+    def partial(*chosen: PyTree) -> R:
         merged = list(args)
         for place, x in zip(places, chosen, strict=True):
             merged[place] = x
@@ -254,7 +255,7 @@ def value_and_grad(
 
     @wraps(fun, "value-and-gradient")
     @api_boundary
-    def value_and_grad_f(*args: PyTree, **kwargs: PyTree) -> Any:
+    def value_and_grad_f(*args: PyTree, **kwargs: PyTree) -> tuple[R, object]:
         return _value_and_grad(name, fun, argnums, has_aux, holomorphic, allow_int, args, kwargs)
 
     return value_and_grad_f
@@ -262,14 +263,14 @@ def value_and_grad(
 
 def _value_and_grad(
     name: str,
-    fun: Callable[..., Any],
+    fun: Callable[..., R],
     argnums: int | Sequence[int],
     has_aux: bool,
     holomorphic: bool,
     allow_int: bool,
     args: Sequence[PyTree],
     kwargs: dict[str, PyTree],
-) -> Any:
+) -> tuple[R, object]:
     partial, chosen = argnums_partial(fun, argnums, args, kwargs)
     leaves, tree = pytrees.tree_flatten(chosen)
     check_operands(leaves, name)
@@ -291,9 +292,8 @@ def _value_and_grad(
     gradients = [cotangent(g, get_aval(x)) for g, x in zip(input_cts, values, strict=True)]
     gradient = pytrees.tree_unflatten(tree, gradients)
     result = gradient[0] if isinstance(argnums, int) else gradient
-    if has_aux:
-        return (value, flat.aux), result
-    return value, result
+    of_fun: Any = (value, flat.aux) if has_aux else value
+    return of_fun, result
 
 
 def grad(
@@ -334,7 +334,7 @@ def grad(
 
     @wraps(fun, "gradient")
     @api_boundary
-    def grad_f(*args: PyTree, **kwargs: PyTree) -> Any:
+    def grad_f(*args: PyTree, **kwargs: PyTree) -> object:
         value, gradient = _value_and_grad(
             "grad", fun, argnums, has_aux, holomorphic, allow_int, args, kwargs
         )
@@ -369,12 +369,12 @@ def fwd_and_bwd(
       (0.0, 1.0)
     """
 
-    def forward(*args: PyTree, **kwargs: PyTree) -> Any:
+    def forward(*args: PyTree, **kwargs: PyTree) -> object:
         partial, chosen = argnums_partial(fun, argnums, args, kwargs)
         out = vjp(partial, *chosen, has_aux=has_aux)
         return (out[0], out[2], out[1]) if has_aux else out
 
-    def backward(residuals: Callable[..., PyTree], ct: PyTree) -> Any:
+    def backward(residuals: Callable[..., PyTree], ct: PyTree) -> object:
         out = residuals(ct)
         return out[0] if isinstance(argnums, int) else out
 

@@ -6,12 +6,15 @@ matter.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _SETTERS = frozenset(("defjvp", "defjvps", "defvjp", "def_vmap"))
 
 
-def inner_rule(owner: object, name: str) -> Any:
+def inner_rule(owner: object, name: str) -> Callable[..., object]:
     """Returns the rule setter `name` of the function that `owner` wraps.
 
     Raises:

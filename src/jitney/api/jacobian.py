@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 
-def standard_basis(tree: PyTree, *, of_tangents: bool) -> Any:
+def standard_basis(tree: PyTree, *, of_tangents: bool) -> object:
     """Returns the standard basis of `tree`: a pytree like it with a new leading axis.
 
     Entry i has 1 at flat position i and 0 elsewhere. Within a `shard_map`, entries vary along the
@@ -66,13 +66,13 @@ def _cotangent_type(x: ArrayLike) -> ManualAxisType:
     return varying.type_of(get_aval(x).to_cotangent_aval())
 
 
-def _eye(n: int, dtype: np.dtype) -> Any:
+def _eye(n: int, dtype: np.dtype) -> Array:
     rows = broadcasted_iota(np.int32, (n, n), 0)
     columns = broadcasted_iota(np.int32, (n, n), 1)
     return convert(eq(add(rows, np.int32(0)), columns), dtype)
 
 
-def divided(tree: PyTree, axis: int, matrix: Array) -> Any:
+def divided(tree: PyTree, axis: int, matrix: Array) -> object:
     """Splits `matrix` along `axis` into blocks of the shapes of the leaves of `tree`."""
     leaves, structure = pytrees.tree_flatten(tree)
     sizes = tuple(np.int64(np.prod(shape_of(x))) for x in leaves)
@@ -121,14 +121,14 @@ def jacfwd(
 
     @wraps(fun, "Jacobian")
     @api_boundary
-    def jacobian_f(*args: PyTree, **kwargs: PyTree) -> Any:
+    def jacobian_f(*args: PyTree, **kwargs: PyTree) -> object:
         partial, chosen = argnums_partial(fun, argnums, args, kwargs)
         describe = functools.partial(name_of_leaf, fun, argnums, args, chosen)
         for k, x in enumerate(pytrees.tree_leaves(chosen)):
             check_input("jacfwd", holomorphic, x, describe, k)
         aux: list[Any] = []
 
-        def push(tangents: PyTree) -> Any:
+        def push(tangents: PyTree) -> tuple[object, object]:
             out = jvp(partial, chosen, tangents, has_aux=has_aux)
             if has_aux:
                 aux.append(out[2])
@@ -140,7 +140,11 @@ def jacfwd(
         values, columns = vmap(push, out_axes=(None, -1))(standard_basis(chosen, of_tangents=True))
         del values
         example = chosen if not isinstance(argnums, int) else chosen[0]
-        result = pytrees.tree_map(lambda m: divided(example, -1, m), columns)
+
+        def blocks(matrix: Array) -> object:
+            return divided(example, -1, matrix)
+
+        result = pytrees.tree_map(blocks, columns)
         return (result, aux[0]) if has_aux else result
 
     return jacobian_f
@@ -197,7 +201,7 @@ def jacrev(
 
     @wraps(fun, "Jacobian")
     @api_boundary
-    def jacobian_f(*args: PyTree, **kwargs: PyTree) -> Any:
+    def jacobian_f(*args: PyTree, **kwargs: PyTree) -> object:
         partial, chosen = argnums_partial(fun, argnums, args, kwargs)
         describe = functools.partial(name_of_leaf, fun, argnums, args, chosen)
         for k, x in enumerate(pytrees.tree_leaves(chosen)):
@@ -209,7 +213,11 @@ def jacrev(
         rows = vmap(pullback)(standard_basis(value, of_tangents=False))
         rows = rows[0] if isinstance(argnums, int) else rows
         example = chosen[0] if isinstance(argnums, int) else chosen
-        by_argument = pytrees.tree_map(lambda m: divided(value, 0, m), rows)
+
+        def blocks(matrix: Array) -> object:
+            return divided(value, 0, matrix)
+
+        by_argument = pytrees.tree_map(blocks, rows)
         result = pytrees.tree_transpose(
             pytrees.tree_structure(example), pytrees.tree_structure(value), by_argument
         )

@@ -120,7 +120,7 @@ class JitFunction(PjitFunction):
     def __deepcopy__(self, memo: dict[int, Any]) -> JitFunction:
         return self.__copy__()
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str | tuple[object, ...]:
         # Decorated functions are pickled by name, like plain functions.
         name = getattr(self, "__qualname__", "")  # partials have no name
         named = getattr(sys.modules.get(self.__module__), name, None)
@@ -205,7 +205,7 @@ def jit(
     inline: bool | Inline = False,
     abstracted_axes: None = None,
     compiler_options: dict[str, Any] | None = None,
-) -> Any:
+) -> object:
     """Compiles `fun`: the result is traced and compiled once per combination of argument types.
 
     Args:
@@ -276,7 +276,7 @@ def jit(
 
 
 def pjit(
-    fun: Callable[..., PyTree],
+    fun: Callable[P, R],
     in_shardings: PyTree = UNSPECIFIED,
     out_shardings: PyTree = UNSPECIFIED,
     *,
@@ -290,7 +290,7 @@ def pjit(
     inline: bool | Inline = False,
     abstracted_axes: None = None,
     compiler_options: dict[str, Any] | None = None,
-) -> Any:
+) -> Jitted[P, R]:
     """Compiles like `jit`, but accepts shardings by position, and uses the mesh of `with mesh:`.
 
     Within that context, PartitionSpecs refer to that mesh, None means replicated, and results are
@@ -353,7 +353,7 @@ def jit_when_traced(
     static_argnums: int | Sequence[int] | None = None,
     inline: bool = False,
     compiled_from: int | None = None,
-) -> Any:
+) -> object:
     """Decorates library functions that JAX stages as one `jit` equation.
 
     Outside of any trace the Python body runs eagerly. It runs as a compiled program if an operand,
@@ -397,7 +397,7 @@ def jit_when_traced(
         )  # fmt: skip
 
     @functools.wraps(body)
-    def wrapper(*args: PyTree, **kwargs: PyTree) -> Any:
+    def wrapper(*args: PyTree, **kwargs: PyTree) -> object:
         nonlocal call, compiled
         is_eager = state.trace is state.eval_trace
         if compiled_from is not None and is_eager and is_large(args, kwargs):
@@ -416,6 +416,6 @@ def jit_when_traced(
 
 
 @api_boundary
-def call_within_trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Any:
+def call_within_trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> object:
     """Calls a library function within a trace, as one equation."""
     return call.call(args, kwargs)

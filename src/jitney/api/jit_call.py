@@ -69,7 +69,8 @@ if TYPE_CHECKING:
 
     from jitney.api.inlining import Inline
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import Params, PyTree, Value
+    from jitney.runtime.array import ArrayImpl
     from jitney.runtime.assignment import Assignment
 
 
@@ -84,6 +85,9 @@ class TraceResult:
 
 # The flattened arguments of a call: (leaves, tree, dynamic args, dynamic kwargs, static key).
 Flat: TypeAlias = tuple[list[Any], Any, Any, Any, Any]
+
+# The key of a traced program: (static key, tree, types of the leaves, epoch of settings, axes).
+Key: TypeAlias = "tuple[object, PyTreeDef, tuple[AbstractValue, ...], object, object]"
 
 # Function -> traces by key of the call, and traced programs by options and key.
 _traced: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
@@ -159,7 +163,7 @@ class JitCall:
         kwargs: dict[str, PyTree],
         static: Any,
         abstract: bool,
-    ) -> tuple[Any, ...]:
+    ) -> tuple[AbstractValue, ...]:
         """Returns the types of the flat arguments.
 
         Raises:
@@ -216,7 +220,7 @@ class JitCall:
 
     def trace(
         self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree], abstract: bool = False
-    ) -> tuple[TracedProgram, list[Any]]:
+    ) -> tuple[TracedProgram, list[Value]]:
         """Returns the traced program for these arguments, and the arguments flat.
 
         With `abstract`, arguments may be anything with a shape and a dtype.
@@ -252,14 +256,14 @@ class JitCall:
                 closures.keep(self.fun, (self.options, key), program, outer)
         return program
 
-    def _key(self, flat: Flat, abstract: bool) -> tuple[Any, ...]:
+    def _key(self, flat: Flat, abstract: bool) -> Key:
         """Returns the cache key of the traced program; its third entry are the arguments' types."""
         leaves, tree, dynamic, dynamic_kwargs, static = flat
         avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
         axes = state.axis_env, state.checked_axes, state.folds
         return static, tree, avals, config.trace_epoch(), axes
 
-    def key(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> tuple[Any, ...]:
+    def key(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Key:
         """Returns a key that is equal for calls that share a traced program."""
         return self._key(self.flatten(args, kwargs), abstract=False)
 
@@ -271,7 +275,7 @@ class JitCall:
         names = self.spec.argument_names(dynamic, kwargs, key[0])
         cache_misses.explain(self.fun, key, self._known(), names, self.spec.static_name)
 
-    def _known(self) -> list[tuple[Any, ...]]:
+    def _known(self) -> list[Key]:
         """Returns the keys of the cached traces, oldest first."""
         return [k for k, entry in list(self.cache.items()) if isinstance(entry, TraceResult)]
 
@@ -308,7 +312,7 @@ class JitCall:
         dynamic: tuple[PyTree, ...],
         kwargs: dict[str, PyTree],
         static: Any,
-    ) -> dict[str, Any]:
+    ) -> Params:
         """Returns the parameters `in_shardings` and `out_shardings` of a program.
 
         Raises:
@@ -354,7 +358,7 @@ class JitCall:
         made_by = () if is_plain else transformations_of(self.fun)
         info = DebugInfo(self.traced_for, place, names, None, made_by)
 
-        def merged(inner_args: tuple[PyTree, ...], inner_kwargs: dict[str, PyTree]) -> Any:
+        def merged(inner_args: tuple[PyTree, ...], inner_kwargs: dict[str, PyTree]) -> object:
             full_args, full_kwargs = self.spec.merge(inner_args, inner_kwargs, static)
             return self.fun(*full_args, **full_kwargs)
 
@@ -438,7 +442,7 @@ class JitCall:
         args: tuple[PyTree, ...],
         kwargs: dict[str, PyTree],
         remember: Callable[..., None] | None,
-    ) -> list[Any]:
+    ) -> Sequence[Value]:
         """Runs a program of arrays; returns its flat results.
 
         Args:
@@ -482,7 +486,7 @@ class JitCall:
 
     def _run_unreduced(
         self, program: TracedProgram, leaves: Sequence[Any], assignment: Assignment
-    ) -> list[Any] | None:
+    ) -> list[ArrayImpl] | None:
         """Runs a program if arguments or results are unreduced; otherwise returns None."""
         from jitney.api import unreduced  # needed on several devices only
 
@@ -491,7 +495,7 @@ class JitCall:
 
 def trace_closed(
     flat_fun: Callable[..., Sequence[Any]], avals: Sequence[AbstractValue], info: DebugInfo
-) -> tuple[ClosedJaxpr, tuple[Any, ...]]:
+) -> tuple[ClosedJaxpr, tuple[Value, ...]]:
     """Returns (program, captured values that are not constants); the latter are its first operands.
 
     Those are tracers of enclosing traces, and mutable references.
@@ -520,7 +524,7 @@ def jit_params(
     donated: tuple[bool, ...] = (),
     keep_unused: bool = False,
     inline: bool = False,
-) -> dict[str, Any]:
+) -> Params:
     """Returns the parameters of a `jit` equation, except `jaxpr`, in the order of JAX's."""
     return {
         "in_shardings": (UNSPECIFIED,) * n_in,
@@ -536,7 +540,7 @@ def jit_params(
     }
 
 
-def bind_program(program: TracedProgram, leaves: Sequence[Any]) -> list[Any]:
+def bind_program(program: TracedProgram, leaves: Sequence[Any]) -> list[Value]:
     """Applies a traced program under the current trace: inlined, or as one equation."""
     operands = (*program.outer_tracers, *leaves)
     if program.params["inline"]:

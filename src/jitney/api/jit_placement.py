@@ -6,7 +6,7 @@ Both are tree prefixes, of the tuple of arguments and of the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core import messages
 from jitney.core.pytree import pytrees
@@ -74,7 +74,7 @@ class GivenPlaces:
 
     def spread(
         self, full: PyTree, avals: Sequence[AbstractValue], name_of: Callable[[int], str]
-    ) -> tuple[Any, ...]:
+    ) -> tuple[object, ...]:
         """Returns the sharding of each leaf of `full`, or `UNSPECIFIED`.
 
         Args:
@@ -102,13 +102,13 @@ class GivenPlaces:
         return tuple(out)
 
     def _misfit(self, prefix: PyTree, full: PyTree) -> ValueError:
-        if self.option == "in_shardings" and type(prefix) is tuple and len(prefix) != len(full):
+        if self.option == "in_shardings" and _is_tuple(prefix) and len(prefix) != len(full):
             return ValueError(
                 f"{self.asked_by}: in_shardings must have one entry for each positional argument, "
                 f"or be one sharding for all, but is of length {len(prefix)} for "
                 f"{messages.counted(len(full), 'argument')}"
             )
-        if self.option == "in_shardings" and type(prefix) is not tuple:
+        if self.option == "in_shardings" and not _is_tuple(prefix):
             return ValueError(
                 f"{self.asked_by}: in_shardings must be a tuple with one entry for each "
                 f"positional argument, or one sharding for all, but is of type {type(prefix)}; "
@@ -171,6 +171,10 @@ class GivenPlaces:
             ) from None
 
 
+def _is_tuple(x: object) -> bool:
+    return type(x) is tuple
+
+
 def given_places(option: str, prefix: PyTree, asked_by: str = "jit") -> GivenPlaces | None:
     """Checks a sharding option of `jit` or `pjit`; returns None if it specifies nothing.
 
@@ -181,7 +185,7 @@ def given_places(option: str, prefix: PyTree, asked_by: str = "jit") -> GivenPla
     if prefix is None and asked_by != "pjit":
         return None
     if isinstance(prefix, list) and option == "in_shardings":
-        prefix = tuple(prefix)  # one entry for each argument
+        prefix = tuple(cast("list[object]", prefix))  # one entry for each argument
     leaves, tree = pytrees.tree_flatten(prefix, lambda place: place is None)
     for place in leaves:
         if not (place is None or place is UNSPECIFIED) and not isinstance(
@@ -208,7 +212,7 @@ def given_places(option: str, prefix: PyTree, asked_by: str = "jit") -> GivenPla
 
 def places_on(
     device: Device | None, backend: str | None, in_shardings: PyTree, out_shardings: PyTree
-) -> tuple[PyTree, PyTree]:
+) -> tuple[DeviceOfJit, Sharding]:
     """Returns `in_shardings` and `out_shardings` for the deprecated options `device` and `backend`.
 
     Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, overload
 
 from jitney.api.jit_call import make_call
 from jitney.core import explicit, varying
@@ -21,13 +21,34 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 
+@overload
+def make_jaxpr(
+    fun: Callable[P, PyTree],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[AxisName, int]] | None = None,
+    return_shape: Literal[False] = False,
+    abstracted_axes: None = None,
+) -> Callable[P, ClosedJaxpr]: ...
+
+
+@overload
+def make_jaxpr(
+    fun: Callable[P, PyTree],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[AxisName, int]] | None = None,
+    *,
+    return_shape: Literal[True],
+    abstracted_axes: None = None,
+) -> Callable[P, tuple[ClosedJaxpr, PyTree]]: ...
+
+
 def make_jaxpr(
     fun: Callable[P, PyTree],
     static_argnums: int | Sequence[int] = (),
     axis_env: Sequence[tuple[AxisName, int]] | None = None,
     return_shape: bool = False,
     abstracted_axes: None = None,
-) -> Callable[P, Any]:
+) -> Callable[P, ClosedJaxpr | tuple[ClosedJaxpr, object]]:
     """Returns a function that traces `fun` and returns its jaxpr instead of its result.
 
     Args:
@@ -56,7 +77,7 @@ def make_jaxpr(
 
     @wraps(fun)
     @api_boundary
-    def traced(*args: PyTree, **kwargs: PyTree) -> Any:
+    def traced(*args: PyTree, **kwargs: PyTree) -> ClosedJaxpr | tuple[ClosedJaxpr, object]:
         with extend_axis_env(*(axis_env or ())):
             program, _ = call.trace(args, kwargs, abstract=True)
         closed = _with_outer_as_constants(program)
@@ -87,7 +108,7 @@ def _with_outer_as_constants(program: Any) -> ClosedJaxpr:
     return ClosedJaxpr(changed, [*closed.consts, *program.outer_tracers])
 
 
-def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) -> Any:
+def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) -> object:
     """Returns a pytree of `ShapeDtypeStruct`s; for tokens, their types."""
     structs = [
         a

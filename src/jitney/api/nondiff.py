@@ -17,7 +17,8 @@ from jitney.core.trace import Tracer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jitney.core.typing import PyTree
+    from jitney.api.jit_call import TracedProgram
+    from jitney.core.typing import PyTree, Value
 
 
 class NondiffArguments:
@@ -49,12 +50,12 @@ class NondiffArguments:
         self.positions = tuple(sorted(positions))
         self.call: JitCall = make_call(fun, self.positions or None)
 
-    def split(self, args: Sequence[Any]) -> tuple[dict[int, Any], list[Any]]:
+    def split(self, args: Sequence[Any]) -> tuple[dict[int, object], list[object]]:
         """Returns (nondifferentiable arguments by position, the others)."""
         nondiff = {i: args[i] for i in self.positions}
         return nondiff, [x for i, x in enumerate(args) if i not in nondiff]
 
-    def merged(self, nondiff: dict[int, Any], others: Sequence[Any]) -> list[Any]:
+    def merged(self, nondiff: dict[int, Any], others: Sequence[Any]) -> list[object]:
         """Returns all arguments in their original positions."""
         remaining = iter(others)
         return [
@@ -62,7 +63,9 @@ class NondiffArguments:
             for i in range(len(nondiff) + len(others))
         ]
 
-    def traced(self, fixed: dict[int, Any], lifted: dict[int, Any], others: Sequence[Any]) -> Any:
+    def traced(
+        self, fixed: dict[int, Any], lifted: dict[int, Any], others: Sequence[Any]
+    ) -> tuple[TracedProgram, list[Value]]:
         """Returns (program, operands) of a call.
 
         Args:
@@ -73,7 +76,7 @@ class NondiffArguments:
         if not lifted and _is_hashable(fixed.values()):
             return self.call.trace(tuple(self.merged(fixed, others)), {})
 
-        def with_lifted(values: Sequence[Any], *others: PyTree) -> Any:
+        def with_lifted(values: Sequence[Any], *others: PyTree) -> object:
             nondiff = {**fixed, **dict(zip(lifted, values, strict=True))}
             return self.fun(*self.merged(nondiff, others))
 

@@ -1,10 +1,13 @@
 """Creating meshes, and global arrays from shards; moving arrays between shardings."""
 
+# Arguments from users are checked, whatever the annotations say.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import numpy as np
 
@@ -28,8 +31,11 @@ from jitney.runtime.placements import settled
 from jitney.runtime.sharding import Format, SingleDeviceSharding, as_sharding
 
 if TYPE_CHECKING:
-    from jitney.core.typing import AxisName, DTypeLike, PyTree, Value
+    from jitney.core.typing import Array, ArrayLike, AxisName, DTypeLike, PyTree, Value
     from jitney.runtime.device import Device
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def make_mesh(
@@ -264,7 +270,15 @@ def _placed_shape(
     return sharding, whole
 
 
-def reshard(xs: PyTree, out_shardings: PyTree) -> Any:
+@overload
+def reshard(xs: ArrayLike, out_shardings: PyTree) -> Array: ...
+
+
+@overload
+def reshard(xs: T, out_shardings: PyTree) -> T: ...
+
+
+def reshard(xs: PyTree, out_shardings: PyTree) -> object:
     """Moves `xs` to the shardings `out_shardings`, along Explicit mesh axes.
 
     The types of the results include their shardings along these axes.
@@ -294,7 +308,7 @@ def reshard(xs: PyTree, out_shardings: PyTree) -> Any:
     return pytrees.tree_unflatten(tree, moved)
 
 
-def _moved(x: Any, place: Sharding) -> Any:
+def _moved(x: Any, place: Sharding) -> Array:
     """Moves `x` along Explicit axes, and constrains it along others."""
     if isinstance(x, ArrayImpl):
         if asks_nothing(place):
@@ -328,9 +342,21 @@ def _explicit(place: PartitionSpec | Sharding) -> Sharding:
     return place
 
 
+@overload
+def auto_axes(
+    f: Callable[..., R], /, *, axes: AxisName = None, out_sharding: PyTree = None
+) -> Callable[..., R]: ...
+
+
+@overload
+def auto_axes(
+    f: None = None, /, *, axes: AxisName = None, out_sharding: PyTree = None
+) -> Callable[[Callable[..., R]], Callable[..., R]]: ...
+
+
 def auto_axes(
     f: Callable[..., PyTree] | None = None, /, *, axes: AxisName = None, out_sharding: PyTree = None
-) -> Any:
+) -> object:
     """Returns `f`, run with axes of the mesh as Auto: types within it do not include shardings.
 
     Args:
@@ -351,14 +377,18 @@ def auto_axes(
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
 
     @wraps(f)
-    def called(*args: PyTree, **kwargs: PyTree) -> PyTree:
+    def called(*args: PyTree, **kwargs: PyTree) -> object:
         place = _given_late("out_sharding", out_sharding, kwargs)
         outer = _mesh_of(args, place)
         _check_not_manual(axes, "Auto")
         if _are(outer, axes, AxisType.Auto):
             return f(*args, **kwargs)
         inner = _with_types(outer, axes, AxisType.Auto)
-        inside = pytrees.tree_map(lambda x: _cast(x, inner), (args, kwargs))
+
+        def cast_in(x: Value) -> Value:
+            return _cast(x, inner)
+
+        inside = pytrees.tree_map(cast_in, (args, kwargs))
         with in_force(inner):
             results = f(*inside[0], **inside[1])
         with in_force(outer):
@@ -367,9 +397,21 @@ def auto_axes(
     return called
 
 
+@overload
+def explicit_axes(
+    f: Callable[..., R], /, *, axes: AxisName = None, in_sharding: PyTree = None
+) -> Callable[..., R]: ...
+
+
+@overload
+def explicit_axes(
+    f: None = None, /, *, axes: AxisName = None, in_sharding: PyTree = None
+) -> Callable[[Callable[..., R]], Callable[..., R]]: ...
+
+
 def explicit_axes(
     f: Callable[..., PyTree] | None = None, /, *, axes: AxisName = None, in_sharding: PyTree = None
-) -> Any:
+) -> object:
     """Returns `f`, run with axes of the mesh as Explicit: types within it include shardings.
 
     Args:
@@ -389,7 +431,7 @@ def explicit_axes(
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
 
     @wraps(f)
-    def called(*args: PyTree, **kwargs: PyTree) -> PyTree:
+    def called(*args: PyTree, **kwargs: PyTree) -> object:
         place = _given_late("in_sharding", in_sharding, kwargs)
         outer = _mesh_of(args, place)
         _check_not_manual(axes, "Explicit")
@@ -398,12 +440,16 @@ def explicit_axes(
         inner = _with_types(outer, axes, AxisType.Explicit)
         with in_force(inner):
             results = f(*reshard(args, place), **kwargs)
-        return pytrees.tree_map(lambda x: _cast(x, outer), results)
+
+        def cast_out(x: Value) -> Value:
+            return _cast(x, outer)
+
+        return pytrees.tree_map(cast_out, results)
 
     return called
 
 
-def _given_late(option: str, value: PyTree, kwargs: dict[str, PyTree]) -> PyTree:
+def _given_late(option: str, value: PyTree, kwargs: dict[str, PyTree]) -> object:
     """Returns an option of `auto_axes` or `explicit_axes`, given to them or else to the call."""
     if value is not None:
         return value
@@ -452,7 +498,7 @@ def _with_types(mesh: Mesh, axes: AxisName, kind: AxisType) -> Mesh:
     return mesh.update(axis_types=tuple([kind if name in names else own for name, own in pairs]))
 
 
-def _cast(x: Value, mesh: Mesh) -> Any:
+def _cast(x: Value, mesh: Mesh) -> Value:
     """Returns `x` unchanged, reinterpreted on `mesh` with other axis types."""
     if not is_valid_operand(x):
         return x  # an index, such as a slice

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -28,14 +28,16 @@ from jitney.runtime import client, processes
 
 if TYPE_CHECKING:
     from jitney.api.jit import Jitted
-    from jitney.core.typing import AxisName, PyTree
+    from jitney.core.typing import Array, AxisName, PyTree
     from jitney.runtime.device import Device
+
+R = TypeVar("R")
 
 OWN_AXIS = "_internal_pmap_axis_name"  # the name of an axis that the user has not named, as in JAX
 
 
 def pmap(
-    fun: Callable[..., PyTree],
+    fun: Callable[..., R],
     axis_name: AxisName = None,
     *,
     in_axes: int | Sequence[PyTree] | None = 0,
@@ -45,7 +47,7 @@ def pmap(
     backend: str | None = None,
     axis_size: int | None = None,
     donate_argnums: int | Iterable[int] = (),
-) -> Jitted[..., Any]:
+) -> Jitted[..., R]:
     """Returns `fun`, compiled and run in parallel for each index of an axis, one per device.
 
     Args:
@@ -113,7 +115,7 @@ class PmapFunction(JitFunction):
     mapped: _Mapped
 
     @api_boundary
-    def call_slowly(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> PyTree:
+    def call_slowly(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> object:
         mapped = self.mapped
         if not mapped.is_over_processes():
             return super().call_slowly(args, kwargs)
@@ -142,7 +144,7 @@ class _Mapped:
         self,
         fun: Callable[..., PyTree],
         axis_name: AxisName,
-        in_axes: PyTree,
+        in_axes: int | Sequence[PyTree] | None,
         out_axes: PyTree,
         static: tuple[int, ...],
         devices: Sequence[Device] | None,
@@ -159,13 +161,13 @@ class _Mapped:
         self.backend = backend
         self.axis_size = axis_size
 
-    def __call__(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Any:
+    def __call__(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> object:
         fixed, values, tree, axes = self.taken_apart(args, kwargs)
         mesh = self.mesh(self.extent(values, axes))
         out_axes: list[Any] = []
         out_trees: list[Any] = []
 
-        def on_one_device(*parts: PyTree) -> list[Any]:
+        def on_one_device(*parts: PyTree) -> list[Array]:
             own = [
                 x if axis is None else shapes.squeeze(x, (axis,))
                 for x, axis in zip(parts, axes, strict=True)
@@ -193,7 +195,7 @@ class _Mapped:
 
     def taken_apart(
         self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
-    ) -> tuple[dict[int, Any], list[Any], pytrees.PyTreeDef, list[int | None]]:
+    ) -> tuple[dict[int, object], list[Array], pytrees.PyTreeDef, list[int | None]]:
         """Returns (static arguments by position, flat others, their tree, mapped axis of each)."""
         fixed = {i % len(args): args[i] for i in self.static if -len(args) <= i < len(args)}
         dynamic = tuple([args[i] for i in range(len(args)) if i not in fixed])
@@ -216,7 +218,7 @@ class _Mapped:
 
     def on_all_devices(
         self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
-    ) -> tuple[Mesh, tuple[PyTree, ...], dict[str, PyTree]]:
+    ) -> tuple[Mesh, tuple[object, ...], dict[str, object]]:
         """Returns the mesh of all devices, and this process's arguments as arrays on it."""
         fixed, values, tree, axes = self.taken_apart(args, kwargs)
         there = self.there()
@@ -250,8 +252,9 @@ class _Mapped:
         fixed: dict[int, Any],
     ) -> list[int | None]:
         """Returns the mapped axis of each leaf of the arguments that are not static."""
-        axes = self.in_axes
-        if isinstance(axes, tuple):
+        given, axes = self.in_axes, ()
+        if isinstance(given, tuple):
+            axes = given
             if len(axes) != len(args):
                 raise ValueError(
                     f"pmap of {self.name}: in_axes must have one entry for each positional "
@@ -260,7 +263,7 @@ class _Mapped:
                 )
             axes = tuple([axes[i] for i in range(len(args)) if i not in fixed])
         else:
-            axes = (axes,) * len(dynamic)
+            axes = (given,) * len(dynamic)
         flat: list[int | None] = []
         for k, (own, arg) in enumerate(zip(axes, dynamic, strict=True)):
             try:

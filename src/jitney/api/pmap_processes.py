@@ -9,7 +9,7 @@ to the shards of this process.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from jitney.api.placement import windowed
 from jitney.core import explicit
@@ -24,6 +24,8 @@ from jitney.runtime.array import ArrayImpl, array_from_numpy, host_array
 if TYPE_CHECKING:
     from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.typing import PyTree
+
+T = TypeVar("T")
 
 
 def to_all_devices(
@@ -59,12 +61,13 @@ def _of_part(x: ArrayImpl, place: NamedSharding) -> ArrayImpl:
     return windowed(x, place, whole)
 
 
-def own_parts(results: PyTree, mesh: Mesh) -> PyTree:
+def own_parts(results: T, mesh: Mesh) -> T:
     """Returns the parts of results on `mesh` that this process's devices hold."""
     local = mesh.local_mesh
 
-    def part(x: Any) -> Any:
+    def part(x: ArrayImpl) -> ArrayImpl:
         place = x.placement
+        assert isinstance(place, NamedSharding)
         data = host_array(x)
         shape = windows.window_shape(place, x.shape)
         aval = explicit.typed(x.aval, None).update(shape=shape)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -31,9 +31,11 @@ from jitney.transforms.discharge import content_type
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
+    from jitney.api.argument_flags import Flags
     from jitney.core.jaxpr import Jaxpr
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import PyTree, Value
+    from jitney.primitives.rule_types import Cotangent
     from jitney.transforms.linearize import Linear
 
 
@@ -52,7 +54,10 @@ class _Marker:
         return hash(type(self))
 
 
-def _marker(cls: type[_Marker]) -> type[Any]:
+M = TypeVar("M", bound=_Marker)
+
+
+def _marker(cls: type[M]) -> type[M]:
     pytrees.register_pytree_node(cls, lambda _: ((), None), lambda _, __: cls())
     return cls
 
@@ -157,7 +162,7 @@ class VJP:
         return self.static.out_tree
 
     @property
-    def out_nzs(self) -> Any:
+    def out_nzs(self) -> Flags | None:
         return mirrored(self.static.linear.nonzero_out, self.out_tree)
 
     @property
@@ -201,7 +206,7 @@ class VJP:
             static.linear, self._residuals(), flat_cts, computed, self._accumulators()
         )
         wanted = self.wanted or [True] * len(operand_cts)
-        result = [
+        result: list[Value | _Marker | None] = [
             cotangent(ct, aval) if is_wanted else DidntWant()
             for ct, aval, is_wanted in zip(operand_cts, static.in_avals, wanted, strict=True)
         ]
@@ -337,7 +342,7 @@ class VJP:
                 accums.append(None if ref is None else RefAccum(ct_aval, ref))
         return accums
 
-    def _residuals(self) -> list[Any]:
+    def _residuals(self) -> list[Value]:
         """Returns the residuals in the order in which the linear program takes them."""
         static = self.static
         opaque = iter(self.opaque_residuals)
@@ -415,7 +420,7 @@ def make_vjp(
     return VJP(static, list(pytrees.tree_unflatten(in_tree, args_res)), opaque)
 
 
-def _checked_cotangents(static: Static, ct: PyTree) -> list[Any]:
+def _checked_cotangents(static: Static, ct: PyTree) -> list[Cotangent]:
     """Returns the leaves of a cotangent of the result.
 
     Raises:
@@ -439,7 +444,7 @@ def _checked_cotangents(static: Static, ct: PyTree) -> list[Any]:
     return [_checked_cotangent(c, a, fun) for c, a in zip(cts, static.out_avals, strict=True)]
 
 
-def _checked_cotangent(ct: PyTree, aval: AbstractValue, fun: Callable[..., Any]) -> Any:
+def _checked_cotangent(ct: Value, aval: AbstractValue, fun: Callable[..., Any]) -> Cotangent:
     wanted: Any = aval.to_cotangent_aval()
     if wanted.is_high:
         if get_aval(ct) != wanted:

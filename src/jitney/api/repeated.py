@@ -47,6 +47,7 @@ from jitney.runtime.executable import Executable, Lowering
 if TYPE_CHECKING:
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import Value
 
 COMPILED_AT = 3  # the number of calls with one signature after which it is compiled
 FEWEST_ARRAYS = 2  # arrays created by a call, for a program to be much faster
@@ -106,7 +107,7 @@ class LibraryFunction(RepeatedFunction):
 
     # --- what native code calls -------------------------------------------------------------------
 
-    def look(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def look(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Seen | tuple[object] | None:
         """Returns the state of such calls if they are counted; (result,) if a program ran."""
         try:
             leaves, patterns, names = self._reader.read(args, kwargs)
@@ -201,7 +202,9 @@ class LibraryFunction(RepeatedFunction):
     def __init_subclass__(cls) -> None:
         hide_calls(cls)
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
+    def __get__(
+        self, instance: object, owner: type | None = None
+    ) -> LibraryFunction | types.MethodType:
         return self if instance is None else types.MethodType(self, instance)
 
     def __copy__(self) -> LibraryFunction:
@@ -210,7 +213,7 @@ class LibraryFunction(RepeatedFunction):
     def __deepcopy__(self, memo: dict[int, Any]) -> LibraryFunction:
         return self
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str | tuple[object, ...]:
         # By name, like functions: of this object, or of the function if that is in another module.
         try:
             named = getattr(importlib.import_module(self.__module__), self.__qualname__, None)
@@ -301,7 +304,7 @@ def _traced(
     plain = function.plain
     n_positional = len(patterns) - len(names)
 
-    def of_leaves(*values: Any) -> Any:
+    def of_leaves(*values: Any) -> object:
         leaves = iter(values)
         arguments = [call_patterns.filled(p, leaves) for p in patterns]
         named = dict(zip(names, arguments[n_positional:], strict=True))
@@ -330,9 +333,9 @@ def _gives(closed: ClosedJaxpr, tree: PyTreeDef, result: Any) -> bool:
     )
 
 
-def _copies(leaves: Sequence[Any], result: Any) -> bool:
+def _copies(leaves: Sequence[Value], result: Any) -> bool:
     """Returns whether a program would copy much data of which eager evaluation returns views."""
-    operands = [x._value if type(x) is ArrayImpl else x for x in leaves]
+    operands: list[Value] = [x._value if type(x) is ArrayImpl else x for x in leaves]
     large = [x._value for x in pytrees.tree_leaves(result) if x.nbytes > LARGEST_COPY]
     return any(
         [np.may_share_memory(x, y) for x in large for y in operands if isinstance(y, np.ndarray)]

@@ -5,12 +5,15 @@ code of the process that compiled it. If that code is for this machine and compi
 compiles nothing; otherwise the program is compiled from its text.
 """
 
+# Arguments from users are checked, whatever the annotations say.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 import io
 import pickle
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jitney.api.jit_call import TracedProgram
 from jitney.api.stages import Compiled
@@ -133,7 +136,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
     )
 
 
-def _parts(wishes: Wishes) -> tuple[Any, ...] | None:
+def _parts(wishes: Wishes) -> tuple[object, object, object] | None:
     return None if wishes is NO_WISHES else (wishes.operands, wishes.results, wishes.within)
 
 
@@ -157,12 +160,13 @@ def _head_of(serialized: bytes) -> dict[str, Any]:
         head = pickle.loads(serialized)
     except Exception as error:
         raise ValueError("deserialize_and_load: the bytes are not a serialized program") from error
-    if not isinstance(head, dict) or head.get("format") != _FORMAT:
+    written = cast("dict[str, object]", head) if isinstance(head, dict) else None
+    if written is None or written.get("format") != _FORMAT:
         raise ValueError(
             "deserialize_and_load: the bytes are not a serialized program, or were written by "
             "another version of this package: serialize it again"
         )
-    return head
+    return written
 
 
 def deserialize_and_load(

@@ -1,10 +1,13 @@
 """`shard_map` and `smap`: functions that each device of a mesh runs on its shards."""
 
+# Arguments from users are checked, whatever the annotations say.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence, Set as AbstractSet
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from jitney.api import shard_map_specs as specs_of
 from jitney.api.shard_map_specs import Infer, InferFromArgs
@@ -35,7 +38,35 @@ from jitney.primitives.parallel import shard_map as primitive, spmd
 from jitney.primitives.parallel.shard_map import Region
 
 if TYPE_CHECKING:
-    from jitney.core.typing import AxisName, PyTree
+    from jitney.core.typing import Array, AxisName, PyTree, Value
+
+R = TypeVar("R")
+
+
+@overload
+def shard_map(
+    f: Callable[..., R],
+    /,
+    *,
+    out_specs: PyTree,
+    in_specs: PyTree = Infer,
+    mesh: Mesh | AbstractMesh | None = None,
+    axis_names: AbstractSet[AxisName] = frozenset(),
+    check_vma: bool = True,
+) -> Callable[..., R]: ...
+
+
+@overload
+def shard_map(
+    f: None = None,
+    /,
+    *,
+    out_specs: PyTree,
+    in_specs: PyTree = Infer,
+    mesh: Mesh | AbstractMesh | None = None,
+    axis_names: AbstractSet[AxisName] = frozenset(),
+    check_vma: bool = True,
+) -> Callable[[Callable[..., R]], Callable[..., R]]: ...
 
 
 def shard_map(
@@ -47,7 +78,7 @@ def shard_map(
     mesh: Mesh | AbstractMesh | None = None,
     axis_names: AbstractSet[AxisName] = frozenset(),
     check_vma: bool = True,
-) -> Callable[..., Any]:
+) -> object:
     """Returns `f`, run by each device of a mesh on its shards of the arguments.
 
     Args:
@@ -92,10 +123,32 @@ def shard_map(
 
     @wraps(f)
     @api_boundary
-    def whole(*args: PyTree) -> Any:
+    def whole(*args: PyTree) -> object:
         return mapped(args)
 
     return whole
+
+
+@overload
+def smap(
+    f: Callable[..., R],
+    /,
+    *,
+    in_axes: PyTree = Infer,
+    out_axes: PyTree,
+    axis_name: AxisName,
+) -> Callable[..., R]: ...
+
+
+@overload
+def smap(
+    f: None = None,
+    /,
+    *,
+    in_axes: PyTree = Infer,
+    out_axes: PyTree,
+    axis_name: AxisName,
+) -> Callable[[Callable[..., R]], Callable[..., R]]: ...
 
 
 def smap(
@@ -105,7 +158,7 @@ def smap(
     in_axes: PyTree = Infer,
     out_axes: PyTree,
     axis_name: AxisName,
-) -> Callable[..., Any]:
+) -> object:
     """Returns `f`, run by each device along one axis of the context mesh on its shards.
 
     Args:
@@ -139,7 +192,7 @@ def smap(
     )  # fmt: skip
 
 
-def _specs_of_axes(what: str, axes: PyTree, name: AxisName) -> Any:
+def _specs_of_axes(what: str, axes: PyTree, name: AxisName) -> object:
     leaves, tree = pytrees.tree_flatten(axes, is_leaf=lambda x: x is None)
     for axis in leaves:
         if axis is not None and (not isinstance(axis, int) or axis < 0):
@@ -180,7 +233,9 @@ class Mapped:
     ) -> None:
         self.fun = fun
         self.name = getattr(fun, "__name__", None) or repr(fun)
-        self.in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
+        self.in_specs: PyTree = in_specs
+        if isinstance(in_specs, list):
+            self.in_specs = tuple(cast("list[object]", in_specs))
         self.out_specs = out_specs
         self.mesh = mesh
         self.axis_names = axis_names
@@ -203,7 +258,7 @@ class Mapped:
         parts = [region.part(a, spec) for a, spec in zip(avals, own_specs, strict=True)]
         result_info: list[Any] = []
 
-        def on_one_device(*values: Any) -> list[Any]:
+        def on_one_device(*values: Any) -> list[Array]:
             remaining = iter(values)
             whole = [next(remaining) if t else x for t, x in zip(is_operand, leaves, strict=True)]
             out = self.fun(*pytrees.tree_unflatten(tree, whole))
@@ -213,7 +268,7 @@ class Mapped:
             result_info[:] = [specs, out_tree, [f"{self.name}(*args){path}" for path in paths]]
             return [as_value(x) for x in outs]
 
-        def body(*values: Any) -> list[Any]:
+        def body(*values: Any) -> list[Value]:
             outs = on_one_device(*values)
             return [
                 specs_of.as_result(region, x, spec)
@@ -227,7 +282,9 @@ class Mapped:
         except _NEED_VALUES:
             # In eager mode values are available: the function may read those that all devices
             # share.
-            if state.trace is not state.eval_trace or region.manual != {*region.mesh.axis_names}:
+            if state.trace is not state.eval_trace or region.manual != frozenset(
+                region.mesh.axis_names
+            ):
                 raise
             return self.run_on_values(region, operands, own_specs, on_one_device, result_info)
         out_specs, out_tree, names = result_info
@@ -245,7 +302,7 @@ class Mapped:
         in_specs: tuple[PartitionSpec, ...],
         on_one_device: Callable[..., list[Any]],
         result_info: Sequence[Any],
-    ) -> Any:
+    ) -> object:
         """Runs the function eagerly, on the shards of all devices at once.
 
         Args:
@@ -310,7 +367,7 @@ class Mapped:
 
     def specs_of_arguments(
         self, region: Region, args: tuple[PyTree, ...], leaves: Sequence[Any]
-    ) -> list[Any]:
+    ) -> list[PartitionSpec | None]:
         """Returns the specification of each leaf of the arguments; None if it is not an operand."""
         if isinstance(self.in_specs, InferFromArgs):
             specs_of.check_explicit(region)
@@ -343,7 +400,9 @@ def _inner_mesh(region: Region) -> AbstractMesh:
 
 
 def _paths(tree: PyTree) -> list[str]:
+    def is_none(x: object) -> bool:
+        return x is None
+
     return [
-        pytrees.keystr(path)
-        for path, _ in pytrees.tree_flatten_with_path(tree, is_leaf=lambda x: x is None)[0]
+        pytrees.keystr(path) for path, _ in pytrees.tree_flatten_with_path(tree, is_leaf=is_none)[0]
     ]

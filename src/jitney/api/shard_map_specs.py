@@ -1,5 +1,8 @@
 """The PartitionSpecs of `shard_map`, one per array: broadcast over pytrees, inferred, checked."""
 
+# The data of arrays (`_data`) is private to the package.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import math
@@ -117,7 +120,7 @@ def concrete(region: Region, values: Sequence[object]) -> Region:
     )
 
 
-def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any]:
+def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[PartitionSpec | None]:
     """Returns the specification of each leaf of `values`, or None.
 
     Args:
@@ -277,7 +280,7 @@ def named(region: Region, x: Value, spec: PartitionSpec) -> Value:
     return x.placed(place.update(spec=spec))
 
 
-def as_result(region: Region, x: Value, spec: PartitionSpec) -> Any:
+def as_result(region: Region, x: Value, spec: PartitionSpec) -> Value:
     """Converts the result `x` of one device to the type that assembling by `spec` requires.
 
     A result that is the same on all devices but sharded by `spec` becomes varying, so that its
@@ -360,7 +363,7 @@ def check_known_results(
     check_results(function, region, specs, avals, names)
 
 
-def bare(x: Value) -> Any:
+def bare(x: Value) -> Value:
     """Returns the array `x` without its mesh."""
     if type(x) is not ArrayImpl or x.placement is None or dtypes.is_extended(x.dtype):
         return x

@@ -4,6 +4,9 @@ A `CallSpec` belongs to one transformed function: it resolves argument numbers a
 function's signature once, and splits each call's arguments into static and dynamic ones.
 """
 
+# Arguments from users are checked, whatever the annotations say.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 import inspect
@@ -155,7 +158,7 @@ class CallSpec:
 
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+    ) -> tuple[tuple[object, ...], dict[str, object], tuple[object, ...] | None]:
         """Splits a call into (dynamic args, dynamic kwargs, key of static arguments).
 
         The key is a tuple of (position or name, value) pairs, or None if no argument is static.
@@ -175,7 +178,7 @@ class CallSpec:
             kwargs = {k: v for k, v in kwargs.items() if k not in self.static_argnames}
         return dynamic, kwargs, tuple(static)
 
-    def static_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def static_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[object]:
         """Returns the static arguments."""
         values: list[Any] = []
         self.map_static(values.append, args, kwargs)
@@ -183,7 +186,7 @@ class CallSpec:
 
     def map_static(
         self, f: Callable[[Any], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    ) -> tuple[tuple[object, ...], dict[str, object]]:
         """Returns the arguments with `f` applied to the static ones."""
         positions = {i % len(args) for i in self.static_argnums if -len(args) <= i < len(args)}
         return (
@@ -193,7 +196,7 @@ class CallSpec:
 
     def merge(
         self, dynamic: Sequence[Any], kwargs: dict[str, Any], static: Any
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    ) -> tuple[tuple[object, ...], dict[str, object]]:
         """Inverts `split`."""
         if not static:
             return tuple(dynamic), kwargs
@@ -244,19 +247,18 @@ class CallSpec:
 
 def _hashable(value: object) -> str:
     """Returns a hashable replacement for an unhashable static argument, for messages."""
-    if type(value) is list:
+    kind = type(value)
+    if kind is list:
         frozen = _frozen(value)
         shown = "" if frozen is None else f", {frozen!r}"
         return f"a tuple{shown if messages.is_short(shown) else ''}"
-    if type(value) is set:
+    if kind is set:
         return "a frozenset"
-    if type(value) is dict:
+    if kind is dict:
         return "a tuple of the items, from which the function makes a dict"
     if hasattr(value, "__array__"):
         return "a non-static argument, as for arrays; for the sizes of a shape, a tuple"
-    return (
-        f"make {type(value).__name__} hashable, for example by @dataclasses.dataclass(frozen=True)"
-    )
+    return f"make {kind.__name__} hashable, for example by @dataclasses.dataclass(frozen=True)"
 
 
 def name_at(parameters: Sequence[inspect.Parameter], position: int) -> str:
@@ -267,7 +269,7 @@ def name_at(parameters: Sequence[inspect.Parameter], position: int) -> str:
     return parameters[position].name if position < len(parameters) else str(position)
 
 
-def _frozen(value: object) -> Any:
+def _frozen(value: object) -> object:
     """Returns a (nested) list of numbers and strings as a tuple; None for other objects."""
     if type(value) in (list, tuple):
         parts = [_frozen(x) for x in cast("Sequence[object]", value)]
@@ -320,7 +322,7 @@ class _Dynamic:
 
 def _bind_names(
     signature: inspect.Signature | None, args: Sequence[Any], kwargs: dict[str, Any]
-) -> list[tuple[str, Any]]:
+) -> list[tuple[str, object]]:
     """Returns (name, argument) pairs in flattening order: positional, then sorted names."""
     named: list[tuple[str, Any]] = []
     parameters = list(signature.parameters.values()) if signature else []
@@ -366,7 +368,7 @@ def _positional_parameters(fun: Callable[..., Any]) -> tuple[inspect.Signature |
 
 def positional(
     fun: Callable[..., Any], args: tuple[PyTree, ...], kwargs: dict[str, PyTree], decorator: str
-) -> tuple[Any, ...]:
+) -> tuple[object, ...]:
     """Returns all arguments of a call by position, with keywords and defaults resolved.
 
     Args:

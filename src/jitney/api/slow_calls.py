@@ -104,11 +104,14 @@ def watch_trace(fun: Callable[..., Any], jaxpr: Jaxpr, why: Callable[[], _Why | 
             _warn_of_functions(fun)
 
 
+_PARTIALS: tuple[type[Any], ...] = (functools.partial,)
+
+
 def _code_of(fun: Any) -> CodeType | None:
     """Returns the code object that `fun` finally runs, through wrappers, partials and methods."""
     while True:
         inner = getattr(fun, "__wrapped__", None)
-        if inner is None and isinstance(fun, functools.partial):
+        if inner is None and isinstance(fun, _PARTIALS):
             inner = fun.func
         if inner is None:
             return getattr(fun, "__code__", None)

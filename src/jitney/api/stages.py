@@ -37,12 +37,15 @@ from jitney.transforms.discharge import discharge
 from jitney.transforms.lojax import lower_program, lowered as on_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Sequence, Set as AbstractSet
 
-    from jitney.core.typing import PyTree
+    from jitney.compiler.hlo.ir import Module
+    from jitney.core.dtypes import DType
+    from jitney.core.effects import Effect
+    from jitney.core.typing import PyTree, Value
     from jitney.runtime.assignment import Assignment
     from jitney.runtime.device import Device
-    from jitney.runtime.executable import Executable
+    from jitney.runtime.executable import Executable, MemoryAnalysis
 
 
 class ArgInfo:
@@ -55,11 +58,11 @@ class ArgInfo:
         self.donated = donated
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> tuple[int, ...]:
         return self._aval.shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         return self._aval.dtype
 
     def __repr__(self) -> str:
@@ -150,7 +153,7 @@ class Traced(Stage):
         return self.program.closed
 
     @property
-    def effects(self) -> Any:
+    def effects(self) -> AbstractSet[Effect]:
         """The effects of the program."""
         return self.program.closed.effects
 
@@ -176,7 +179,7 @@ class Traced(Stage):
         function = conversion.converted_function(self.program, self.in_tree)
         return conversion.closed_over(self.program), function
 
-    def with_consts_as_arg(self) -> tuple[list[Any], Traced]:
+    def with_consts_as_arg(self) -> tuple[list[Value], Traced]:
         """Returns the captured values, and a stage whose function takes them as its first argument.
 
         Returns: (consts, traced): the list of `closure_convert`; and the stage of a function of
@@ -319,7 +322,7 @@ class Lowered(Stage):
         sizes = [grid.size for grid in (mesh, self._axes, *named) if grid is not None]
         return max([1, *sizes])
 
-    def compiler_ir(self, dialect: str | None = None) -> Any:
+    def compiler_ir(self, dialect: str | None = None) -> Module:
         """Returns the module of the tensor IR."""
         return self._lowering.module
 
@@ -410,13 +413,13 @@ class Compiled(Stage):
         """Returns estimates: "flops" (floating-point operations) and "bytes accessed"."""
         return self._lowering.cost_analysis()
 
-    def memory_analysis(self) -> Any:
+    def memory_analysis(self) -> MemoryAnalysis:
         """Returns the sizes of arguments, results, temporaries and code, in bytes."""
         params = self.program.params
         donated, _ = used_up(self.program.closed, params["donated_invars"], params["keep_unused"])
         return self._executable.memory_analysis(donated)
 
-    def runtime_executable(self) -> Any:
+    def runtime_executable(self) -> Executable:
         return self._executable
 
     @property
@@ -461,7 +464,9 @@ class Compiled(Stage):
         return pytrees.tree_map(_format_of, self.out_avals)
 
     @staticmethod
-    def call(params: CompiledCallParams, *args: PyTree, **kwargs: PyTree) -> tuple[Any, Any, Any]:
+    def call(
+        params: CompiledCallParams, *args: PyTree, **kwargs: PyTree
+    ) -> tuple[object, list[Value], list[Value]]:
         """Runs the program of `params`; returns (result, its leaves, argument leaves)."""
         result = params.compiled(*args, **kwargs)
         return result, pytrees.tree_leaves(result), pytrees.tree_leaves((args, kwargs))
@@ -509,7 +514,7 @@ class Compiled(Stage):
         outs = executable.run(leaves) if of_terms is None else of_terms
         return pytrees.tree_unflatten(self.out_tree, outs)
 
-    def _brought(self, x: Any, aval: AbstractValue) -> Any:
+    def _brought(self, x: Any, aval: AbstractValue) -> Value:
         """Moves `x`, if uncommitted, to the sharding in its type."""
         if explicit.sharding_of(aval) is None or not is_valid_operand(x):
             return x
@@ -549,7 +554,10 @@ def _on_several_devices(places: Sequence[Sharding | None]) -> bool:
 def _differences(compiled: pytrees.PyTreeDef, called: pytrees.PyTreeDef) -> Iterator[str]:
     """Yields a line for each place where two structures of (args, kwargs) differ."""
     for path, before, now, reason in equality_errors_pytreedef(compiled, called):
-        where = ("args", "kwargs")[path[0].idx] + pytrees.keystr(path[1:]) if path else "the call"
+        where = "the call"
+        if path:
+            part: int = path[0].idx
+            where = ("args", "kwargs")[part] + pytrees.keystr(path[1:])
         yield f"\n  * at {where}: compiled for {before}, called with {now}: {reason}"
 
 

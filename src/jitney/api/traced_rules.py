@@ -80,7 +80,7 @@ def _cotangent_type(x: Value) -> AbstractValue:
     return get_aval(x).to_cotangent_aval()
 
 
-def flat_cotangents(cts: PyTree) -> list[Any]:
+def flat_cotangents(cts: PyTree) -> list[Value]:
     """Returns the cotangents of a result as arrays; symbolic zeros become zeros."""
     leaves = pytrees.tree_leaves(cts, is_leaf=lambda x: isinstance(x, Zero))
     return [instantiate(ct) for ct in leaves]
@@ -186,7 +186,7 @@ def accumulating_rule(
     outs, out_tree = pytrees.tree_flatten(ans)
     log_tree: Any = None
 
-    def flat(*values: Value) -> list[Any]:
+    def flat(*values: Value) -> list[Value]:
         nonlocal log_tree
         refs: Iterator[Any] = iter(values[len(outs) :])
         accums: list[Any] = [

@@ -10,6 +10,7 @@ from jitney.primitives.array.inspection import inspect_array_sharding
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
+    from jitney.runtime.device import Device
 
 # For the diagram of a square array: lines, and columns per line, as characters are taller than
 # wide.
@@ -70,7 +71,9 @@ def visualize_sharding(
     print(_picture(counts, owners, widths, max(height - 1, 1), paint))
 
 
-def _parts(shape: tuple[int, ...], sharding: Sharding) -> tuple[tuple[int, int], dict[Any, Any]]:
+def _parts(
+    shape: tuple[int, ...], sharding: Sharding
+) -> tuple[tuple[int, int], dict[tuple[int, int], list[Device]]]:
     """Returns (number of shards along rows, along columns), and the devices of each shard."""
     sharding.check_fits(shape)
     tiling = sharding.tiling(len(shape))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from typing import SupportsInt
 
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.core.typing import AxisName, PyTree
+    from jitney.core.typing import AxisName, PyTree, Value
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,7 +45,7 @@ R = TypeVar("R")
 
 def vmap(
     fun: Callable[P, R],
-    in_axes: PyTree = 0,
+    in_axes: int | Sequence[PyTree] | None = 0,
     out_axes: PyTree = 0,
     axis_name: AxisName = None,
     axis_size: int | None = None,
@@ -87,7 +87,7 @@ def vmap(
 
     @wraps(fun, "vmap")
     @api_boundary
-    def vmap_f(*args: PyTree, **kwargs: PyTree) -> Any:
+    def vmap_f(*args: PyTree, **kwargs: PyTree) -> R:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 "vmap: `in_axes` must have an entry for each positional argument, but "
@@ -95,6 +95,7 @@ def vmap(
                 "axis 0"
             )
         users_types = vmappables.by_type
+        leaves: list[Value]
         leaves, tree = pytrees.tree_flatten(
             (args, kwargs), vmappables.is_vmappable if users_types else None
         )
@@ -130,7 +131,7 @@ def vmap(
     return vmap_f
 
 
-def _check_axes(in_axes: PyTree, out_axes: PyTree) -> None:
+def _check_axes(in_axes: int | Sequence[PyTree] | None, out_axes: PyTree) -> None:
     """Raises TypeError unless these are axes, None, or pytrees of such."""
     if (
         not isinstance(in_axes, int | tuple | type(None))
@@ -151,17 +152,17 @@ def _check_axes(in_axes: PyTree, out_axes: PyTree) -> None:
 
 
 def _of_elements(
-    fun: Callable[..., Any],
+    fun: Callable[..., R],
     tree: PyTreeDef,
     axis: AxisData,
     leaves: Sequence[Any],
     dims: Sequence[Any],
     out_axes: PyTree,
-) -> Any:
+) -> R:
     """Applies `vmap` where arguments or results may be of registered types (`vmappables`)."""
     results: list[PyTree] = []
 
-    def run() -> list[Any]:
+    def run() -> list[Value]:
         trace = state.trace
         elements = [vmappables.element(trace, x, d) for x, d in zip(leaves, dims, strict=True)]
         args, kwargs = tree.unflatten(elements)
@@ -347,7 +348,7 @@ def _without_axes(count: int, path: Sequence[Any]) -> str:
 
 
 def _has_axis(x: object, axis: object) -> bool:
-    shape = getattr(x, "shape", None)
+    shape: Sequence[object] | None = getattr(x, "shape", None)
     return isinstance(shape, tuple) and isinstance(axis, int) and -len(shape) <= axis < len(shape)
 
 
@@ -376,7 +377,7 @@ def _refuse_unmapped(
     )
 
 
-def _placed(x: PyTree, dim: int | None, wanted: int | None, axis: AxisData) -> Any:
+def _placed(x: PyTree, dim: int | None, wanted: int | None, axis: AxisData) -> Value:
     """Moves the mapped axis of a result to its position in `out_axes`."""
     if wanted is None:
         return x

@@ -110,7 +110,7 @@ def is_spec(x: object) -> bool:
     return any(type(x) is rules.spec_type for rules in by_type.values())
 
 
-def element(trace: BatchTrace, x: Value, spec: Spec) -> Any:
+def element(trace: BatchTrace, x: Value, spec: Spec) -> object:
     """Returns the element of `x` that is passed to the function mapped by `trace`."""
     rules = by_type.get(type(x))
     if rules is not None:
@@ -119,7 +119,7 @@ def element(trace: BatchTrace, x: Value, spec: Spec) -> Any:
     return trace.wrap(x, None if spec is None else canonical_axis(spec, len(shape_of(x))))
 
 
-def _index(trace: BatchTrace) -> Any:
+def _index(trace: BatchTrace) -> Value:
     size = trace.axis_data.size
     make = _iotas.get(type(size), indices)
     with set_current_trace(trace.parent_trace):
@@ -131,7 +131,7 @@ def indices(size: SupportsIndex) -> Array:
     return iota("int32", operator.index(size))
 
 
-def whole(trace: BatchTrace, size: Any, x: Value, spec: Spec) -> Any:
+def whole(trace: BatchTrace, size: Any, x: Value, spec: Spec) -> object:
     """Returns the result of `vmap` for `x`, a result of the function mapped by `trace`.
 
     Raises:

@@ -36,7 +36,7 @@ def apply_along_axis(
     arr = promotion.ensure_arraylike("apply_along_axis", arr)
     axis = canonical_axis(axis, arr.ndim)
 
-    def function(row: Array) -> PyTree:
+    def function(row: Array) -> Array:
         return func1d(row, *args, **kwargs)
 
     for place in range(1, arr.ndim - axis):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, SupportsInt, TypeGuard
+from typing import TYPE_CHECKING, Any, SupportsInt, TypeGuard
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from jitney.primitives.array import creation
 from jitney.primitives.elementwise import binary, compare, convert, masks, powers, select, unary
 from jitney.primitives.elementwise.compiled_rules import LARGE
 from jitney.runtime.array import ArrayImpl
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 _BOOL = np.dtype(bool)
 
@@ -278,7 +281,7 @@ def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
 # --- sums of exponentials, norms -----------------------------------------------------------------
 
 
-def _custom_jvp_named(name: str, function: Callable[..., Any]) -> custom_jvp:
+def _custom_jvp_named(name: str, function: Callable[..., Any]) -> custom_jvp[..., Any]:
     """Returns `custom_jvp(function)`, whose equations are named `name` and share one jaxpr."""
     function.__name__ = name
     wrapper = custom_jvp(function)
@@ -418,7 +421,9 @@ def _hypot(x: Array, y: Array) -> tuple[Array, Array, Array]:
 
 
 @_hypot.defjvp
-def _hypot_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Any, Any]:
+def _hypot_jvp(
+    primals: tuple[Array, Array], tangents: tuple[Array, Array]
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     t, u = tangents
     length, dx, dy = out = _hypot(*primals)
     along = binary.add(binary.mul(dx, t), binary.mul(dy, u))
@@ -527,16 +532,6 @@ def _or(x: ArrayLike, y: ArrayLike) -> Array:
 # --- integers -----------------------------------------------------------------------------------
 
 
-def _euclid_step(state: tuple[Any, Any]) -> tuple[Any, Any]:
-    x1, x2 = state
-    unfinished = compare.ne(x2, zero_like(x2))
-    x1, x2 = (
-        where(unfinished, x2, x1),
-        where(compare.ne(x2, zero_like(x2)), binary.rem(x1, x2), promotion.scalar_like(x2, 0)),
-    )
-    return where(compare.lt(x1, x2), x2, x1), where(compare.lt(x1, x2), x1, x2)
-
-
 @jit_when_traced(compiled_from=LARGE)
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Computes greatest common divisors, elementwise; they are nonnegative, and gcd(0, 0) is 0.
@@ -589,7 +584,7 @@ def _signed(x: ArrayLike) -> bool:
     return dtypes.issubdtype(promotion.dtype_of(x), np.signedinteger)
 
 
-def _integers(name: str, x1: ArrayLike, x2: ArrayLike) -> list[Any]:
+def _integers(name: str, x1: ArrayLike, x2: ArrayLike) -> list[Value]:
     promoted = promote_args(name, x1, x2)
     if not promotion.is_integer(promotion.dtype_of(promoted[0])):
         raise ValueError(

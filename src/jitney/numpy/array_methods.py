@@ -7,6 +7,9 @@ of the same name in `jax.numpy`. Operators are defined in `jitney.numpy.operator
 
 # The functions are imported where they are called: their modules need arrays that have methods, and
 # most programs use few of them.
+# The data of arrays (`_data`) is private to the package.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import sys
@@ -24,6 +27,8 @@ from jitney.primitives.array.shape import rev, transpose
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 if TYPE_CHECKING:
+    from types import ModuleType, NotImplementedType
+
     from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.device import Device
@@ -58,10 +63,10 @@ class ArrayMethods(_Base):
             f"place.\nInstead: {cures.of_assignment(code)}{messages.see('in-place')}"
         )
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Array]:
         return iter(_rows(self))
 
-    def __reversed__(self) -> Iterator[Any]:
+    def __reversed__(self) -> Iterator[Array]:
         if self.ndim == 0:
             raise TypeError("iteration needs an axis, but the array is a scalar, of rank 0")
         return iter(_rows(rev(self, (0,))))
@@ -90,7 +95,7 @@ class ArrayMethods(_Base):
 
     # --- interfaces -------------------------------------------------------------------------------
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
         namespace: Any = sys.modules["jitney.numpy"]
         if api_version not in (None, namespace.__array_api_version__):
             raise ValueError(
@@ -100,7 +105,7 @@ class ArrayMethods(_Base):
             )
         return namespace
 
-    def __array_module__(self, types: Sequence[type]) -> Any:
+    def __array_module__(self, types: Sequence[type]) -> ModuleType | NotImplementedType:
         if all(issubclass(t, ArrayImpl | np.ndarray) for t in types):
             return sys.modules["jitney.numpy"]
         return NotImplemented
@@ -392,7 +397,7 @@ def _rows(x: Array) -> list[Array]:
     return list(unstack(x)) if x.shape[0] else []
 
 
-def attributes(methods: type) -> dict[str, Any]:
+def attributes(methods: type) -> dict[str, object]:
     """Returns the members that a class of methods defines, without those that every class has."""
     skipped = ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__firstlineno__",
                "__static_attributes__", "__annotations__", "__orig_bases__")  # fmt: skip

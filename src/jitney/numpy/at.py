@@ -32,6 +32,7 @@ from jitney.runtime import host_path
 if TYPE_CHECKING:
     from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.typing import Value
 
 ScatterOp = Callable[..., Any]
 
@@ -376,7 +377,7 @@ def _update_at_once(
 
 
 # The kinds of dtypes that hold a Python scalar of each type without promotion.
-_HOLDS = {bool: "biu", int: "iufc", float: "fc"}
+_HOLDS: dict[type, str] = {bool: "biu", int: "iufc", float: "fc"}
 
 
 # --- by operations --------------------------------------------------------------------------------
@@ -438,7 +439,7 @@ def scatter_update(
     return convert(out, aval.dtype, aval.weak_type)
 
 
-def _array_of(values: Any) -> Any:
+def _array_of(values: Value) -> Value:
     """Returns values as an operand; nested sequences are converted to arrays."""
     if isinstance(values, np.ndarray | np.generic | bool | int | float | complex) or hasattr(
         values, "__jax_array__"

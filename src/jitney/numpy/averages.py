@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from jitney.primitives.array.canonical import canonical_axes
 from jitney.primitives.array.shape import reshape, transpose
 from jitney.primitives.elementwise import binary, compare, convert, masks, unary
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
 __all__ = ["average", "mean", "std", "var"]
 
 # --- means ----------------------------------------------------------------------------------------
@@ -32,7 +35,7 @@ def _size(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
     return math.prod([shape[k] for k in axes])
 
 
-def _size_operand(shape: tuple[int, ...], axes: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def _size_operand(shape: tuple[int, ...], axes: tuple[int, ...], dtype: np.dtype[Any]) -> Value:
     return convert.scalar_operand(_size(shape, axes), dtype, False)
 
 
@@ -152,7 +155,9 @@ def average(
     return _average(a, axis, weights, returned, keepdims)
 
 
-def _average(a: ArrayLike, axis: Axis, weights: ArrayLike, returned: bool, keepdims: bool) -> Any:
+def _average(
+    a: ArrayLike, axis: Axis, weights: ArrayLike, returned: bool, keepdims: bool
+) -> Array | tuple[Array, Array]:
     """Returns the weighted average."""
     x, w = map(convert.as_value, promotion.promote_dtypes_inexact(a, weights))
     if x.shape != w.shape:
@@ -180,9 +185,10 @@ def _times(x: Array, w: Array) -> Array:
 
 
 def _of_one_shape(x: Array, y: Array) -> tuple[Array, Array]:
-    return (
-        (x, y) if x.ndim == y.ndim or not y.ndim else tuple(promotion.align_ranks("divide", x, y))
-    )
+    if x.ndim == y.ndim or not y.ndim:
+        return x, y
+    x, y = promotion.align_ranks("divide", x, y)
+    return x, y
 
 
 # --- variances ------------------------------------------------------------------------------------
@@ -243,11 +249,11 @@ def var(
     )  # fmt: skip
 
 
-def _checked(dtype: DTypeLike | None, name: str) -> np.dtype[Any] | None:
+def _checked(dtype: DTypeLike | None, name: str) -> np.dtype | None:
     return None if dtype is None else convert.user_dtype(dtype, name)
 
 
-def var_dtypes(old: np.dtype[Any], dtype: DTypeLike | None) -> tuple[np.dtype[Any], np.dtype[Any]]:
+def var_dtypes(old: np.dtype[Any], dtype: DTypeLike | None) -> tuple[np.dtype, np.dtype]:
     """Returns the dtypes of the computation and of the result of a variance."""
     if dtype is None:
         inexact = promotion.to_inexact(old)

@@ -32,7 +32,7 @@ def i0(x: ArrayLike) -> Array:
 
 
 @custom_jvp
-def _i0(x: Array) -> Array:
+def _i0(x: ArrayLike) -> Array:
     x = unary.abs(x)
     return binary.mul(unary.exp(x), special.bessel_i0e(x))
 

@@ -56,7 +56,7 @@ def sinc(x: ArrayLike, /) -> Array:
     return convert.convert(result, aval.dtype, True) if is_number else result
 
 
-def _of_real(x: Array) -> Array:
+def _of_real(x: ArrayLike) -> Array:
     dtype = rules.aval_of(x).dtype
     nearest = stop_gradient(select.round(x, _TO_EVEN))
     is_infinite = compare.eq(unary.abs(x), np.array(np.inf, dtype))
@@ -77,7 +77,7 @@ def _of_real(x: Array) -> Array:
     return where(is_near_zero, near_zero, elsewhere)
 
 
-def _of_complex(z: Array) -> Array:
+def _of_complex(z: ArrayLike) -> Array:
     dtype: Any = rules.aval_of(z).dtype
     one, zero = np.array(1, dtype), np.array(0, dtype)
     part = dtypes.finfo(dtype).dtype

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, overload
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from jitney.primitives.array.broadcasting import broadcast_shapes, broadcast_to
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import compare, convert, select as lax_select
+
+# What `piecewise` takes where a condition is true: a value, or a function of the elements.
+_Case: TypeAlias = "Callable[..., ArrayLike] | ArrayLike"
 
 
 @overload
@@ -195,7 +198,7 @@ def piecewise(
     return lax_select.select_n(index, *cases)
 
 
-def _with_default(funclist: Sequence[Any], count: int) -> list[Any]:
+def _with_default(funclist: Sequence[_Case], count: int) -> list[_Case]:
     """Returns the function where none of `count` conditions is true, then those of the conditions.
 
     Raises:

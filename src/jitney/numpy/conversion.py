@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -28,18 +28,24 @@ from jitney.primitives.rules import aval_of, typed
 from jitney.runtime.array import array_from_numpy, copied
 from jitney.runtime.array_interceptors import features as array_interceptors
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
+# Of type Any, since elements of nested sequences are of any type.
+_SEQUENCES: tuple[type[Any], ...] = (list, tuple)
+_ARRAYS: tuple[type[Any], ...] = (np.ndarray,)
+
 _NONE = "jnp.array: None has no value; omit it, or use jnp.nan for a missing element"
 
 
 def array_of(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int) -> Array:
     """Converts `x` to an array; see `jitney.numpy.creation.array`."""
-    kind = type(x)
     if isinstance(x, Array):
         out = copy_p.bind(x) if must_copy else x
         out = out if dtype is None else convert(out, dtype)
-    elif kind in promotion.SCALARS:
+    elif type(x) in promotion.SCALARS:
         out = _scalar(x, dtype)
-    elif isinstance(x, list | tuple):
+    elif isinstance(x, _SEQUENCES):
         out = _of_sequence(x, dtype)
     elif hasattr(x, "__jax_array__"):
         out = _strong(array_of(x.__jax_array__(), dtype, must_copy, 0))
@@ -93,13 +99,18 @@ def _integer(x: complex, dtype: Any) -> np.ndarray:
     return np.array(int(x), dtype)
 
 
-def _as_ndarray(x: object, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np.ndarray:
-    if isinstance(x, np.ndarray) and isinstance(x, np.ma.MaskedArray):
+def is_masked(x: np.ndarray) -> bool:
+    """Returns whether a NumPy array has a mask."""
+    return isinstance(x, np.ma.MaskedArray)
+
+
+def _as_ndarray(x: Any, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np.ndarray:
+    if isinstance(x, _ARRAYS) and type(x) not in _ARRAYS and is_masked(x):
         get_aval(x)  # raises for it
     try:
         value = np.asarray(x) if dtype is None else np.asarray(x, dtypes.physical_dtype(dtype))
     except TypeError:
-        if isinstance(x, np.ndarray | list | tuple):
+        if isinstance(x, (*_ARRAYS, *_SEQUENCES)):
             raise
         value = np.asarray(x)
     if value.dtype.type not in dtypes.numpy_scalar_types and value.dtype != dtypes.float0:
@@ -123,10 +134,10 @@ def _of_numpy(value: np.ndarray, dtype: Any) -> Array:
     return as_value(typed(value))
 
 
-def _leaves(xs: Iterable[Any]) -> Iterator[Any]:
+def _leaves(xs: Iterable[Any]) -> Iterator[Value | None]:
     """Yields the elements of nested sequences."""
     for x in xs:
-        if isinstance(x, list | tuple):
+        if isinstance(x, _SEQUENCES):
             yield from _leaves(x)
         elif not isinstance(x, Array) and hasattr(x, "__jax_array__"):
             yield x.__jax_array__()
@@ -143,7 +154,7 @@ def _of_sequence(xs: Sequence[Any], dtype: Any) -> Array:
     if dtype is None:
         dtype = _common_dtype(leaves)
     if state.trace is state.eval_trace and not dtypes.is_extended(dtype):
-        values = [_element(x, dtype) for x in leaves]
+        values = [_element(x, dtype) for x in leaves if x is not None]
         if len({v.shape for v in values}) == 1:
             elements = iter(values)
             value = np.array(_rebuilt(xs, elements), dtype)
@@ -160,8 +171,8 @@ def _element(x: ArrayLike, dtype: np.dtype) -> np.ndarray:
     return np.asarray(x, dtype)
 
 
-def _rebuilt(xs: Sequence[Any], values: Iterator[Any]) -> list[Any]:
-    return [_rebuilt(x, values) if isinstance(x, list | tuple) else next(values) for x in xs]
+def _rebuilt(xs: Sequence[Any], values: Iterator[Any]) -> list[object]:
+    return [_rebuilt(x, values) if isinstance(x, _SEQUENCES) else next(values) for x in xs]
 
 
 def _common_dtype(leaves: list[Any]) -> np.dtype:
@@ -230,7 +241,7 @@ def _dtype_of_scalars(leaves: list[Any], kinds: set[type]) -> np.dtype:
 
 def _joined(xs: PyTree, dtype: dtypes.DType) -> ArrayLike:
     """Joins nested sequences that contain arrays, level by level."""
-    if not isinstance(xs, list | tuple):
+    if not isinstance(xs, _SEQUENCES):
         if isinstance(xs, Array):
             return convert(xs, dtype)
         if type(xs) in promotion.SCALARS:

@@ -3,6 +3,9 @@
 Elements are copied: later changes of a NumPy array do not affect arrays created from it.
 """
 
+# Arguments from users are checked, whatever the annotations say.
+# pyright: reportUnnecessaryComparison=false
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,7 +21,7 @@ from jitney.core.sharding.named import NamedSharding
 from jitney.core.trace import state
 from jitney.core.typing import ArrayLike, DTypeLike, PyTree, ShapeLike
 from jitney.numpy import promotion
-from jitney.numpy.conversion import array_of
+from jitney.numpy.conversion import array_of, is_masked
 from jitney.numpy.functions import one_operation
 from jitney.numpy.views import astype
 from jitney.primitives.array import creation as lax_creation
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.device import Device
 
+# Of type Any, since elements are of any type.
+_NDARRAY: tuple[type[Any], ...] = (np.ndarray,)
+
 __all__ = [
     "array", "asarray", "astype", "copy", "empty", "empty_like", "from_dlpack", "frombuffer",
     "fromstring", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like",
@@ -55,7 +61,7 @@ class Shaped(Protocol):
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
-    def dtype(self) -> Any: ...
+    def dtype(self) -> np.dtype: ...
 
 
 # --- array ----------------------------------------------------------------------------------------
@@ -101,7 +107,7 @@ def array(
         raise NotImplementedError(_ORDER.format("array", order))
     if dtype is not None:
         dtype = user_dtype(dtype, "array")
-    if copy and isinstance(object, np.ma.MaskedArray):
+    if copy and isinstance(object, _NDARRAY) and type(object) not in _NDARRAY and is_masked(object):
         object = object.data  # the data is copied without the mask
     device = with_devices(device)
     _check_is_there(object, device)
@@ -172,7 +178,7 @@ def _filled(shape: ShapeLike, value: int, dtype: DTypeLike | None, name: str) ->
 
 def _shape_and_dtype(
     shape: ShapeLike, dtype: DTypeLike | None, name: str
-) -> tuple[tuple[int, ...], Any]:
+) -> tuple[tuple[int, ...], dtypes.DType]:
     """Validates and returns the shape and the dtype of a new array."""
     if type(shape) is int and type(dtype) is int:
         raise TypeError(
@@ -202,7 +208,7 @@ def _constant(shape: tuple[int, ...], value: ArrayLike, dtype: Any, weak_type: b
     return broadcast_to_shape(scalar_operand(value, dtype, weak_type), shape)
 
 
-def _unspecified(shape: tuple[int, ...], dtype: dtypes.DType, weak_type: bool) -> Any:
+def _unspecified(shape: tuple[int, ...], dtype: dtypes.DType, weak_type: bool) -> Array:
     """Returns an array that will be overwritten: zeros, or the primitive `empty` in a trace."""
     if state.trace is state.eval_trace or dtype == dtypes.float0 or dtypes.is_extended(dtype):
         return _constant(shape, 0, dtype, weak_type)
@@ -338,7 +344,7 @@ def _full(
 
 def _prototype(
     name: str, a: ArrayLike | Shaped, dtype: DTypeLike | None, shape: ShapeLike | None
-) -> tuple[tuple[int, ...], Any, bool]:
+) -> tuple[tuple[int, ...], dtypes.DType, bool]:
     """Returns the shape, the dtype and the weak type of an array like `a`."""
     if not isinstance(a, Array) and hasattr(a, "shape") and hasattr(a, "dtype"):
         like: Any = a
@@ -472,10 +478,10 @@ def full_like(
       Array([2, 2, 2], dtype=int32)
     """
     promotion.check_arraylike("full_like", fill_value)
-    full_shape, dtype, weak = _prototype("full_like", a, dtype, shape)
+    full_shape, kind, weak = _prototype("full_like", a, dtype, shape)
     if shape_of(fill_value):
         weak = False
-    out = _full(full_shape, fill_value, dtype, weak)
+    out = _full(full_shape, fill_value, kind, weak)
     return placed_like(out, a, shape, device, out_sharding)
 
 

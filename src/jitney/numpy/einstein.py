@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from jitney.core.sharding.named import NamedSharding
     from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.typing import Value
     from jitney.primitives.linalg.precision import PrecisionLike
 
 __all__ = ["einsum", "einsum_path"]
@@ -108,7 +109,7 @@ def einsum(
             return _einsum(values, steps, precision, preferred_element_type, _dot_general, None)
 
         return call_with_sharding(
-            place, "einsum", contracted, *[convert.as_value(cast("Any", x)) for x in arrays]
+            place, "einsum", contracted, *[convert.as_value(x) for x in arrays]
         )
     return _einsum(arrays, steps, precision, preferred_element_type, _dot_general, place)
 
@@ -145,7 +146,7 @@ def _what_is_wrong(subscripts: object, shapes: Sequence[tuple[int, ...]]) -> str
 
 def _arguments(
     subscripts: str | ArrayLike, operands: tuple[Any, ...]
-) -> tuple[list[Any], tuple[Any, ...]]:
+) -> tuple[list[Value], tuple[object, ...]]:
     """Returns the arrays, and the arguments with arrays replaced by their shapes."""
     if isinstance(subscripts, str):
         return list(operands), (subscripts, *[_Shape(shape_of(x)) for x in operands])
@@ -158,7 +159,7 @@ def _arguments(
     return arrays, tuple(args)
 
 
-def _strategy(optimize: Optimize, count: int) -> Any:
+def _strategy(optimize: Optimize, count: int) -> Optimize:
     """Returns the `optimize` argument of `opt_einsum`; names of strategies and paths are unchanged.
 
     "auto" chooses an algorithm by the number of operands, so that the search is not exponential.
@@ -176,7 +177,7 @@ class _Shape:
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         # An order of contraction is valid for all sizes; typical sizes determine which is chosen.
-        self.shape = tuple([_USUAL_EXTENT if type(n) is DimExpr else n for n in shape])
+        self.shape = tuple([_USUAL_EXTENT if isinstance(n, DimExpr) else n for n in shape])
         self.ndim = len(shape)
 
 
@@ -188,7 +189,7 @@ def einsum_path(
     /,
     *operands: ArrayLike | Sequence[Any],
     optimize: Optimize = "auto",
-) -> tuple[Collection[tuple[int, ...]], Any]:
+) -> tuple[Collection[tuple[int, ...]], object]:
     """Determines the order in which `einsum` contracts its operands, without computing anything.
 
     Args:

@@ -12,6 +12,9 @@ from jitney.core import dtypes
 from jitney.core.typing import PyTree
 from jitney.numpy.creation import asarray
 
+# Of type Any, since elements may be of any type.
+_ARRAYS: tuple[type[Any], ...] = (np.ndarray,)
+
 __all__ = [
     "ComplexWarning", "array_repr", "array_str", "fromfile", "fromiter", "get_printoptions",
     "load", "printoptions", "save", "savez", "set_printoptions",
@@ -41,7 +44,7 @@ def load(file: IO[bytes] | str | os.PathLike[Any], *args: PyTree, **kwargs: PyTr
       enabled.
     """
     out = np.load(file, *args, **kwargs)
-    if not isinstance(out, np.ndarray):
+    if not isinstance(out, _ARRAYS):
         return out
     if out.dtype == np.dtype("V2"):  # NumPy writes bfloat16 as a void dtype of two bytes
         out = out.view(dtypes.bfloat16)

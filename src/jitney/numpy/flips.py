@@ -39,12 +39,11 @@ def flip(m: ArrayLike, axis: Axis = None) -> Array:
     return _flip(m, axis=axis if axis is None else _hashable(axis))
 
 
-def _hashable(axis: Any) -> Any:
+def _hashable(axis: Axis | Array | np.ndarray) -> Axis:
     if isinstance(axis, Array):
         axis = np.asarray(axis)  # raises for tracers
-    if isinstance(axis, np.ndarray):
-        axis = axis.tolist()
-    return tuple(axis) if isinstance(axis, Sequence) else axis
+    known: Axis = axis.tolist() if isinstance(axis, np.ndarray) else axis
+    return tuple(known) if isinstance(known, Sequence) else known
 
 
 @jit_when_traced(name="_flip", static_argnames=("axis",))

@@ -210,8 +210,8 @@ def spacing(x: ArrayLike, /) -> Array:
       >>> jnp.spacing(jnp.array([1.0, 1024.0]))
       Array([1.1920929e-07, 1.2207031e-04], dtype=float32)
     """
-    (x,) = promotion.promote_args_inexact("spacing", x)
-    x = promotion.ensure_arraylike("spacing", x)
+    (operand,) = promotion.promote_args_inexact("spacing", x)
+    x = promotion.ensure_arraylike("spacing", operand)
     if promotion.is_complex(x.dtype):
         raise ValueError(f"jnp.spacing: `x` must be real, but it is {x.dtype}")
     upward = promotion.strong_scalar_like(x, np.inf)

@@ -12,11 +12,14 @@ arrays.
     entry ::= Span(start, size, step) | Window(start, size, step) | Scalar(value) | Points(array)
 """
 
+# Messages use the private `_origin_msg` of tracers, which users never call.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -30,6 +33,22 @@ from jitney.core.typing import ArrayLike, Index
 from jitney.primitives.array.broadcasting import broadcast_shapes
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.families import Shape
+
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+# Items of indices are of any type before they are checked.
+_BOOLS: tuple[type[Any], ...] = (bool, np.bool_)
+_INTEGERS: tuple[type[Any], ...] = (np.integer,)
+_INTS: tuple[type[Any], ...] = (int, np.integer)
+_NUMBERS: tuple[type[Any], ...] = (float, complex, np.generic)
+_ARRAYS: tuple[type[Any], ...] = (Array, np.ndarray)
+_SLICES: tuple[type[Any], ...] = (slice, Slice)
+_SEQUENCES: tuple[type[Any], ...] = (Sequence,)
+_TUPLE: tuple[type[Any], ...] = (tuple,)
+
+# An item of an index as `plan` reads it.
+Item: TypeAlias = "slice[Any, Any, Any] | Slice | EllipsisType | np.integer | ArrayLike | None"
 
 
 @record(frozen=True)
@@ -81,7 +100,7 @@ class Window:
         return self.step == 1
 
     @property
-    def first(self) -> Any:
+    def first(self) -> ArrayLike:
         """The smallest position."""
         return self.start
 
@@ -165,7 +184,10 @@ class Plan:
             elif item == POINTS:
                 out.extend(self.points_shape)
             else:
-                out.append(self.entries[item].size)
+                axis: int = item
+                entry = self.entries[axis]
+                assert isinstance(entry, Span | Window)
+                out.append(entry.size)
         return tuple(out)
 
 
@@ -181,9 +203,8 @@ def plan(shape: Shape, index: Index) -> Plan:
         traced bounds.
       NonConcreteBooleanIndexError: if a mask is traced.
     """
-    items = index if type(index) is tuple else _items(index)
-    items = [_canonical_item(x) for x in items]
-    items = _without_ellipsis(items, len(shape))
+    given: Sequence[Any] = index if type(index) in _TUPLE else _items(index)
+    items = _without_ellipsis([_canonical_item(x) for x in given], len(shape))
     extra_axes: list[int] = []
     full_shape: list[int] = []
     entries: list[Entry] = []
@@ -246,13 +267,13 @@ def _scalar(item: Index, axis: int, extent: int) -> Scalar:
     return entry
 
 
-def _items(index: Index) -> tuple[Any, ...]:
+def _items(index: Index) -> tuple[object, ...]:
     if isinstance(index, str):
         raise TypeError(
             f"x[...]: an index cannot be the string {index!r}, as arrays have no named fields"
         )
-    if isinstance(index, Sequence) and not isinstance(index, Array | np.ndarray):
-        if isinstance(index, tuple):  # a named tuple
+    if isinstance(index, _SEQUENCES) and not isinstance(index, _ARRAYS):
+        if isinstance(index, _TUPLE):  # a named tuple
             return tuple(index)
         raise TypeError(
             f"x[sequence]: an index must be an array or a tuple, but it is {type(index)}; "
@@ -262,15 +283,15 @@ def _items(index: Index) -> tuple[Any, ...]:
     return (index,)
 
 
-def _canonical_item(x: Index) -> Any:
+def _canonical_item(x: Index) -> Item:
     """Returns `x` as None, `...`, a slice, a `Slice`, an integer, or an integer or bool array."""
-    if x is None or x is Ellipsis or isinstance(x, slice | Slice):
+    if x is None or x is Ellipsis or isinstance(x, _SLICES):
         return x
     if type(x) is int:
         return x
-    if isinstance(x, bool | np.bool_):
+    if isinstance(x, _BOOLS):
         return np.asarray(bool(x))
-    if isinstance(x, np.integer):
+    if isinstance(x, _INTEGERS):
         return x
     if isinstance(x, str):
         raise TypeError(
@@ -278,9 +299,9 @@ def _canonical_item(x: Index) -> Any:
         )
     if _is_sequence(x):
         x = _array_of_sequence(x)
-    elif isinstance(x, float | complex | np.generic):
+    elif isinstance(x, _NUMBERS):
         x = np.asarray(x)
-    elif not isinstance(x, Array | np.ndarray):
+    elif not isinstance(x, _ARRAYS):
         if hasattr(x, "__jax_array__"):
             x = as_value(x)
         elif hasattr(x, "__array__"):
@@ -311,7 +332,7 @@ def _array_of_sequence(xs: Sequence[Any]) -> Array | np.ndarray:
     return as_value(np.asarray(xs))
 
 
-def _is_sequence(x: object) -> TypeGuard[Sequence[Any]]:
+def _is_sequence(x: object) -> TypeGuard[Sequence[object]]:
     return isinstance(x, Sequence) and not isinstance(x, (Array, str, bytes))
 
 
@@ -321,7 +342,7 @@ def _holds_arrays(xs: Sequence[Any]) -> bool:
 
 
 def _is_mask(x: Index) -> bool:
-    return isinstance(x, Array | np.ndarray) and x.dtype == np.bool_
+    return isinstance(x, _ARRAYS) and x.dtype == np.bool_
 
 
 def _read_mask(mask: np.ndarray, extents: Shape, position: int) -> list[Points]:
@@ -347,7 +368,7 @@ def _read_mask(mask: np.ndarray, extents: Shape, position: int) -> list[Points]:
     return [Points(positions) for positions in np.nonzero(mask)]
 
 
-def _concrete_mask(x: ArrayLike) -> np.ndarray:
+def _concrete_mask(x: Any) -> np.ndarray:
     value = concrete_value(x)
     if value is None:
         assert isinstance(x, Tracer)
@@ -362,7 +383,7 @@ def _width(item: Index) -> int:
     return item.ndim if _is_mask(item) else 1
 
 
-def _without_ellipsis(items: list[Any], rank: int) -> list[Any]:
+def _without_ellipsis(items: list[Item], rank: int) -> list[Item]:
     """Expands `...` to full slices, and appends full slices for axes that are not indexed.
 
     An ellipsis that stands for no axis is kept.
@@ -384,7 +405,7 @@ def _without_ellipsis(items: list[Any], rank: int) -> list[Any]:
     return items[: places[0]] + full_slices + items[places[0] + 1 :]
 
 
-def _span(item: slice, extent: int, position: int) -> Span:
+def _span(item: slice[Any, Any, Any], extent: int, position: int) -> Span:
     parts = (item.start, item.stop, item.step)
     traced = [x for x in parts if isinstance(x, Tracer) and x.to_concrete_value() is None]
     if traced:
@@ -434,10 +455,10 @@ def _window(item: Slice) -> Window:
       TypeError: if the start is not an integer scalar, or the size is not a static integer.
     """
     start: Any = item.start
-    if isinstance(start, int | np.integer):
+    if isinstance(start, _INTS):
         start = int(start)
     elif (
-        not isinstance(start, Array | np.ndarray)
+        not isinstance(start, _ARRAYS)
         or start.ndim
         or not dtypes.issubdtype(start.dtype, np.integer)
     ):

@@ -13,7 +13,7 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
-from jitney.core.typing import Array
+from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import creation, joining, ranges, triangular
 from jitney.primitives.elementwise.convert import convert
 
@@ -55,7 +55,7 @@ class _Grid:
         raise NotImplementedError(type(self).__name__)
 
 
-def _promoted(axes: list[Any]) -> list[Any]:
+def _promoted(axes: list[Any]) -> list[Array]:
     if not axes:
         return []
     common = dtypes.wider(*[x.dtype for x in axes])
@@ -110,7 +110,7 @@ class _Concatenator:
     trans1d: int
     op_name: str
 
-    def __getitem__(self, key: slice | tuple[slice, ...]) -> Array | list[Array]:
+    def __getitem__(self, key: slice | tuple[Any, ...]) -> Array | list[Array]:
         items = key if isinstance(key, tuple) else (key,)
         axis, ndmin, trans1d, matrix = self.axis, self.ndmin, self.trans1d, None
         if items and isinstance(items[0], str):
@@ -140,7 +140,7 @@ class _Concatenator:
         axis, ndmin, trans1d = values + defaults[len(values) :]
         return axis, ndmin, trans1d
 
-    def _part(self, x: Any, ndmin: int, trans1d: int) -> Array:
+    def _part(self, x: slice[Any, Any, Any] | ArrayLike | str, ndmin: int, trans1d: int) -> Array:
         if isinstance(x, str):
             raise ValueError(
                 f"jnp.{self.op_name}: a string of directions must come first, but {x!r} comes later"

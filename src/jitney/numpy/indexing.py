@@ -11,7 +11,7 @@ count from the end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -37,6 +37,18 @@ from jitney.primitives.indexing.slice import slice as lax_slice
 from jitney.runtime import host_path
 from jitney.runtime.array import ArrayImpl
 
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+# Indices are of any type before they are checked.
+_INT: tuple[type[Any], ...] = (int,)
+_TUPLE: tuple[type[Any], ...] = (tuple,)
+_NDARRAY: tuple[type[Any], ...] = (np.ndarray,)
+_SLICE: tuple[type[Any], ...] = (slice,)
+
+# An item of an index that NumPy interprets identically.
+NumPyItem: TypeAlias = "int | slice[Any, Any, Any] | EllipsisType | np.integer | np.ndarray | None"
+
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
 
@@ -52,8 +64,8 @@ def numpy_index(index: Index) -> tuple[Any, ...] | None:
 
     NumPy raises IndexError for positions out of range.
     """
-    if type(index) is tuple:
-        items = []
+    if type(index) in _TUPLE:
+        items: list[NumPyItem] = []
         for x in index:
             item = _numpy_item(x)
             if item is _REFUSED:
@@ -64,25 +76,24 @@ def numpy_index(index: Index) -> tuple[Any, ...] | None:
     return None if item is _REFUSED else (item,)
 
 
-_REFUSED = object()
+_REFUSED: Any = object()
 
 
-def _numpy_item(x: Index) -> Any:
-    kind = type(x)
-    if kind is slice:
+def _numpy_item(x: Index) -> NumPyItem:
+    if type(x) in _SLICE:
         bounded = (
             type(x.start) in _STATIC_BOUNDS
             and type(x.stop) in _STATIC_BOUNDS
             and type(x.step) in _STATIC_BOUNDS
         )
         return x if bounded else _REFUSED
-    if kind in _BASIC_TYPES:
+    if type(x) in _BASIC_TYPES:
         return x
-    if kind is ArrayImpl:
+    if type(x) is ArrayImpl:
         x = host_path.host_data(x)
         if x is None:
             return _REFUSED
-    elif kind is not np.ndarray:
+    elif type(x) not in _NDARRAY:
         return _REFUSED
     return x if x.dtype.kind in "iub" else _REFUSED
 
@@ -91,7 +102,7 @@ def getitem(x: Array, index: Index) -> Array:
     """Returns `x[index]`."""
     value = host_path.eager_data(x)
     if value is not None:
-        if type(index) is int and value.ndim:
+        if type(index) in _INT and value.ndim:
             if -value.shape[0] <= index < value.shape[0]:
                 aval, out = x.aval, value[index]
                 out_aval = shaped_array(out.shape, aval.dtype, aval.weak_type)
@@ -100,7 +111,7 @@ def getitem(x: Array, index: Index) -> Array:
             key = numpy_index(index)
             if key is not None:
                 if key and type(key[0]) is np.ndarray and key[0].size >= LARGE:
-                    items: tuple[Any, ...] = index if isinstance(index, tuple) else (index,)
+                    items: tuple[Any, ...] = index if isinstance(index, _TUPLE) else (index,)
                     if all([type(k) is ArrayImpl and k.dtype.kind in "iu" for k in items]):
                         return _points(x, *items)
                 try:
@@ -204,14 +215,20 @@ def empty_of_type(x: Array, shape: Shape) -> Array:
     return reshape(lax_slice(x, zeros, zeros), shape)
 
 
-def _sized_axes(p: Plan) -> list[tuple[int, Any]]:
+def _sized_axes(p: Plan) -> list[tuple[int, int | str]]:
     """Returns (size, layout item) of each axis of the result."""
     out: list[tuple[int, Any]] = []
     for item in p.layout:
         if item == POINTS:
             out.extend((n, item) for n in p.points_shape)
         else:
-            out.append((1 if item == NEW else p.entries[item].size, item))
+            size = 1
+            if item != NEW:
+                axis: int = item
+                entry = p.entries[axis]
+                assert isinstance(entry, Span | Window)
+                size = entry.size
+            out.append((size, item))
     return out
 
 
@@ -227,7 +244,7 @@ def static_entries(p: Plan, clip: bool, wrap: bool) -> list[Span | int] | None:
         k = int(entry.value)
         if wrap and k < 0:
             k += extent
-        if type(extent) is DimExpr:
+        if isinstance(extent, DimExpr):
             # Unless it is in range for all values of the variables, it is treated like a traced
             # one.
             if bounds(k)[0] < 0 or bounds(extent - k)[0] <= 0:
@@ -244,7 +261,9 @@ def static_entries(p: Plan, clip: bool, wrap: bool) -> list[Span | int] | None:
 
 def _get_static(x: Array, entries: Sequence[Span | int]) -> Array:
     """Slices `x` along all its axes; scalars leave axes of size 1."""
-    starts, limits, strides = [], [], []
+    starts: list[int] = []
+    limits: list[int] = []
+    strides: list[int] = []
     for e in entries:
         if not isinstance(e, Span):
             starts.append(e)
@@ -293,7 +312,7 @@ def _finish(p: Plan, y: Array, reverse: bool = True) -> Array:
 
 def index_dtype(shape: Sequence[int]) -> np.dtype:
     """Returns the dtype in which positions in an array of `shape` are computed."""
-    if any(type(n) is not DimExpr and n > 2**31 - 1 for n in shape) and config.x64_enabled():
+    if any(not isinstance(n, DimExpr) and n > 2**31 - 1 for n in shape) and config.x64_enabled():
         return _INT64
     return _INT32
 
@@ -302,10 +321,10 @@ def as_index(x: ArrayLike | DimExpr, dtype: np.dtype) -> Array:
     """Returns a position as a scalar of `dtype`."""
     if isinstance(x, Array | np.ndarray):
         return convert(x, dtype)
-    return scalar_operand(x, dtype, False) if type(x) is DimExpr else dtype.type(x)
+    return scalar_operand(x, dtype, False) if isinstance(x, DimExpr) else dtype.type(x)
 
 
-def _wrapped(x: Array, extent: int) -> Array:
+def _wrapped(x: Array | np.ndarray | np.number, extent: int) -> Array:
     """Adds `extent` to negative positions."""
     dtype = x.dtype
     if isinstance(x, np.ndarray):
@@ -325,7 +344,7 @@ def wrapped_positions(x: Array, extent: int) -> Array:
         x = x.astype(dtypes.canonicalize_dtype(x.dtype), copy=False)
     if dtypes.issubdtype(x.dtype, np.unsignedinteger):
         return x
-    if type(extent) is not DimExpr and extent > dtypes.iinfo(x.dtype).max:
+    if not isinstance(extent, DimExpr) and extent > dtypes.iinfo(x.dtype).max:
         x = convert(x, _INT32)
     return _wrapped(x, extent)
 
@@ -360,7 +379,8 @@ class Indexer:
                 batch_shape.extend(p.points_shape)
                 at += len(p.points_shape)
                 continue
-            span = p.entries[item]
+            axis: int = item
+            span = p.entries[axis]
             assert isinstance(span, Span | Window)
             if span.is_block:
                 window_axes.append(at)

@@ -1,5 +1,8 @@
 """Insertion and removal of elements: `append`, `insert`, `delete`, `resize`, `trim_zeros`."""
 
+# Arguments from users are checked, whatever the annotations say.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 import math
@@ -296,7 +299,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
         return x
     known = concrete_or_error(
         np.asarray,
-        x if isinstance(x, Array) else as_value(x),
+        x,
         "The values of `filt` decide the size of the result of jnp.trim_zeros, so it must be static",
     )
     if not isinstance(trim, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
@@ -22,6 +22,12 @@ from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import reshape, shape_of, transpose
 from jitney.primitives.elementwise.convert import as_value, convert, user_dtype
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
+# Of type Any, since their elements are of any type.
+_SEQUENCES: tuple[type[Any], ...] = (list, tuple)
+
 __all__ = [
     "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "block", "column_stack", "concat",
     "concatenate", "dsplit", "dstack", "hsplit", "hstack", "split", "stack", "unstack", "vsplit",
@@ -32,7 +38,7 @@ Arrays: TypeAlias = "Array | np.ndarray | Sequence[ArrayLike]"
 """Arrays to join: a sequence of arrays, or one array for its slices along the first axis."""
 
 
-def _parts(name: str, arrays: Arrays) -> Array | list[Any]:
+def _parts(name: str, arrays: Arrays) -> Array | list[Value]:
     """Returns the arrays to join: one array, joined along its first axis, or a list of operands."""
     if isinstance(arrays, Array | np.ndarray):
         if arrays.ndim == 0:
@@ -49,7 +55,7 @@ def _parts(name: str, arrays: Arrays) -> Array | list[Any]:
     return parts
 
 
-def _promoted(parts: Sequence[Any], dtype: DTypeLike | None, name: str) -> list[Any]:
+def _promoted(parts: Sequence[ArrayLike], dtype: DTypeLike | None, name: str) -> list[Value]:
     if dtype is None:
         return promotion.promote_dtypes(*parts)
     dtype = user_dtype(dtype, name)
@@ -418,7 +424,7 @@ def _split(
         )
     size = ary.shape[axis]
     spec: Any = indices_or_sections
-    if isinstance(spec, tuple | list) or np.ndim(spec) > 0:
+    if isinstance(spec, _SEQUENCES) or np.ndim(spec) > 0:
         points = [
             i
             if type(i) is DimExpr
@@ -429,7 +435,7 @@ def _split(
             )
             for i in spec
         ]
-        if type(size) is not DimExpr:  # positions are clipped like the bounds of slices
+        if not isinstance(size, DimExpr):  # positions are clipped like the bounds of slices
             points = [p if type(p) is DimExpr else slice(p).indices(size)[1] for p in points]
         sizes = [hi - lo for lo, hi in itertools.pairwise([0, *points, size])]
     else:
@@ -451,8 +457,8 @@ def _split(
     return list(concatenation.split(ary, tuple(map(_extent, sizes)), axis=axis))
 
 
-def _extent(n: Any) -> Any:
-    return n if type(n) is DimExpr else np.int64(n)  # the integer type that printed jaxprs show
+def _extent(n: int) -> int | np.int64:
+    return n if isinstance(n, DimExpr) else np.int64(n)  # the integer type that printed jaxprs show
 
 
 def split(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from functools import partial
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from jitney.primitives.elementwise import unary
 from jitney.primitives.elementwise.convert import as_value, convert
 from jitney.primitives.linalg import linear_systems, matrix_helpers as mat
 from jitney.primitives.reduction.reduce import reduce_sum
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @jit  # jitted even in eager mode, so that the program of the solution is compiled once
@@ -95,7 +99,11 @@ def inv(a: ArrayLike) -> Array:
     return solve_arrays(mat.strong(a), mat.eye(n, n, a))
 
 
-@partial(custom_jvp, nondiff_argnums=(2,))
+def _with_option(function: Callable[P, R]) -> custom_jvp[P, R]:
+    return custom_jvp(function, nondiff_argnums=(2,))
+
+
+@_with_option
 def _pinv(a: Array, rtol: Array, hermitian: bool) -> Array:
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
     limit = (rtol[..., None] * s[..., :1]) if s.shape[-1] else s
@@ -174,9 +182,9 @@ def pinv(
     rtol = rcond if rtol is None else rtol
     if rtol is None:
         rtol = 10.0 * max(m, n) * float(dtypes.finfo(a.dtype).eps)
-    rtol = broadcast_to(convert(as_value(np.asarray(rtol) if isinstance(rtol, float | int) else rtol),
-                                real), a.shape[:-2])  # fmt: skip
-    return _pinv(a, rtol, hermitian)
+    limit = as_value(np.asarray(rtol) if isinstance(rtol, float | int) else rtol)
+    limits: Array = broadcast_to(convert(limit, real), a.shape[:-2])
+    return _pinv(a, limits, hermitian)
 
 
 def lstsq(

@@ -75,7 +75,11 @@ def reshape(
         place = None if out_sharding is None else as_named(out_sharding, "reshape")
         out = lax_shape.reshape(a, new, out_sharding=place)
     elif order == "F":
-        out = call_with_sharding(out_sharding, "reshape", lambda x: _reshaped_by_columns(x, new), a)
+
+        def by_columns(x: Array) -> Array:
+            return _reshaped_by_columns(x, new)
+
+        out = call_with_sharding(out_sharding, "reshape", by_columns, a)
     elif order == "A":
         raise NotImplementedError(
             "jnp.reshape: `order` must be 'C' or 'F', but it is 'A', which depends on the "
@@ -467,9 +471,11 @@ def repeat(
         )
         if np.size(known) == 1:
             count: Any = known.item() if hasattr(known, "item") else known
-            return call_with_sharding(
-                out_sharding, "repeat", lambda x: _repeat_all(x, count, axis), x
-            )
+
+            def repeat_all(x: Array) -> Array:
+                return _repeat_all(x, count, axis)
+
+            return call_with_sharding(out_sharding, "repeat", repeat_all, x)
         counts = np.ravel(np.asarray(known))
         if len(counts) != x.shape[axis]:
             raise ValueError(
@@ -479,9 +485,11 @@ def repeat(
         total_repeat_length = int(np.sum(counts))
         counts = counts.astype(_INT32)
     length = operator.index(total_repeat_length)
-    return call_with_sharding(
-        out_sharding, "repeat", lambda x, n: _repeat_each(x, n, axis, length), x, counts
-    )
+
+    def repeat_each(x: Array, n: Array) -> Array:
+        return _repeat_each(x, n, axis, length)
+
+    return call_with_sharding(out_sharding, "repeat", repeat_each, x, counts)
 
 
 def _check_repeated(a: ArrayLike, repeats: ArrayLike) -> None:
@@ -497,7 +505,7 @@ def _check_repeated(a: ArrayLike, repeats: ArrayLike) -> None:
         )
 
 
-def _repeat_all(x: Array, count: int, axis: int) -> Array:
+def _repeat_all(x: Array, count: Any, axis: int) -> Array:
     if not isinstance(count, int):
         raise TypeError(
             f"jnp.repeat: `repeats` must be integers, but it is of {type(count)}, for an axis of "

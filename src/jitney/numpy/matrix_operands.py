@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.primitives.elementwise.convert import as_value
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 
 @overload
@@ -19,7 +22,7 @@ def inexact(name: str, operand: ArrayLike, /) -> Array: ...
 def inexact(name: str, first: ArrayLike, second: ArrayLike, /) -> list[Array]: ...
 
 
-def inexact(name: str, /, *operands: ArrayLike) -> Any:
+def inexact(name: str, /, *operands: ArrayLike) -> Array | list[Array]:
     """Checks operands and promotes them to a common inexact dtype."""
     promotion.check_arraylike(f"jnp.linalg.{name}", *operands)
     values = [as_value(x) for x in promotion.promote_dtypes_inexact(*operands)]
@@ -34,6 +37,6 @@ def check_square(name: str, a: Array) -> None:
         )
 
 
-def of_dtype(value: complex, like: Array) -> Any:
+def of_dtype(value: complex, like: Array) -> Value:
     """Returns `value` as a scalar of the dtype of `like`."""
     return np.asarray(value, like.dtype)[()]

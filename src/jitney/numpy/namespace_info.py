@@ -6,7 +6,7 @@ and devices.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class ArrayNamespaceInfo:
 
     __module__ = "jax.numpy"
 
-    def capabilities(self) -> dict[str, Any]:
+    def capabilities(self) -> dict[str, bool | int]:
         """Returns which optional features exist.
 
         Boolean indexing and data-dependent shapes do not work under `jit`, so they are reported as

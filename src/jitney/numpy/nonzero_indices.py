@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from jitney.primitives.array.creation import full, iota
 from jitney.primitives.array.shape import reshape, transpose
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.convert import as_value, convert
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 _BOOL = np.dtype(bool)
 
@@ -531,7 +534,7 @@ def ravel_multi_index(
         strides = [math.prod(dims[:k]) for k in range(len(dims))]
     else:
         raise ValueError(f"jnp.ravel_multi_index: `order` must be 'C' or 'F', but it is {order!r}")
-    total: Any = np.asarray(0, kind)[()]
+    total: Value = np.asarray(0, kind)[()]
     for k, stride in zip(indices, strides, strict=True):
         term = binary.mul(convert(k, kind), kind.type(stride))
         total = binary.add(*promotion.promote_args("add", total, term))
@@ -592,7 +595,8 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike | Array | np.ndarray) -> 
     promotion.check_arraylike("unravel_index", indices)
     flat = as_value(indices)
     if isinstance(shape, Array | np.ndarray):
-        shape = tuple(shape) if shape.ndim else (shape,)
+        array = cast("np.ndarray", shape)
+        shape = tuple(array) if array.ndim else (array,)
     extents = shape if isinstance(shape, Sequence) else (shape,)
     shape = tuple([n if isinstance(n, Tracer) else int(n) for n in extents])
     if any(type(n) is int and n == 0 for n in shape) and flat.size:
@@ -607,7 +611,7 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike | Array | np.ndarray) -> 
     above: Any = compare.gt(flat, convert(0, flat.dtype)) if shape else None
     signed = dtypes.issubdtype(flat.dtype, np.signedinteger)
     below = compare.lt(flat, convert(-1, flat.dtype)) if shape and signed else None
-    out = []
+    out: list[Array] = []
     for k, n in zip(reversed(coordinates), shape, strict=True):
         inside = k if below is None else where(below, 0, k)
         out.append(where(above, n - 1, inside))

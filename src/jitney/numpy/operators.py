@@ -18,7 +18,7 @@ from jitney.numpy import arithmetic, bitwise, comparison, division, products, un
 from jitney.runtime.array import ArrayImpl
 
 _KNOWN_TYPES = (Array, np.ndarray, np.generic, bool, int, float, complex)
-_REFUSED_TYPES = (list, tuple, set, dict)
+_REFUSED_TYPES: tuple[type[Any], ...] = (list, tuple, set, dict)
 # By exact type, which saves the search through base classes.
 _PLAIN_TYPES = frozenset((ArrayImpl, int, float, bool, complex, np.ndarray))
 
@@ -29,7 +29,7 @@ def binary_operator(
     *,
     reflected: bool = False,
     refuse: bool = True,
-) -> Callable[[Any, Any], Any]:
+) -> Callable[[Array, object], Array]:
     """Returns the method for the operator `symbol`.
 
     Args:
@@ -61,7 +61,7 @@ def binary_operator(
     return operator
 
 
-def unary_operator(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def unary_operator(function: Callable[[Any], Any]) -> Callable[[Array], Array]:
     """Returns the method of a unary operator."""
 
     def operator(self: Any) -> Array:
@@ -105,7 +105,7 @@ _UNARY: tuple[tuple[str, Callable[[Any], Any]], ...] = (
 )
 
 
-def operators() -> dict[str, Callable[..., Any]]:
+def operators() -> dict[str, Callable[..., Array]]:
     """Returns all operator methods by name."""
     table: dict[str, Callable[..., Any]] = {}
     for name, symbol, function in _ARITHMETIC:

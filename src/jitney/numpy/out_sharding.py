@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from jitney.core.sharding.named import NamedSharding
@@ -11,14 +11,16 @@ if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import Value
 
+R = TypeVar("R")
+
 
 def call_with_sharding(
     place: Sharding | PartitionSpec | None,
     name: str,
-    function: Callable[..., Any],
+    function: Callable[..., R],
     *args: Value,
     is_sum: bool = False,
-) -> Any:
+) -> R:
     """Returns `function(*args)` with sharding `place`; in `function`, mesh axes are Auto.
 
     Args:
@@ -61,7 +63,7 @@ def _specs_of_rows(place: NamedSharding, args: Sequence[Value]) -> tuple[Partiti
 
     shardings = [explicit.sharding_of(get_aval(x)) for x in args]
     specs = [PartitionSpec() if s is None else PartitionSpec(*s.spec) for s in shardings]
-    rows = {name for spec in specs for name in names_of(spec[0] if len(spec) else None)}
+    rows = frozenset([name for spec in specs for name in names_of(spec[0] if len(spec) else None)])
     others = [name for spec in specs for entry in spec[1:] for name in names_of(entry)]
     if rows != place.spec.unreduced or others or any([names_of(entry) for entry in place.spec]):
         return None

@@ -183,7 +183,9 @@ def _each(x: Array, widths: Widths, function: Callable[..., Any], name: str) -> 
     return x
 
 
-def _values(value: ArrayLike | list[Any] | tuple[Any, ...], x: Array) -> Callable[[int, int], Any]:
+def _values(
+    value: ArrayLike | list[Any] | tuple[Any, ...], x: Array
+) -> Callable[[int, int], ArrayLike]:
     """Returns a function (axis, side) -> the padding value there, of the dtype of `x`."""
     if isinstance(value, list | tuple):
         value = array(value)

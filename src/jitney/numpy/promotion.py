@@ -8,7 +8,7 @@ are. Python and NumPy scalars remain scalars of the common dtype, which become l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -22,6 +22,12 @@ from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_sha
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value, convert_element_type_p, scalar_operand
 from jitney.primitives.elementwise.families import unlike_shapes
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
+# Arrays are promoted to arrays.
+V = TypeVar("V", "Array", "Value")
 
 # The exact types of scalar operands.
 SCALARS: frozenset[type] = frozenset((bool, int, float, complex, *dtypes.numpy_scalar_types))
@@ -45,13 +51,13 @@ def check_no_out(name: str, out: object) -> None:
         )
 
 
-def type_of(x: ArrayLike) -> tuple[np.dtype[Any], bool]:
+def type_of(x: ArrayLike) -> tuple[np.dtype, bool]:
     """Returns the dtype and the weak type of an operand."""
     aval = x.aval if isinstance(x, Array) else get_aval(x)
     return aval.dtype, aval.weak_type
 
 
-def strong_scalar_like(x: ArrayLike, value: ArrayLike) -> Any:
+def strong_scalar_like(x: ArrayLike, value: ArrayLike) -> np.number | np.bool_:
     """Returns `value` as a strongly typed scalar of the dtype of `x`."""
     return scalar_operand(value, dtype_of(x), False)
 
@@ -62,7 +68,7 @@ def scalar_like(x: ArrayLike, value: ArrayLike) -> Any:
     return scalar_operand(value, dtype, weak and shape_of(x) == ())
 
 
-def as_type(x: ArrayLike, dtype: np.dtype[Any], weak_type: bool) -> Any:
+def as_type(x: V, dtype: np.dtype[Any], weak_type: bool) -> V:
     """Converts operand `x` to a dtype and weak type; scalars remain scalars."""
     if type(x) in SCALARS:
         return scalar_operand(x, dtype, weak_type)
@@ -82,7 +88,7 @@ def as_type(x: ArrayLike, dtype: np.dtype[Any], weak_type: bool) -> Any:
 _WEAK_BOOL = (np.dtype(bool), True)  # the type of comparisons of Python scalars; see `common_type`
 
 
-def promote_dtypes(*operands: ArrayLike) -> list[Any]:
+def promote_dtypes(*operands: V) -> list[V]:
     """Converts operands to their common dtype."""
     types = tuple([type_of(x) for x in operands])
     first = types[0]
@@ -92,19 +98,19 @@ def promote_dtypes(*operands: ArrayLike) -> list[Any]:
     return [as_type(x, dtype, weak) for x in operands]
 
 
-def to_inexact(dtype: DTypeLike) -> np.dtype[Any]:
+def to_inexact(dtype: DTypeLike) -> np.dtype:
     """Returns the float or complex dtype for elements of `dtype`; see `dtypes.to_inexact_dtype`."""
     return dtypes.to_inexact_dtype(dtype)
 
 
-def promote_dtypes_inexact(*operands: ArrayLike) -> list[Any]:
+def promote_dtypes_inexact(*operands: V) -> list[V]:
     """Converts operands to their common dtype, or to a float dtype if that is not inexact."""
     dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
     dtype = to_inexact(dtype)
     return [as_type(x, dtype, weak) for x in operands]
 
 
-def promote_dtypes_numeric(*operands: ArrayLike) -> list[Any]:
+def promote_dtypes_numeric(*operands: V) -> list[V]:
     """Converts operands to their common dtype, or booleans to int32."""
     dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
     if dtype == np.bool_:
@@ -115,7 +121,7 @@ def promote_dtypes_numeric(*operands: ArrayLike) -> list[Any]:
 # --- shapes -----------------------------------------------------------------------------------
 
 
-def promote_shapes(name: str, *operands: ArrayLike) -> list[Any]:
+def promote_shapes(name: str, *operands: V) -> list[V]:
     """Prepends axes of size 1 to operands of lower rank; scalars are unchanged.
 
     For operands that users pass: it warns, or raises ValueError, as `jax_numpy_rank_promotion`
@@ -129,7 +135,7 @@ def promote_shapes(name: str, *operands: ArrayLike) -> list[Any]:
     return align_ranks(name, *operands)
 
 
-def align_ranks(name: str, *operands: ArrayLike) -> list[Any]:
+def align_ranks(name: str, *operands: V) -> list[V]:
     """Does the same as `promote_shapes` for internal operands: without warning or error."""
     shapes = [shape_of(x) for x in operands]
     ranks = {len(s) for s in shapes if s}
@@ -137,12 +143,13 @@ def align_ranks(name: str, *operands: ArrayLike) -> list[Any]:
         return list(operands)
     rank = max(ranks)
     _check_broadcast(name, operands, shapes)
-    return [
+    out: list[Any] = [
         broadcast_in_dim(x, (1,) * (rank - len(s)) + s, tuple(range(rank - len(s), rank)))
         if s and len(s) < rank
         else x
         for x, s in zip(operands, shapes, strict=True)
     ]
+    return out
 
 
 def _check_broadcast(name: str, operands: Sequence[Any], shapes: Sequence[Any]) -> None:
@@ -173,7 +180,7 @@ def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
 # --- both -------------------------------------------------------------------------------------
 
 
-def _promoted(promote: Callable[..., list[Any]], name: str, operands: Sequence[Any]) -> list[Any]:
+def _promoted(promote: Callable[..., list[V]], name: str, operands: Sequence[V]) -> list[V]:
     """Checks operands, promotes them by `promote`, and aligns the ranks of all but scalars."""
     check_arraylike(name, *operands)
     try:
@@ -188,17 +195,17 @@ def _promoted(promote: Callable[..., list[Any]], name: str, operands: Sequence[A
     return promote_shapes(name, *promoted)
 
 
-def promote_args(name: str, *operands: ArrayLike) -> list[Any]:
+def promote_args(name: str, *operands: V) -> list[V]:
     """Checks operands and promotes them to a common dtype and (except scalars) a common rank."""
     return _promoted(promote_dtypes, name, operands)
 
 
-def promote_args_inexact(name: str, *operands: ArrayLike) -> list[Any]:
+def promote_args_inexact(name: str, *operands: V) -> list[V]:
     """Does the same as `promote_args`, with a float or complex common dtype."""
     return _promoted(promote_dtypes_inexact, name, operands)
 
 
-def promote_args_numeric(name: str, *operands: ArrayLike) -> list[Any]:
+def promote_args_numeric(name: str, *operands: V) -> list[V]:
     """Does the same as `promote_args`, with booleans converted to integers."""
     return _promoted(promote_dtypes_numeric, name, operands)
 
@@ -241,7 +248,7 @@ def stretched(name: str, *operands: ArrayLike) -> tuple[Array, ...]:
         raise TypeError(unlike_shapes(name, avals)) from None
 
 
-def dtype_of(x: ArrayLike) -> np.dtype[Any]:
+def dtype_of(x: ArrayLike) -> np.dtype:
     """Returns the canonical dtype of an operand."""
     return type_of(x)[0]
 

@@ -29,6 +29,7 @@ from jitney.primitives.elementwise.convert import as_value, convert, scalar_oper
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.typing import Value
     from jitney.runtime.device import Device
 
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
@@ -85,7 +86,7 @@ def _arange(
     values = {name: _scalar_of(name, x) for name, x in bounds.items() if x is not None}
     if kind is None:
         given = [x for x in bounds.values() if x is not None]
-        kind = dtypes.result_type(*[0 if type(x) is DimExpr else x for x in given])
+        kind = dtypes.result_type(*[0 if isinstance(x, DimExpr) else x for x in given])
     if "start" not in values:
         return iota(kind, max_dim(0, _ceil(values["stop"])))
     if "stop" not in values:
@@ -106,11 +107,11 @@ def _check_not_zero(step: Any) -> None:
         raise ZeroDivisionError("jnp.arange: `step` must not be 0")
 
 
-def _ceil(x: Any) -> Any:
-    return x if type(x) is DimExpr else math.ceil(x)
+def _ceil(x: float | DimExpr) -> int | DimExpr:
+    return x if isinstance(x, DimExpr) else math.ceil(x)
 
 
-def _steps(distance: Any, step: Any) -> Any:
+def _steps(distance: Any, step: Any) -> int:
     """Returns how many multiples of `step`, from 0, are less than `distance`."""
     if type(distance) is DimExpr or type(step) is DimExpr:
         return max_dim(0, -(-distance // step))
@@ -119,7 +120,7 @@ def _steps(distance: Any, step: Any) -> Any:
 
 def _scalar_of(name: str, x: ArrayLike) -> Any:
     """Returns argument `name` as a Python or NumPy scalar, or as a symbolic size."""
-    if type(x) is DimExpr:
+    if isinstance(x, DimExpr):
         return x
     x = concrete_or_error(
         None, x, f"`{name}` decides the size of the result of jnp.arange, so it must be static"
@@ -135,13 +136,16 @@ def _scalar_of(name: str, x: ArrayLike) -> Any:
     return x if type(x) in promotion.SCALARS else np.asarray(x)[()]
 
 
-def _plain(x: object) -> Any:
-    return x.item() if isinstance(x, np.generic) else x
+_NUMPY_SCALARS: tuple[type[Any], ...] = (np.generic,)
 
 
-def _wrapped(x: ArrayLike, dtype: np.dtype[Any]) -> Any:
+def _plain(x: Any) -> Any:
+    return x.item() if isinstance(x, _NUMPY_SCALARS) else x
+
+
+def _wrapped(x: ArrayLike, dtype: np.dtype[Any]) -> Value:
     """Returns `x` as a scalar operand of `dtype`; integers wrap around."""
-    if type(x) is DimExpr:
+    if isinstance(x, DimExpr):
         return scalar_operand(x, dtype, False)
     with float_errors.ignored():
         return np.asarray(x).astype(dtype)[()]

@@ -25,6 +25,10 @@ from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, convert, unary
 from jitney.primitives.reduction import reduce
 
+# An axis is of any type before it is checked.
+_ARRAYS: tuple[type[Any], ...] = (Array, np.ndarray)
+_SEQUENCES: tuple[type[Any], ...] = (list, tuple)
+
 _BOOL = np.dtype(bool)
 _F32 = np.dtype(np.float32)
 
@@ -80,15 +84,17 @@ MIN = Reduction("min", reduce.reduce_min, binary.min, greatest)
 
 def static_axis(axis: Axis | Array) -> int | tuple[int, ...] | None:
     """Returns an `axis` argument as None, an int or a tuple of ints."""
-    if axis is None or type(axis) is int or type(axis) is tuple:
+    if axis is None or type(axis) is int:
+        return axis
+    if isinstance(axis, tuple) and type(axis) in _SEQUENCES:
         return axis
     known: Any = concrete_or_error(None, axis, "`axis` of a reduction must be static")
-    if isinstance(known, Array | np.ndarray):
+    if isinstance(known, _ARRAYS):
         axes = np.asarray(known)
         return operator.index(axes[()]) if axes.ndim == 0 else tuple(axes.tolist())
     if hasattr(known, "__index__"):
         return operator.index(known)
-    if not isinstance(known, list | tuple) or any(not hasattr(k, "__index__") for k in known):
+    if not isinstance(known, _SEQUENCES) or any(not hasattr(k, "__index__") for k in known):
         raise TypeError(f"`axis` must be an integer, or a tuple of integers, but is {known!r}")
     return tuple([operator.index(k) for k in cast("list[Any]", known)])
 

@@ -4,6 +4,9 @@ They can be passed wherever a dtype is expected, compare equal to NumPy's types 
 and create arrays when called: `jnp.float32(3)`.
 """
 
+# Scalar types are compared with objects of any type.
+# pyright: reportUnnecessaryComparison=false
+
 from __future__ import annotations
 
 from typing import Any

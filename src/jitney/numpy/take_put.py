@@ -323,7 +323,10 @@ def _gather_along(
     rank = x.ndim
     # Axes of `arr` that are broadcast against the indices are omitted.
     repeating = [k for k in range(rank) if k != axis and x.shape[k] == 1 != index.shape[k]]
-    offset, batching, index_batching, sizes = [], [], [], []
+    offset: list[int] = []
+    batching: list[int] = []
+    index_batching: list[int] = []
+    sizes: list[int] = []
     index_shape: list[int] = []
     for k in range(rank):
         if k != axis and index.shape[k] == 1:  # the window spans the axis of `arr`

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import Tracer, state
-from jitney.core.typing import ArrayLike, DTypeLike, PyTree, ShapeLike
+from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import where
@@ -30,7 +30,10 @@ from jitney.primitives.reduction.reduce import reduce_sum
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.typing import Value
     from jitney.runtime.device import Device
+
+R = TypeVar("R")
 
 __all__ = [
     "diag", "diagflat", "diagonal", "eye", "fromfunction", "identity", "indices", "meshgrid",
@@ -41,13 +44,13 @@ _INT32 = np.dtype(np.int32)
 _BOOL = np.dtype(bool)
 
 
-def _dtype_or_float(dtype: DTypeLike | None, name: str) -> np.dtype[Any]:
+def _dtype_or_float(dtype: DTypeLike | None, name: str) -> np.dtype:
     if dtype is None:
         return dtypes.canonicalize_dtype(np.float64)
     return user_dtype(dtype, name)
 
 
-def _offset(k: Any) -> Any:
+def _offset(k: Any) -> Value:
     """Returns the offset of a diagonal as a scalar operand of type int32.
 
     Raises:
@@ -276,11 +279,14 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     # not need.
     rows, columns = _rows_and_columns(*x.shape)
     unit = convert(compare.eq(binary.add(rows, _offset(0)), columns), x.dtype)
-    return chosen_by_platform(
-        (unit, x),
-        {("mosaic",): lambda unit, a: reduce_sum(binary.mul(unit, a), (0,))},
-        lambda unit, a: gathered(a),
-    )
+
+    def by_products(unit: Array, a: Array) -> Array:
+        return reduce_sum(binary.mul(unit, a), (0,))
+
+    def by_gather(unit: Array, a: Array) -> Array:
+        return gathered(a)
+
+    return chosen_by_platform((unit, x), {("mosaic",): by_products}, by_gather)
 
 
 def _diagonal_by_index(a: Array, offset: int, axis1: int, axis2: int) -> Array:
@@ -467,8 +473,8 @@ def indices(
 
 
 def fromfunction(
-    function: Callable[..., Any], shape: ShapeLike, *, dtype: DTypeLike = float, **kwargs: Any
-) -> PyTree:
+    function: Callable[..., R], shape: ShapeLike, *, dtype: DTypeLike = float, **kwargs: Any
+) -> R:
     """Calls `function` with the indices of each element of an array of shape `shape`.
 
     Args:
@@ -487,7 +493,7 @@ def fromfunction(
         return function(**kwargs)
     from jitney.api.vmap import vmap
 
-    def call(*args: ArrayLike) -> PyTree:
+    def call(*args: ArrayLike) -> R:
         return function(*args, **kwargs)
 
     for axis in reversed(range(len(shape))):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -42,6 +42,8 @@ from jitney.primitives.control.fori_loop import fori_loop
 from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise.convert import as_value, convert
 from jitney.primitives.reduction import reduce as folds
+
+Fold: TypeAlias = "Callable[..., Array]"
 
 __all__ = [
     "add", "bitwise_and", "bitwise_or", "bitwise_xor", "frompyfunc", "logaddexp", "logaddexp2",
@@ -106,7 +108,7 @@ class ufunc:
         self._reduceat = reduceat
 
     @property
-    def _func(self) -> Callable[..., Any]:
+    def _func(self) -> Callable[..., object]:
         """The function of scalars, under the name that JAX gives it."""
         return self._function
 
@@ -130,7 +132,7 @@ class ufunc:
         """The identity element of the function, or None."""
         return self._identity
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         return (
             self._func, self.__name__, self.nin, self.nout, self.nargs, self.identity,
             self._reduce, self._accumulate, self._at, self._reduceat,
@@ -167,7 +169,7 @@ class ufunc:
                 f"{self.__name__}.{method}: the function must have one result, but has {self.nout}"
             )
 
-    def _result_dtype(self, x: Array, dtype: DTypeLike | None) -> np.dtype[Any]:
+    def _result_dtype(self, x: Array, dtype: DTypeLike | None) -> np.dtype:
         """Returns `dtype`, or the dtype of the function of two elements of `x` if it is None."""
         if dtype is not None:
             return promotion.dtype_of(np.empty(0, dtype))
@@ -318,7 +320,7 @@ class ufunc:
             return convert(x, dtype)
         first = convert(rows[0], dtype)
 
-        def step(out: Array, k: ArrayLike) -> Any:
+        def step(out: Array, k: ArrayLike) -> tuple[Array, Array]:
             out = convert(self(out, rows[k]), dtype)
             return out, out
 
@@ -496,13 +498,26 @@ def frompyfunc(
 frompyfunc.__module__ = "jax.numpy"
 
 
+@overload
+def _ufunc(function: Callable[..., Any], nin: Literal[1], **folds: Any) -> UnaryUfunc: ...
+
+
+@overload
+def _ufunc(
+    function: Callable[..., Any],
+    nin: Literal[2],
+    identity: ArrayLike | None = None,
+    **folds: Any,
+) -> BinaryUfunc: ...
+
+
 def _ufunc(
     function: Callable[..., Any], nin: int, identity: ArrayLike | None = None, **folds: Any
-) -> Any:
+) -> ufunc:
     return ufunc(function, nin, 1, identity=identity, call=function, **folds)
 
 
-def _logical_fold(reduction: Callable[..., Any]) -> Callable[..., Any]:
+def _logical_fold(reduction: Callable[..., Any]) -> Fold:
     def fold(
         x: Array, *, axis: Axis, keepdims: bool, initial: ArrayLike | None, where: ArrayLike | None
     ) -> Array:
@@ -515,9 +530,7 @@ def _logical_fold(reduction: Callable[..., Any]) -> Callable[..., Any]:
     return fold
 
 
-def _bit_fold(
-    monoid: Callable[..., Any], op: Callable[..., Any], neutral: int
-) -> Callable[..., Any]:
+def _bit_fold(monoid: Callable[..., Any], op: Callable[..., Any], neutral: int) -> Fold:
     """Returns a reduction of integers by `monoid` over axes; `op` is its binary function."""
 
     def fold(
@@ -534,7 +547,7 @@ def _bit_fold(
     return fold
 
 
-def _log_fold(scale: float) -> Callable[..., Any]:
+def _log_fold(scale: float) -> Fold:
     """Returns the reduction log(sum(exp(x))) in units of `scale`, which is 1 or log(2)."""
 
     def fold(

@@ -1,11 +1,14 @@
 """`vectorize`: functions of scalars or small arrays, broadcast over larger arrays."""
 
+# Arguments from users are checked, whatever the annotations say.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 import functools
 import re
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core import config, messages
 from jitney.core.array import Array
@@ -15,6 +18,14 @@ from jitney.numpy import promotion
 from jitney.primitives.array.broadcasting import broadcast_shapes, expand_dims
 from jitney.primitives.array.shape import shape_of, squeeze
 from jitney.primitives.elementwise.convert import as_value
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
+# Of type Any, since results of users' functions are of any type.
+_TUPLE: tuple[type[Any], ...] = (tuple,)
+
+R = TypeVar("R")
 
 __all__ = ["vectorize"]
 
@@ -96,7 +107,7 @@ def vectorize(
     excluded = frozenset(excluded)
 
     @functools.wraps(pyfunc)
-    def wrapped(*args: PyTree, **kwargs: PyTree) -> Any:
+    def wrapped(*args: PyTree, **kwargs: PyTree) -> object:
         from jitney.api.vmap import vmap
 
         error = f"(excluded={excluded!r}, signature={signature!r})"
@@ -176,7 +187,7 @@ def _mapped(
     leading: list[tuple[int, ...]],
     common: tuple[int, ...],
     vmap: Callable[..., Any],
-) -> Any:
+) -> object:
     """Maps `function` over the axes `common`, the innermost last."""
     rank = len(common)
     # Axes of size 1 are not mapped over; axes along which no operand is mapped are inserted
@@ -200,17 +211,17 @@ def _mapped(
     if not unmapped:
         return out
     dims = tuple(sorted(unmapped))
-    if isinstance(out, tuple):
+    if isinstance(out, _TUPLE):
         return tuple([expand_dims(as_value(y), dims) for y in out])
     return expand_dims(as_value(out), dims)
 
 
 def only_arrays(
-    function: Callable[..., Any],
+    function: Callable[..., R],
     args: Sequence[Any],
     kwargs: dict[str, Any],
     excluded: Collection[int | str],
-) -> tuple[Callable[..., Any], list[Any]]:
+) -> tuple[Callable[..., R], list[Value]]:
     """Returns a function of the arguments that are not excluded, and a list of these arguments."""
     fixed_args = {k: x for k, x in enumerate(args) if k in excluded}
     fixed_kwargs = {k: x for k, x in kwargs.items() if k in excluded}
@@ -218,7 +229,7 @@ def only_arrays(
     names = [k for k in kwargs if k not in excluded]
     count = len(args)
 
-    def call(*free: Array) -> Any:
+    def call(*free: Array) -> R:
         full: list[Any] = [None] * count
         for k, x in fixed_args.items():
             full[k] = x
@@ -230,12 +241,10 @@ def only_arrays(
     return call, [args[k] for k in positions] + [kwargs[k] for k in names]
 
 
-def _with_none(
-    function: Callable[..., Any], none: Collection[int], count: int
-) -> Callable[..., Any]:
+def _with_none(function: Callable[..., R], none: Collection[int], count: int) -> Callable[..., R]:
     """Returns `function` with None inserted at the positions `none` of its `count` arguments."""
 
-    def call(*free: Array) -> Any:
+    def call(*free: Array) -> R:
         operands = iter(free)
         return function(*[None if k in none else next(operands) for k in range(count)])
 
@@ -247,15 +256,15 @@ def checking_results(
     outputs: list[CoreDims] | None,
     sizes: dict[str, int],
     error: str,
-) -> Callable[..., Any]:
+) -> Callable[..., object]:
     """Returns `function` with a check of the shapes of its results."""
 
-    def call(*args: Array) -> Any:
+    def call(*args: Array) -> object:
         out = function(*args)
-        results = out if isinstance(out, tuple) else (out,)
+        results = out if isinstance(out, _TUPLE) else (out,)
         if outputs is None:
             return out
-        if len(outputs) > 1 and not isinstance(out, tuple):
+        if len(outputs) > 1 and not isinstance(out, _TUPLE):
             raise TypeError(
                 f"jnp.vectorize: `pyfunc` must return a tuple of {len(outputs)} results, as the "
                 f"signature says, but it returned {out}"

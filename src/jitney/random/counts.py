@@ -113,7 +113,7 @@ def _poisson_walk(key: Array, lam: Array, dtype: np.dtype) -> Array:
 
     def step(
         drawn: list[Any], parameters: Sequence[Any], state: streams.State
-    ) -> tuple[Any, streams.State]:
+    ) -> tuple[Array, streams.State]:
         (lam,), (count, log_product) = parameters, state
         log_product = log_product + lax.log(drawn[0])
         return log_product > -lam, [count + _constant(1, dtype), log_product]
@@ -180,12 +180,12 @@ def binomial(
     asked = inexact_dtype("binomial", dtype)
     final = broadcast_shape("binomial", shape, np.shape(n), np.shape(p))
     # The parameters alone determine the dtype of the computation.
-    parameters: list[Array] = promote_dtypes_inexact(n, p)
+    parameters = promote_dtypes_inexact(n, p)
     return lax.convert_element_type(_binomial(key, *parameters, shape=final), asked)
 
 
 @jit_when_traced(static_argnames=("shape",), compiled_from=0)
-def _binomial(key: Array, n: Array, p: Array, *, shape: Shape) -> Array:
+def _binomial(key: Array, n: ArrayLike, p: ArrayLike, *, shape: Shape) -> Array:
     n, p = jnp.broadcast_to(n, shape), jnp.broadcast_to(p, shape)
     dtype = n.dtype
     zero, one, half = (_constant(x, dtype) for x in (0, 1, 0.5))
@@ -228,7 +228,7 @@ def _binomial_walk(key: Array, n: Array, q: Array) -> Array:
 
     def step(
         drawn: list[Any], parameters: Sequence[Any], state: streams.State
-    ) -> tuple[Any, streams.State]:
+    ) -> tuple[Array, streams.State]:
         (n, log_failure), (count, trial) = parameters, state
         trial = trial + lax.ceil(lax.log(drawn[0]) / log_failure)
         return trial <= n, [count + _constant(1, dtype), trial]

@@ -17,6 +17,7 @@ from jitney.core.errors import ConcretizationTypeError
 from jitney.core.trace import Tracer, revealed
 from jitney.numpy.promotion import promote_dtypes_inexact
 from jitney.primitives.array.placement import placed
+from jitney.primitives.elementwise.convert import as_value
 from jitney.random.checks import shape_of
 from jitney.random.keys import check_key, random_bits, split
 from jitney.random.normals import gumbel
@@ -179,7 +180,7 @@ def _positions_by_weight(
     Raises:
       ValueError: if the shape of `p` is not (n_inputs,).
     """
-    weights: Array = promote_dtypes_inexact(p)[0]
+    weights = as_value(promote_dtypes_inexact(p)[0])
     if weights.shape != (n_inputs,):
         raise ValueError(
             f"jax.random.choice: `p` must have a probability for each of the {n_inputs} elements along "

@@ -388,7 +388,7 @@ def _generalized_normal(key: Array, p: ArrayLike, *, shape: Shape, dtype: np.dty
     return sign * power ** exponent(_inverse(p))
 
 
-def _inverse(p: ArrayLike) -> Any:
+def _inverse(p: ArrayLike) -> Array:
     return 1 / jnp.asarray(p)
 
 

@@ -97,7 +97,7 @@ def redraw_until_accepted(key: Array, shape: Shape, dtype: np.dtype, propose: Pr
     return lax.while_loop(_any_active, one_round, start)[2]
 
 
-def _any_active(carry: Sequence[Any]) -> Any:
+def _any_active(carry: Sequence[Any]) -> Array:
     return jnp.any(carry[0])
 
 
@@ -132,7 +132,7 @@ def _repeat_per_element(
 
     of_elements = [flat(x) for x in parameters]
 
-    def stepped(keys: Sequence[Array], state: State) -> tuple[Any, State]:
+    def stepped(keys: Sequence[Array], state: State) -> tuple[Array, State]:
         drawn = [unit_floats(_word_at(k, position, dtype), dtype) for k in keys]
         return step(drawn, of_elements, state)
 

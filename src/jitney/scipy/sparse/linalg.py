@@ -28,7 +28,7 @@ PyTree = Any
 Operator = Callable[[Array], Array]
 
 
-def _operator(name: str, what: str, a: PyTree) -> Callable[[PyTree], PyTree]:
+def _operator(name: str, what: str, a: PyTree) -> Callable[[PyTree], object]:
     """Returns `a` if it is a function, or the product with the matrix `a`."""
     if callable(a):
         return a
@@ -48,7 +48,7 @@ def _solve(
     x0: PyTree | None,
     M: PyTree | None,
     symmetric: bool,
-) -> tuple[PyTree, None]:
+) -> tuple[object, None]:
     """Solves A x = b by `method(operator, b, x0, preconditioner)` on flat vectors."""
     x0 = pytrees.tree_map(jnp.zeros_like, b) if x0 is None else x0
     if pytrees.tree_structure(x0) != pytrees.tree_structure(b):
@@ -71,7 +71,7 @@ def _solve(
         dtype = jnp.result_type(dtype)
     b, x0 = (pytrees.tree_map(lambda v: jnp.asarray(v, dtype), tree) for tree in (b, x0))
 
-    def on_tree(matvec: Callable[[PyTree], PyTree], right: PyTree) -> PyTree:
+    def on_tree(matvec: Callable[[PyTree], PyTree], right: PyTree) -> object:
         flat, unflatten = ravel_pytree(right)
         start = ravel_pytree(x0)[0]
 

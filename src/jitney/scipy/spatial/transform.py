@@ -227,7 +227,7 @@ class Rotation(NamedTuple):
             )
         return self.quat.shape[0]
 
-    def __mul__(self, other: Any, /) -> Any:
+    def __mul__(self, other: Any, /) -> Rotation:
         """Returns the composition of rotations: `other` followed by this one."""
         return Rotation(_unit(_product(self.quat, other.quat)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_complex, promote_args_inexact
 from jitney.numpy.selection import where
 from jitney.primitives.elementwise.convert import as_value
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def real_operands(name: str, *operands: ArrayLike) -> list[Array]:
@@ -61,11 +63,11 @@ def strong(x: ArrayLike) -> Array:
     return value.astype(value.dtype) if value.weak_type else value
 
 
-def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
+def in_float32(function: F) -> F:
     """Wraps `function`, of arrays of one dtype, to compute 16-bit floats in float32."""
 
     @wraps(function)
-    def wrapper(*xs: Array) -> Any:
+    def wrapper(*xs: Array) -> object:
         dtype = xs[0].dtype
         if dtype.itemsize > 2:
             return function(*xs)
@@ -74,7 +76,7 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
             return tuple([y.astype(dtype) for y in out])
         return out.astype(dtype)
 
-    return wrapper
+    return cast("F", wrapper)
 
 
 def horner(x: Array, coefficients: Sequence[float]) -> Array:

@@ -1,0 +1,3 @@
+from typing import Any
+
+def contract_path(*operands: Any, **options: Any) -> Any: ...
