@@ -307,7 +307,7 @@ def _later(times: Times | None) -> str:
     return "-" if times is None else f"{seconds(times.median)} ± {times.noise:3.0%}"
 
 
-def as_json(options: Options, results: Results) -> dict[str, Any]:
+def as_json(options: Options, results: Results) -> dict[str, object]:
     """Returns the results of all measurements for output as JSON."""
     return {
         "program": options.program,

@@ -40,7 +40,9 @@ class Unable(Exception):
     """The error that a contestant cannot run the function; the message states why."""
 
 
-def load(contestant: str, path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any], str]:
+def load(
+    contestant: str, path: str, name: str
+) -> tuple[Callable[..., object], dict[str, object], str]:
     """Loads a function of a program for a contestant.
 
     Args:
@@ -58,7 +60,7 @@ def load(contestant: str, path: str, name: str) -> tuple[Callable[..., Any], dic
     return load_[contestant](path, name)
 
 
-def _load_jitney(path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any], str]:
+def _load_jitney(path: str, name: str) -> tuple[Callable[..., object], dict[str, object], str]:
     import jitney
 
     jitney.install_as_jax()
@@ -68,7 +70,7 @@ def _load_jitney(path: str, name: str) -> tuple[Callable[..., Any], dict[str, An
     return _jitted(function, jitney), program, jitney.__version__
 
 
-def _load_jax(path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any], str]:
+def _load_jax(path: str, name: str) -> tuple[Callable[..., object], dict[str, object], str]:
     try:
         import jax
     except ImportError as error:
@@ -77,14 +79,16 @@ def _load_jax(path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any],
     return _jitted(function, jax), program, jax.__version__
 
 
-def _load_numpy(path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any], str]:
+def _load_numpy(path: str, name: str) -> tuple[Callable[..., object], dict[str, object], str]:
     import numpy
 
     program = _by_numpy(path, name)
-    return program[name], program, numpy.__version__
+    function = program[name]
+    assert callable(function)
+    return function, program, numpy.__version__
 
 
-def _load_numba(path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any], str]:
+def _load_numba(path: str, name: str) -> tuple[Callable[..., object], dict[str, object], str]:
     try:
         numba: Any = importlib.import_module("numba")
     except ImportError as error:
@@ -92,10 +96,12 @@ def _load_numba(path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any
     program = _by_numpy(path, name)
     plain = {key: x for key, x in program.items() if type(x) is FunctionType}
     program.update({key: numba.njit(x) for key, x in plain.items() if key != "make_arguments"})
-    return program[name], program, numba.__version__
+    function = program[name]
+    assert callable(function)
+    return function, program, numba.__version__
 
 
-def _run(path: str, name: str) -> tuple[dict[str, Any], Callable[..., Any]]:
+def _run(path: str, name: str) -> tuple[dict[str, object], Callable[..., object]]:
     program = runpy.run_path(path, run_name=os.path.splitext(os.path.basename(path))[0])
     function = program.get(name)
     if not callable(function):
@@ -108,7 +114,7 @@ def _run(path: str, name: str) -> tuple[dict[str, Any], Callable[..., Any]]:
     return program if held is None else held, function
 
 
-def _jitted(function: Callable[..., Any], jax: _Jax) -> Callable[..., Any]:
+def _jitted(function: Callable[..., Any], jax: _Jax) -> Callable[..., object]:
     """Returns the function, jitted unless it already is, blocking until its results are ready."""
     jitted = function if hasattr(function, "lower") else jax.jit(function)
 
@@ -119,7 +125,7 @@ def _jitted(function: Callable[..., Any], jax: _Jax) -> Callable[..., Any]:
     return call
 
 
-def _by_numpy(path: str, name: str) -> dict[str, Any]:
+def _by_numpy(path: str, name: str) -> dict[str, object]:
     """Returns the program's globals, with NumPy in place of `jax.numpy` and functions unjitted."""
     import numpy
 
@@ -134,7 +140,7 @@ def _by_numpy(path: str, name: str) -> dict[str, Any]:
             program[key] = numpy
         elif id(x) in of_jnp:
             program[key] = getattr(numpy, of_jnp[id(x)])
-        elif hasattr(x, "lower") and hasattr(x, "__wrapped__"):
+        elif callable(x) and hasattr(x, "lower") and hasattr(x, "__wrapped__"):
             program[key] = inspect.unwrap(x)
     return program
 
@@ -144,7 +150,7 @@ def _by_numpy(path: str, name: str) -> dict[str, Any]:
 
 def arguments(
     function: Callable[..., Any], program: dict[str, Any], size: int, contestant: str
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+) -> tuple[tuple[object, ...], dict[str, object]]:
     """Returns the positional and keyword arguments of the function, equal for all contestants.
 
     The program's `make_arguments(size)` returns the positional ones. Without it, each parameter
@@ -199,7 +205,7 @@ class Contestant:
         self.contestant = contestant
         self.function, self.program, self.version = load(contestant, path, name)
 
-    def prepare(self, size: int) -> dict[str, Any]:
+    def prepare(self, size: int) -> dict[str, object]:
         """Makes arguments, calls the function for the first time, and returns the answer."""
         self.args, self.kwargs = arguments(self.function, self.program, size, self.contestant)
         begun = time.perf_counter()

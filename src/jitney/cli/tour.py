@@ -49,7 +49,7 @@ class Program:
     arguments: Callable[[], tuple[Any, ...]]
 
 
-def selu(x: Array, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
+def selu(x: Array, alpha: float = 1.67, lmbda: float = 1.05) -> Array:
     """Returns lmbda * (x where x > 0, alpha * (exp(x) - 1) elsewhere)."""
     import jitney.numpy as jnp
 
@@ -61,32 +61,32 @@ def _selu_by_numpy(x: np.ndarray) -> np.ndarray:
     return lmbda * np.where(x > 0, x, alpha * np.exp(x) - alpha)
 
 
-def sum_squared_error(x: Array, y: Array) -> Any:
+def sum_squared_error(x: Array, y: Array) -> Array:
     """Returns the sum of the squared differences."""
     import jitney.numpy as jnp
 
     return jnp.sum((x - y) ** 2)
 
 
-def covariance(x: Array) -> Any:
+def covariance(x: Array) -> Array:
     """Returns the covariance matrix of the columns, times the number of rows."""
     return x.T @ (x - x.mean(0))
 
 
-def _million() -> tuple[Any, ...]:
+def _million() -> tuple[Array, ...]:
     import jitney
 
     return (jitney.random.normal(jitney.random.key(0), (1_000_000,)),)
 
 
-def _two_squares() -> tuple[Any, ...]:
+def _two_squares() -> tuple[Array, ...]:
     import jitney
 
     keys = jitney.random.split(jitney.random.key(0))
     return tuple(jitney.random.normal(k, (500, 500)) for k in keys)
 
 
-def _one_square() -> tuple[Any, ...]:
+def _one_square() -> tuple[Array, ...]:
     import jitney
 
     return (jitney.random.normal(jitney.random.key(0), (1000, 1000)),)
@@ -176,7 +176,7 @@ def _visit(program: Program, show_code: bool) -> tuple[Times, bool]:
     print(f"\n{program.name}: {program.what}\n")
     print(textwrap.indent(str(jitney.make_jaxpr(program.function)(*arguments)), "    "))
 
-    def wait(call: Callable[..., Any]) -> Callable[[], Any]:
+    def wait(call: Callable[..., Any]) -> Callable[[], object]:
         return lambda: jitney.block_until_ready(call(*arguments))
 
     jitted = jitney.jit(program.function)

@@ -308,7 +308,7 @@ def sm3(step_size: float | Schedule, momentum: float = 0.9):
     """
     rate = make_schedule(step_size)
 
-    def init(x0: ArrayLike) -> Any:
+    def init(x0: ArrayLike) -> tuple[Array, Array, list[Array]]:
         x0 = jnp.asarray(x0)
         return x0, jnp.zeros_like(x0), [jnp.zeros(n, dtype=x0.dtype) for n in x0.shape]
 
@@ -327,11 +327,11 @@ def sm3(step_size: float | Schedule, momentum: float = 0.9):
     return init, update, _first
 
 
-def _with_zeros(count: int) -> Callable[[Any], tuple[Any, ...]]:
+def _with_zeros(count: int) -> Callable[[Array], tuple[Array, ...]]:
     return lambda x: (x, *[jnp.zeros_like(x) for _ in range(count)])
 
 
-def _first(state: tuple[Any, ...]) -> Any:
+def _first(state: tuple[Any, ...]) -> Array:
     return state[0]
 
 
@@ -440,12 +440,12 @@ class JoinPoint:
     def __init__(self, subtree: PyTree) -> None:
         self.subtree = subtree
 
-    def __iter__(self) -> Iterator[PyTree]:
+    def __iter__(self) -> Iterator[object]:
         """Yields the subtree, for `x, = join_point`."""
         yield self.subtree
 
 
-def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
+def unpack_optimizer_state(opt_state: OptimizerState) -> object:
     """Returns a pytree of the structure of the parameters with a `JoinPoint` of each array's state.
 
     It serves to write states to files without the structures of pytrees. `pack_optimizer_state` is

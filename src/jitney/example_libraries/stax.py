@@ -67,12 +67,12 @@ def Dense(out_dim: int, W_init: Initializer = _WEIGHTS, b_init: Initializer = _B
       ((-1, 1), (5, 1))
     """
 
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[Shape, tuple[Array, Array]]:
         k1, k2 = random.split(rng)
         params = W_init(k1, (input_shape[-1], out_dim)), b_init(k2, (out_dim,))
         return (*input_shape[:-1], out_dim), params
 
-    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
+    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> Array:
         weights, bias = params
         return jnp.dot(inputs, weights) + bias
 
@@ -95,7 +95,7 @@ def _convolution(
     steps = tuple(strides or (1,) * len(filter_shape))
     w_init = W_init or glorot_normal(rhs_spec.index("I"), rhs_spec.index("O"))
 
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[Shape, tuple[Array, Array]]:
         sizes = iter(filter_shape)
         channels = {"O": out_chan, "I": input_shape[lhs_spec.index("C")]}
         kernel_shape = [channels[c] if c in channels else next(sizes) for c in rhs_spec]
@@ -107,7 +107,7 @@ def _convolution(
         )
         return tuple(map(int, out)), params
 
-    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
+    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> Array:
         weights, bias = params
         return convolve(inputs, weights, steps, padding, dimension_numbers=dimension_numbers) + bias
 
@@ -181,7 +181,7 @@ def BatchNorm(
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[Shape, tuple[object, object]]:
         shape = tuple([n for k, n in enumerate(input_shape) if k not in axes])
         k1, k2 = random.split(rng)
         beta = beta_init(k1, shape) if center else ()
@@ -205,10 +205,10 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
     set to 0. In other modes inputs are unchanged. The layer needs a key, `rng`, in all modes.
     """
 
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[Shape, tuple[()]]:
         return input_shape, ()
 
-    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
+    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> Array:
         rng = kwargs.get("rng")
         if rng is None:
             raise ValueError(
@@ -229,10 +229,10 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
 def elementwise(fun: Callable[..., Any], **fun_kwargs: object) -> Layer:
     """Returns a layer without parameters that applies `fun` to its inputs."""
 
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[Shape, tuple[()]]:
         return input_shape, ()
 
-    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
+    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> Array:
         return fun(inputs, **fun_kwargs)
 
     return init_fun, apply_fun
@@ -253,11 +253,11 @@ Identity = elementwise(lambda x: x)
 
 
 def _flatten() -> Layer:
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[Shape, tuple[()]]:
         size = functools.reduce(operator.mul, input_shape[1:], 1)
         return (input_shape[0], size), ()
 
-    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
+    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> Array:
         return jnp.reshape(inputs, (inputs.shape[0], -1))
 
     return init_fun, apply_fun
@@ -292,7 +292,7 @@ def _pooling(
 
     window, step = with_others(window_shape), with_others(steps)
 
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[Shape, tuple[()]]:
         # Along axes that the window does not cover, a size of -1 is kept.
         pads = lax.padtype_to_pads(input_shape, window, step, padding)
         out = [
@@ -301,7 +301,7 @@ def _pooling(
         ]
         return tuple(map(int, out)), ()
 
-    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
+    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> Array:
         out = lax.reduce_window(inputs, init_val, reducer, window, step, padding)
         if rescale is None:
             return out
@@ -355,20 +355,20 @@ def AvgPool(
 def FanOut(num: int) -> Layer:
     """Returns a layer whose output is a list of its input, `num` times."""
 
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[list[Shape], tuple[()]]:
         return [input_shape] * num, ()
 
-    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
+    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> list[Array]:
         return [inputs] * num
 
     return init_fun, apply_fun
 
 
 def _fan_in_sum() -> Layer:
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[Shape, tuple[()]]:
         return input_shape[0], ()
 
-    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
+    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> object:
         return sum(inputs)
 
     return init_fun, apply_fun
@@ -380,12 +380,12 @@ FanInSum = _fan_in_sum()
 def FanInConcat(axis: int = -1) -> Layer:
     """Returns a layer that concatenates its inputs along `axis`."""
 
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[Shape, tuple[()]]:
         first = list(input_shape[0])
         first[axis] = sum(shape[axis] for shape in input_shape)
         return tuple(first), ()
 
-    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
+    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> Array:
         return jnp.concatenate(inputs, axis)
 
     return init_fun, apply_fun
@@ -398,7 +398,7 @@ def serial(*layers: Layer) -> Layer:
     """
     inits, applies = [init for init, _ in layers], [apply for _, apply in layers]
 
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[object, list[object]]:
         params = []
         for init in inits:
             rng, layer_rng = random.split(rng)
@@ -406,7 +406,7 @@ def serial(*layers: Layer) -> Layer:
             params.append(param)
         return input_shape, params
 
-    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
+    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> object:
         rng = kwargs.pop("rng", None)
         rngs = [None] * len(layers) if rng is None else random.split(rng, len(layers))
         for apply, param, layer_rng in zip(applies, params, rngs, strict=True):
@@ -424,7 +424,7 @@ def parallel(*layers: Layer) -> Layer:
     """
     inits, applies = [init for init, _ in layers], [apply for _, apply in layers]
 
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[tuple[object, ...], tuple[object, ...]]:
         rngs = random.split(rng, len(layers))
         initialized = [
             init(key, shape) for init, key, shape in zip(inits, rngs, input_shape, strict=True)
@@ -433,7 +433,7 @@ def parallel(*layers: Layer) -> Layer:
             [params for _, params in initialized]
         )
 
-    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
+    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> list[object]:
         rng = kwargs.pop("rng", None)
         rngs = [None] * len(layers) if rng is None else random.split(rng, len(layers))
         return [
@@ -447,10 +447,10 @@ def parallel(*layers: Layer) -> Layer:
 def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
     """Returns a layer that applies `make_layer(input shape)`."""
 
-    def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
+    def init_fun(rng: Array, input_shape: PyTree) -> tuple[object, object]:
         return make_layer(input_shape)[0](rng, input_shape)
 
-    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
+    def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> object:
         return make_layer(inputs.shape)[1](params, inputs, **kwargs)
 
     return init_fun, apply_fun

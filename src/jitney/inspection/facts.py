@@ -35,7 +35,7 @@ from jitney.inspection.values import Named, Values
 
 if TYPE_CHECKING:
     from jitney.api.jit import JitFunction
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import PyTree, Value
 
 Kind: TypeAlias = Literal[
     "kernel", "strips", "product", "library", "python", "collective", "copy", "loop", "branch"
@@ -185,7 +185,7 @@ def lowered_module(
 
 def operands_of(
     fun: Callable[..., Any], args: Sequence[PyTree], kwargs: Mapping[str, PyTree]
-) -> list[Any] | None:
+) -> list[Value] | None:
     """Returns the operands of a function's program for arguments.
 
     Returns None if an argument is a type instead of a value, or if the program has other operands,

@@ -133,7 +133,7 @@ def _explored(run: Run) -> _Explored:
     return _Explored(run.module, program, timing.timed(program, clocked, taken), how)
 
 
-def _function(explored: _Explored, rates: machine.Rates | None) -> dict[str, Any]:
+def _function(explored: _Explored, rates: machine.Rates | None) -> dict[str, object]:
     """Returns the data of one function."""
     module, program = explored.module, explored.program
     places = texts.Places()
@@ -168,14 +168,14 @@ def _function(explored: _Explored, rates: machine.Rates | None) -> dict[str, Any
     }
 
 
-def _block(block: texts.Block) -> dict[str, Any]:
+def _block(block: texts.Block) -> dict[str, object]:
     return {
         "title": block.title,
         "lines": [[line.text, *line.places] for line in block.lines],
     }
 
 
-def _step(work: Work, places: texts.Places) -> dict[str, Any]:
+def _step(work: Work, places: texts.Places) -> dict[str, object]:
     moved, flops = work.total()
     costs = [bytes_text(moved), *([quantities.flops(flops)] if flops else [])]
     return {
@@ -215,7 +215,7 @@ def _times(explored: _Explored, places: texts.Places, rates: machine.Rates | Non
     return f"{hint}{picture}{tables.table(caption, tables.STEP_HEADS, rows, linked)}"
 
 
-def _memory(program: Program, places: texts.Places) -> dict[str, Any]:
+def _memory(program: Program, places: texts.Places) -> dict[str, object]:
     """Returns the data of the diagram of memory."""
     usage = memory.of_program(program)
     held = [
