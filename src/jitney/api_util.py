@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.api.signature import CallSpec, signature_of
 from jitney.core import linear_util as lu, source_info
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import PyTree, Value
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 
 @lu.transformation_with_aux2
 def flatten_fun(
     f: Callable[..., PyTree], store: lu.Store, in_tree: PyTreeDef, *leaves: Value
-) -> list[PyTree]:
+) -> list[Value]:
     """Calls `f` with flat arguments, and flattens the result.
 
     `in_tree` is the structure of (args, kwargs). The auxiliary output is the structure of the
@@ -34,12 +37,12 @@ def flatten_fun(
 @lu.transformation_with_aux2
 def flatten_fun_nokwargs(
     f: Callable[..., PyTree], store: lu.Store, in_tree: PyTreeDef, *leaves: Value
-) -> list[PyTree]:
+) -> list[Value]:
     """Implements `flatten_fun` for functions without keyword arguments."""
     return _stored(FlatFunction(f, in_tree), store, leaves)
 
 
-def _stored(flat: FlatFunction, store: lu.Store, leaves: Sequence[Value]) -> list[PyTree]:
+def _stored(flat: FlatFunction, store: lu.Store, leaves: Sequence[Value]) -> list[Value]:
     outs = flat(*leaves)
     store.store(flat.out_tree)
     return outs
@@ -82,7 +85,7 @@ def argnums_partial(
     dyn_argnums: int | Sequence[int],
     args: Sequence[PyTree],
     require_static_args_hashable: bool = True,
-) -> tuple[lu.WrappedFun, tuple[Any, ...]]:
+) -> tuple[lu.WrappedFun, tuple[object, ...]]:
     """Binds all arguments but those at `dyn_argnums`.
 
     Returns: the function of the other arguments, and these arguments.
@@ -105,13 +108,13 @@ def argnums_partial(
 
 @lu.transformation2
 def _put_fixed(
-    f: Callable[..., PyTree],
+    f: Callable[..., R],
     positions: tuple[int, ...],
     n: int,
     fixed: tuple[PyTree, ...],
     *args: PyTree,
     **kwargs: PyTree,
-) -> PyTree:
+) -> R:
     dynamic, constants = iter(args), iter(fixed)
     return f(*[next(dynamic) if i in positions else next(constants) for i in range(n)], **kwargs)
 
@@ -157,7 +160,7 @@ def flatten_axes(
     *,
     kws: bool = False,
     tupled_args: bool = False,
-) -> list[PyTree]:
+) -> list[object]:
     """Flattens `axis_tree`, a prefix of `treedef`, to a leaf for each leaf of `treedef`.
 
     Raises:
@@ -173,7 +176,7 @@ def flatten_axes(
         ) from error
 
 
-def safe_map(f: Callable[..., Any], *lists: Iterable[Any]) -> list[Any]:
+def safe_map(f: Callable[..., R], *lists: Iterable[Any]) -> list[R]:
     """Returns `[f(*xs) for xs in zip(*lists)]`.
 
     Raises:
@@ -182,7 +185,7 @@ def safe_map(f: Callable[..., Any], *lists: Iterable[Any]) -> list[Any]:
     return list(map(f, *_of_one_length("safe_map", lists)))
 
 
-def _of_one_length(name: str, lists: Iterable[Iterable[Any]]) -> list[list[Any]]:
+def _of_one_length(name: str, lists: Iterable[Iterable[T]]) -> list[list[T]]:
     out = [list(xs) for xs in lists]
     for i, xs in enumerate(out[1:], 2):
         if len(xs) != len(out[0]):

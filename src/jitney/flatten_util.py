@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from jitney.core.pytree import pytrees
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, PyTree
+
+T = TypeVar("T")
 
 __dir__ = listing(__name__)
 
@@ -57,7 +59,7 @@ class _Unravel:
         return hash(self._key)
 
 
-def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[ArrayLike], PyTree]]:
+def ravel_pytree(pytree: T) -> tuple[Array, Callable[[ArrayLike], T]]:
     """Concatenates all elements of a pytree of arrays to one vector.
 
     Args:

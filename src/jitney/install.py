@@ -49,7 +49,7 @@ def _as_jax(package: ModuleType) -> ModuleType:
     """
     jax = ModuleType("jax", package.__doc__)
 
-    def __getattr__(name: str) -> Any:  # the name that Python calls
+    def __getattr__(name: str) -> object:  # the name that Python calls
         value = getattr(package, name, _ABSENT)
         if name == "_src":  # private, but libraries access it as an attribute
             return importlib.import_module("jax._src")
@@ -150,7 +150,7 @@ class _Entry(str):
 
     __slots__ = ()
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str | tuple[object, ...]:
         if "multiprocessing" not in sys.modules or not _is_spawning():
             return str, (str(self),)
         _prepare_forkserver()

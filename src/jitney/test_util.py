@@ -67,7 +67,7 @@ def _moved(x: ArrayLike, t: np.ndarray, step: float) -> ArrayLike:
 
 def _numerical_jvp(
     f: Callable[..., PyTree], primals: PyTree, tangents: PyTree, eps: float
-) -> PyTree:
+) -> object:
     ahead = f(*pytrees.tree_map(lambda x, t: _moved(x, t, eps / 2), primals, tangents))
     behind = f(*pytrees.tree_map(lambda x, t: _moved(x, t, -eps / 2), primals, tangents))
 
@@ -245,7 +245,7 @@ def check_grads(
                 rng = np.random.default_rng(left)
                 cts = pytrees.tree_map(lambda x: _random_like(rng, x), g(*at))
 
-                def back(*xs: PyTree) -> tuple[PyTree, PyTree]:
+                def back(*xs: PyTree) -> tuple[object, object]:
                     out, pull = vjp(g, *xs)
                     return out, pull(cts)
 

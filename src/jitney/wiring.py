@@ -27,10 +27,11 @@ from jitney.transforms import discharge, key_words, lojax
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
+    from jitney.core.jaxpr import Printer
     from jitney.core.part_types import AnyMesh
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.sharding.partition_spec import PartitionSpec
-    from jitney.core.typing import AxisName
+    from jitney.core.typing import AxisName, Value
     from jitney.runtime.array import ArrayImpl
     from jitney.runtime.assignment import Assignment
     from jitney.runtime.client import Client
@@ -146,13 +147,13 @@ def _reexported(module: str, name: str) -> Any:
     return reexports.find(module, name)
 
 
-def _value_of_dim(dim: expressions.DimExpr) -> Any:
+def _value_of_dim(dim: expressions.DimExpr) -> Array:
     from jitney.primitives.array.extents import dim_as_value
 
     return dim_as_value(dim)
 
 
-def _run_on_refs(*args: Any) -> Any:
+def _run_on_refs(*args: Any) -> list[Value]:
     from jitney.primitives.refs.evaluate import run_on_refs
 
     return run_on_refs(*args)
@@ -166,7 +167,7 @@ def _call_with_terms(
     return unreduced.call(closed, leaves, assignment, name)
 
 
-def _jaxpr_text() -> Any:
+def _jaxpr_text() -> Printer:
     from jitney.core import text
 
     return text

@@ -30,7 +30,7 @@ def closed_over(program: TracedProgram) -> list[Value]:
     return [*program.closed.consts, *program.outer_tracers]
 
 
-def converted_function(program: TracedProgram, in_tree: pytrees.PyTreeDef) -> Callable[..., Any]:
+def converted_function(program: TracedProgram, in_tree: pytrees.PyTreeDef) -> Callable[..., object]:
     """Returns `fun(consts, *args, **kwargs)`: the program with all captured values as arguments.
 
     Args:

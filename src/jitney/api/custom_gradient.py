@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 # --- custom_gradient ------------------------------------------------------------------------------
 
@@ -230,8 +231,8 @@ def _set_accumulating(
 
 
 def closure_convert(
-    fun: Callable[..., PyTree], *example_args: PyTree
-) -> tuple[Callable[..., PyTree], list[Any]]:
+    fun: Callable[..., R], *example_args: PyTree
+) -> tuple[Callable[..., R], list[Value]]:
     """Converts traced values that `fun` captures into explicit arguments.
 
     Args:
@@ -257,7 +258,7 @@ def closure_convert(
     n = sum(hoisted)
     out_tree = flat.out_tree
 
-    def converted_fun(*args_and_values: PyTree) -> object:
+    def converted_fun(*args_and_values: PyTree) -> R:
         count = len(args_and_values) - n
         args, values = args_and_values[:count], iter(args_and_values[count:])
         xs, tree = pytrees.tree_flatten(tuple(args))
@@ -352,11 +353,11 @@ def _linear_call_over_devices(
 
 
 def linear_call(
-    fun: Callable[[PyTree, PyTree], PyTree],
+    fun: Callable[[PyTree, PyTree], R],
     fun_transpose: Callable[[PyTree, PyTree], PyTree],
     residual_args: PyTree,
     linear_args: PyTree,
-) -> PyTree:
+) -> R:
     """Computes fun(residual_args, linear_args), with `fun_transpose` as the transpose of `fun`.
 
     Args:
@@ -402,7 +403,7 @@ def linear_call(
 # --- small helpers of rules -----------------------------------------------------------------------
 
 
-def zero_from_primal(val: PyTree, symbolic_zeros: bool = False) -> PyTree:
+def zero_from_primal(val: T, symbolic_zeros: bool = False) -> T:
     """Returns the zero cotangent, an array or a symbolic zero, of each leaf of a pytree."""
 
     def zero(x: ArrayLike) -> Value | Zero:

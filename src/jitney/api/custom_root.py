@@ -85,7 +85,7 @@ def custom_root(
         linear, linear_values = closure_convert(linear_solution, guess, guess, *consts)
 
     @custom_jvp
-    def _custom_root(at: PyTree, others: Any, *values: PyTree) -> Any:
+    def _custom_root(at: PyTree, others: Any, *values: PyTree) -> tuple[object, object]:
         return closed_solution(at, *values, *others[0])
 
     def _root_jvp(

@@ -12,7 +12,7 @@ import pprint
 import threading
 import traceback
 from types import FrameType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar, overload
 
 from jitney.api.callbacks import debug_callback
 from jitney.core import source_info
@@ -21,6 +21,8 @@ from jitney.core.tracebacks import api_boundary
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
+
+T = TypeVar("T")
 
 _AROUND = 5  # lines of context before and after the current line of a module
 _one_at_a_time = threading.Lock()
@@ -49,6 +51,30 @@ class _Frame:
     outer: dict[str, Any]
 
 
+@overload
+def breakpoint(  # noqa: A001
+    *,
+    backend: str | None = None,
+    filter_frames: bool = True,
+    num_frames: int | None = None,
+    ordered: bool = False,
+    token: None = None,
+    **kwargs: Any,
+) -> None: ...
+
+
+@overload
+def breakpoint(  # noqa: A001
+    *,
+    backend: str | None = None,
+    filter_frames: bool = True,
+    num_frames: int | None = None,
+    ordered: bool = False,
+    token: T,
+    **kwargs: Any,
+) -> T: ...
+
+
 @api_boundary
 def breakpoint(  # noqa: A001
     *,
@@ -58,7 +84,7 @@ def breakpoint(  # noqa: A001
     ordered: bool = False,
     token: PyTree = None,
     **kwargs: Any,
-) -> PyTree:
+) -> object:
     r"""Opens a command-line debugger each time the program reaches this point.
 
     The debugger shows the frames of the functions that were being traced, and their variables with

@@ -68,7 +68,7 @@ class JitFunction(PjitFunction):
     call: JitCall
 
     @property
-    def fun(self) -> Callable[..., Any]:
+    def fun(self) -> Callable[..., object]:
         return self.call.fun
 
     @api_boundary

@@ -408,7 +408,7 @@ class JitCall:
         args: tuple[PyTree, ...],
         kwargs: dict[str, PyTree],
         remember: Callable[..., None] | None = None,
-    ) -> Any:
+    ) -> object:
         """Calls the function under any trace.
 
         Args:

@@ -181,9 +181,21 @@ def make_array_from_single_device_arrays(
     return cast("ArrayImpl", assembly.of_devices(asked_by, whole, place, arrays, dtype))
 
 
+@overload
+def make_array_from_process_local_data(
+    sharding: Sharding, local_data: ArrayLike, global_shape: Sequence[int] | None = None
+) -> Array: ...
+
+
+@overload
+def make_array_from_process_local_data(
+    sharding: Sharding, local_data: T, global_shape: Sequence[int] | None = None
+) -> T: ...
+
+
 def make_array_from_process_local_data(
     sharding: Sharding, local_data: PyTree, global_shape: Sequence[int] | None = None
-) -> Any:
+) -> object:
     """Assembles global arrays from the data of all processes.
 
     Args:

@@ -94,7 +94,7 @@ def pmap(
     )  # fmt: skip
 
     @wraps(fun)
-    def over_devices(*args: PyTree, **kwargs: PyTree) -> PyTree:
+    def over_devices(*args: PyTree, **kwargs: PyTree) -> object:
         if static and max(static) >= len(args):
             raise ValueError(
                 f"pmap of {mapped.name}: static_broadcasted_argnums={static} are positions, but the "

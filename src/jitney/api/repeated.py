@@ -26,7 +26,7 @@ import types
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import Value
+
+T = TypeVar("T")
 
 COMPILED_AT = 3  # the number of calls with one signature after which it is compiled
 FEWEST_ARRAYS = 2  # arrays created by a call, for a program to be much faster
@@ -264,7 +266,7 @@ def _compiled(
     kwargs: dict[str, Any],
     result: Any,
     must_be_exact: bool,
-) -> tuple[Executable, Callable[[list[Any]], Any] | None] | None:
+) -> tuple[Executable, Callable[[list[Value]], object] | None] | None:
     """Compiles the program of one signature, a call of which returned `result`; None if impossible.
 
     With `must_be_exact`, programs whose results could differ in any bit are rejected.
@@ -345,7 +347,7 @@ def _copies(leaves: Sequence[Value], result: Any) -> bool:
 # --- making public functions ----------------------------------------------------------------------
 
 
-def repeated(value: Any) -> Any:
+def repeated(value: T) -> T | LibraryFunction:
     """Returns a public function wrapped such that its repeated calls are compiled.
 
     Other objects, and NumPy's functions, are returned unchanged.

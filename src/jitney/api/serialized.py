@@ -29,9 +29,28 @@ from jitney.runtime.lazy_compiler import linker
 from jitney.runtime.sharding import UNSPECIFIED, DeviceOfJit
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from jitney.compiler.hlo import ir
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.runtime.client import Client
+
+if TYPE_CHECKING:
+
+    class _Head(TypedDict):
+        """What `serialize` writes."""
+
+        format: object
+        name: str
+        text: str
+        arg_names: tuple[str, ...]
+        donated: tuple[bool, ...]
+        given_up: tuple[bool, ...]
+        keep_unused: bool
+        placed: bytes
+        devices: list[int]
+        code: dict[str, bytes] | None
+
 
 _FORMAT = 1
 _KEY = "serialized"  # a program's file name; in the persistent cache it is a digest
@@ -150,7 +169,7 @@ def _calls_python(region: ir.Region) -> bool:
     return False
 
 
-def _head_of(serialized: bytes) -> dict[str, Any]:
+def _head_of(serialized: bytes) -> _Head:
     """Returns the dict that `serialize` has written; types and shardings are still pickled in it.
 
     Raises:
@@ -160,7 +179,7 @@ def _head_of(serialized: bytes) -> dict[str, Any]:
         head = pickle.loads(serialized)
     except Exception as error:
         raise ValueError("deserialize_and_load: the bytes are not a serialized program") from error
-    written = cast("dict[str, object]", head) if isinstance(head, dict) else None
+    written = cast("_Head", head) if isinstance(head, dict) else None
     if written is None or written.get("format") != _FORMAT:
         raise ValueError(
             "deserialize_and_load: the bytes are not a serialized program, or were written by "

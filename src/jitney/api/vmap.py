@@ -234,7 +234,7 @@ def _is_integer(x: PyTree) -> bool:
     return isinstance(x, int | np.integer) and not isinstance(x, bool)
 
 
-def _axis_leaves(axes: PyTree) -> list[Any]:
+def _axis_leaves(axes: PyTree) -> list[object]:
     return pytrees.tree_leaves(axes, is_leaf=lambda x: x is None)
 
 

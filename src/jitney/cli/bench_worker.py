@@ -23,7 +23,9 @@ import sys
 import time
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
 
 CONTESTANTS = ("jitney", "numpy", "jax", "numba")
 SHORTEST = 0.01  # seconds that timed calls must take together
@@ -32,7 +34,7 @@ SHORTEST = 0.01  # seconds that timed calls must take together
 class _Jax(Protocol):
     """The interface of `jitney` and `jax` that workers use."""
 
-    def jit(self, fun: Callable[..., Any], /) -> Callable[..., Any]: ...
+    def jit(self, fun: Callable[..., Any], /) -> Callable[..., object]: ...
     def block_until_ready(self, x: object, /) -> object: ...
 
 
@@ -179,7 +181,7 @@ def arguments(
     return _converted((args, kwargs), contestant)
 
 
-def _converted(tree: object, contestant: str) -> Any:
+def _converted(tree: T, contestant: str) -> T:
     """Converts the arrays of arguments to those of the contestant."""
     import numpy as np
 

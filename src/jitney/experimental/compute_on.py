@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from jitney.core import eqn_notes
 from jitney.core.lazy import listing, refusing
@@ -16,8 +16,30 @@ from jitney.primitives.elementwise.convert import as_value
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
+R = TypeVar("R")
+
 _NOT_GIVEN = object()
 _TYPES = re.compile(r"device_host|device|tpu_sparsecore|gpu_stream:\d+")
+
+
+@overload
+def compute_on(
+    f: Callable[..., R],
+    *,
+    compute_type: str | None = None,
+    out_memory_spaces: PyTree = _NOT_GIVEN,
+    compiler_options: dict[str, Any] | None = None,
+) -> Callable[..., R]: ...
+
+
+@overload
+def compute_on(
+    f: None = None,
+    *,
+    compute_type: str | None = None,
+    out_memory_spaces: PyTree = _NOT_GIVEN,
+    compiler_options: dict[str, Any] | None = None,
+) -> Callable[[Callable[..., R]], Callable[..., R]]: ...
 
 
 def compute_on(
@@ -26,7 +48,7 @@ def compute_on(
     compute_type: str | None = None,
     out_memory_spaces: PyTree = _NOT_GIVEN,
     compiler_options: dict[str, Any] | None = None,
-) -> Any:
+) -> object:
     """Returns `f` with its operations annotated to be computed on `compute_type`.
 
     The annotation changes no results: everything is computed on the CPU. Equations carry it as
@@ -64,7 +86,7 @@ def compute_on(
     function = f
 
     @wraps(function)
-    def computed(*args: PyTree, **kwargs: PyTree) -> PyTree:
+    def computed(*args: PyTree, **kwargs: PyTree) -> object:
         args, kwargs = pytrees.tree_map(as_value, (args, kwargs))
         with eqn_notes.noting(compute_type=place):
             return function(*args, **kwargs)

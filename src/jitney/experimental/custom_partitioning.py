@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.api.signature import positional
 from jitney.core import errors, jaxpr_trace, source_info
@@ -27,6 +27,8 @@ from jitney.primitives.parallel.custom_partitioning import (
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 __dir__ = listing(__name__)
 
@@ -78,7 +80,7 @@ class custom_partitioning:  # name required by the API
 
     def def_partition(
         self,
-        partition: Callable[..., Any],
+        partition: F,
         infer_sharding_from_operands: Callable[..., PyTree] | None = None,
         propagate_user_sharding: Callable[..., Any] | None = None,
         decode_shardings: bool = True,
@@ -88,7 +90,7 @@ class custom_partitioning:  # name required by the API
         need_replication_factors: tuple[str, ...] = (),
         permutation_factors: tuple[str, ...] = (),
         **factor_sizes: int,
-    ) -> Callable[..., Any]:
+    ) -> F:
         """Sets the partitioning rule. Its functions receive the static arguments first.
 
         Args:
@@ -160,7 +162,7 @@ class custom_partitioning:  # name required by the API
             )
         dynamic_args = tuple([x for i, x in enumerate(args) if i not in static])
 
-        def of_arrays(*arrays: PyTree) -> PyTree:
+        def of_arrays(*arrays: PyTree) -> object:
             dynamic, fixed = iter(arrays), iter(static_args)
             return self.fun(*[next(fixed if i in static else dynamic) for i in range(len(args))])
 

@@ -12,7 +12,7 @@ transposing the function of the tangents.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from jitney.api.autodiff import linear_transpose
 from jitney.core.avals import get_aval
@@ -23,8 +23,14 @@ from jitney.transforms.batch import batch_flat, move_to
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.typing import PyTree
+    from jitney.core.shape_dtype import ShapeDtypeStruct
+    from jitney.core.typing import PyTree, Value
+    from jitney.primitives.rule_types import BatchDim
     from jitney.transforms.batch import AxisData
+    from jitney.transforms.zero import Tangent
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 # --- axis specifications --------------------------------------------------------------------------
 
@@ -40,7 +46,9 @@ def _is_zero(x: object) -> bool:
     return isinstance(x, Zero)
 
 
-def _with_tangents(nzs_in: PyTree, primals: PyTree, nonzero_tangents: Sequence[Any]) -> PyTree:
+def _with_tangents(
+    nzs_in: PyTree, primals: PyTree, nonzero_tangents: Sequence[Any]
+) -> tuple[Tangent, ...]:
     """Returns tangents of `primals`: given ones where `nzs_in` is true, else symbolic zeros."""
     leaves, tree = pytrees.tree_flatten(primals)
     marked = pytrees.broadcast_prefix(nzs_in, primals)
@@ -54,7 +62,7 @@ def _with_tangents(nzs_in: PyTree, primals: PyTree, nonzero_tangents: Sequence[A
 
 def _transposed(
     prim: HiPrim, linear: Callable[..., PyTree], nzs_in: PyTree, primals: PyTree, out_ct: PyTree
-) -> PyTree:
+) -> object:
     """Returns operand cotangents: the transpose of `linear`, a map of tangents, at `out_ct`."""
     _, tree = pytrees.tree_flatten(primals)
     marked = pytrees.broadcast_prefix(nzs_in, primals)
@@ -62,7 +70,7 @@ def _transposed(
     tangent_avals = [a.to_tangent_aval() for a, nz in zip(avals, marked, strict=True) if nz]
     out_leaves = pytrees.tree_leaves(out_ct, is_leaf=_is_zero)
 
-    def flat(*nonzero_tangents: Any) -> list[Any]:
+    def flat(*nonzero_tangents: Any) -> list[Value]:
         out = linear(*_with_tangents(nzs_in, primals, nonzero_tangents))
         return [instantiate(t) for t in pytrees.tree_leaves(out, is_leaf=_is_zero)]
 
@@ -76,7 +84,7 @@ def _transposed(
     return pytrees.tree_unflatten(tree, cts)
 
 
-def _abstract(aval: Any) -> PyTree:
+def _abstract(aval: Any) -> ShapeDtypeStruct:
     from jitney.core.shape_dtype import ShapeDtypeStruct
 
     return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
@@ -96,18 +104,18 @@ class ReverseRules(NamedTuple):
     vjp_bwd_retval: Callable[..., Any]
 
 
-def jvp_from_lin(self: HiPrim, primals: PyTree, tangents: PyTree) -> PyTree:
+def jvp_from_lin(self: HiPrim, primals: PyTree, tangents: PyTree) -> tuple[object, object]:
     """Computes the JVP of an operation by its `lin` and `linearized`; assign it as its `jvp`."""
     nzs_in = pytrees.tree_map(lambda t: not _is_zero(t), tangents, is_leaf=_is_zero)
     out, residuals, *_ = self.lin(nzs_in, *primals)
     return out, self.linearized(residuals, *tangents)
 
 
-def _lin(self: HiPrim, nzs_in: PyTree, *primals: PyTree) -> PyTree:
+def _lin(self: HiPrim, nzs_in: PyTree, *primals: PyTree) -> tuple[object, tuple[object, ...]]:
     return self(*primals), primals
 
 
-def _linearized(self: HiPrim, residuals: PyTree, *tangents: PyTree) -> PyTree:
+def _linearized(self: HiPrim, residuals: PyTree, *tangents: PyTree) -> object:
     return self.jvp(residuals, tangents)[1]
 
 
@@ -129,18 +137,18 @@ pytrees.register_pytree_node(
 )
 
 
-def _like(marks: tuple[bool, ...], primals: PyTree) -> PyTree:
+def _like(marks: tuple[bool, ...], primals: PyTree) -> object:
     """Returns the flags as a pytree with the structure of `primals`."""
     tree = pytrees.tree_structure(primals)
     return tree.unflatten(marks) if len(marks) == tree.num_leaves else marks
 
 
-def _vjp_fwd_of_jvp(self: HiPrim, nzs_in: PyTree, *primals: PyTree) -> PyTree:
+def _vjp_fwd_of_jvp(self: HiPrim, nzs_in: PyTree, *primals: PyTree) -> tuple[object, _Marked]:
     return self(*primals), _Marked(nzs_in, primals, ())
 
 
-def _vjp_bwd_of_jvp(self: HiPrim, res: _Marked, out_ct: PyTree) -> PyTree:
-    def linear(*tangents: PyTree) -> PyTree:
+def _vjp_bwd_of_jvp(self: HiPrim, res: _Marked, out_ct: PyTree) -> object:
+    def linear(*tangents: PyTree) -> object:
         return self.jvp(res.primals, tangents)[1]
 
     return _transposed(self, linear, res.nzs_in, res.primals, out_ct)
@@ -150,13 +158,13 @@ vjp_from_jvp = ReverseRules(_vjp_fwd_of_jvp, _vjp_bwd_of_jvp)
 """The rules `vjp_fwd` and `vjp_bwd_retval` derived from `jvp`."""
 
 
-def _vjp_fwd_of_lin(self: HiPrim, nzs_in: PyTree, *primals: PyTree) -> PyTree:
+def _vjp_fwd_of_lin(self: HiPrim, nzs_in: PyTree, *primals: PyTree) -> tuple[object, ...]:
     out, residuals, *extra = self.lin(nzs_in, *primals)
     return out, _Marked(nzs_in, primals, residuals), *extra
 
 
-def _vjp_bwd_of_lin(self: HiPrim, res: _Marked, out_ct: PyTree) -> PyTree:
-    def linear(*tangents: PyTree) -> PyTree:
+def _vjp_bwd_of_lin(self: HiPrim, res: _Marked, out_ct: PyTree) -> object:
+    def linear(*tangents: PyTree) -> object:
         return self.linearized(res.residuals, *tangents)
 
     return _transposed(self, linear, res.nzs_in, res.primals, out_ct)
@@ -169,11 +177,11 @@ vjp_from_lin = ReverseRules(_vjp_fwd_of_lin, _vjp_bwd_of_lin)
 # --- batching -------------------------------------------------------------------------------------
 
 
-def _dims_like(trees: PyTree, dims: PyTree) -> list[Any]:
+def _dims_like(trees: PyTree, dims: PyTree) -> list[BatchDim]:
     return pytrees.broadcast_prefix(dims, trees, is_leaf=lambda d: d is None or _is_zero(d))
 
 
-def bdims_at_front(axis_data: AxisData, args: PyTree, dims: PyTree) -> PyTree:
+def bdims_at_front(axis_data: AxisData, args: T, dims: PyTree) -> T:
     """Returns `args` with batch dimension 0; values that are not mapped are broadcast."""
     leaves, tree = pytrees.tree_flatten(args)
     moved = [
@@ -183,7 +191,7 @@ def bdims_at_front(axis_data: AxisData, args: PyTree, dims: PyTree) -> PyTree:
     return pytrees.tree_unflatten(tree, moved)
 
 
-def unmap_avals(axis_data: AxisData, avals: PyTree, dims: PyTree) -> PyTree:
+def unmap_avals(axis_data: AxisData, avals: T, dims: PyTree) -> T:
     """Returns the batched types: `avals` with the mapped axis inserted at `dims`, unless None."""
     leaves, tree = pytrees.tree_flatten(avals)
     out: list[Any] = []
@@ -194,12 +202,12 @@ def unmap_avals(axis_data: AxisData, avals: PyTree, dims: PyTree) -> PyTree:
 
 def vmap_rule(
     axis_data: AxisData,
-    f: Callable[..., PyTree],
+    f: Callable[..., R],
     in_axes: PyTree,
     out_axes: PyTree,
     *,
     sum_match: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[..., R]:
     """Returns `f` mapped over the axis of a batching rule.
 
     Args:
@@ -211,13 +219,13 @@ def vmap_rule(
         of being an error.
     """
 
-    def batched(*args: PyTree) -> PyTree:
+    def batched(*args: PyTree) -> R:
         leaves, tree = pytrees.tree_flatten(args, is_leaf=_is_zero)
         dims = _dims_like(args, in_axes)
         zeros = [_is_zero(x) for x in leaves]
         out_trees: list[Any] = []
 
-        def flat(*values: Any) -> list[Any]:
+        def flat(*values: Any) -> list[Tangent]:
             nonzeros = iter(values)
             operands = [
                 _one_of(x, d, axis_data) if z else next(nonzeros)
@@ -247,7 +255,7 @@ def _one_of(zero: Zero, dim: int | None, axis_data: AxisData) -> Zero:
     return zero if dim is None else Zero(aval.dec_rank(axis_data.size, dim))
 
 
-def _placed(x: Any, dim: int | None, dest: int | None, axis_data: AxisData, sums: bool) -> PyTree:
+def _placed(x: Any, dim: int | None, dest: int | None, axis_data: AxisData, sums: bool) -> Tangent:
     """Returns a result with its batch dimension moved to `dest`, or summed over if that is None."""
     if isinstance(x, Zero):
         aval: Any = x.aval

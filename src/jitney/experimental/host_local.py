@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jitney.core.sharding.mesh import Mesh
-    from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
+    from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Operand, Value
     from jitney.transforms.batch import AxisData
 
 host_local_array_to_global_array_p = declare("host_local_array_to_global_array", linear=True)
@@ -75,7 +75,7 @@ def ltg_batcher(
     dims_in: Dims,
     global_mesh: Mesh,
     pspec: PartitionSpec,
-) -> Any:
+) -> tuple[Value, BatchDim]:
     """Batches `host_local_array_to_global_array`.
 
     The batch dimension is replicated, or sharded along `spmd_axis_name` if that is given.
@@ -97,7 +97,7 @@ def _batched(
     dims: Dims,
     mesh: Mesh,
     spec: PartitionSpec,
-) -> Any:
+) -> tuple[Value, BatchDim]:
     (x,), (dim,) = values, dims
     assert dim is not None
     entries = [*spec, *[None] * (dim - len(spec))]
@@ -107,7 +107,7 @@ def _batched(
 
 def host_local_array_to_global_array_impl(
     arr: Value, *, global_mesh: Mesh, pspec: PartitionSpec
-) -> Any:
+) -> Array:
     """Returns the global array with local data `arr`; float0 arrays become zeros of dtype bool."""
     place = NamedSharding(global_mesh, pspec)
     if getattr(arr, "dtype", None) == dtypes.float0:
@@ -121,7 +121,7 @@ def host_local_array_to_global_array_impl(
 
 def global_array_to_host_local_array_impl(
     arr: Value, *, global_mesh: Mesh, pspec: PartitionSpec
-) -> Any:
+) -> Array:
     """Returns the local data of this process, as an array on its devices of `global_mesh`.
 
     Arrays on a mesh of a single process are returned unchanged.
@@ -149,12 +149,12 @@ def _declare_rules(primitive: Primitive, type_rule: Any, impl: Any, transpose: P
             )
         return x
 
-    def transposed(ct: Value, x: Operand, **params: Any) -> Any:
+    def transposed(ct: Value, x: Operand, **params: Any) -> Value:
         return transpose.bind(ct, **params)
 
     def batch(
         axis: AxisData, values: Sequence[Value], dims: Dims, *, global_mesh: Mesh, pspec: Any
-    ) -> Any:
+    ) -> tuple[Value, BatchDim]:
         return _batched(primitive, axis, values, dims, global_mesh, pspec)
 
     primitive.lower(lower)

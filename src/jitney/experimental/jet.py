@@ -28,12 +28,13 @@ from jitney.interpreters.tables import RuleTable
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms import jet as series_of
 from jitney.transforms.jet import JetTrace as JetTrace, JetTracer as JetTracer, jet_flat
-from jitney.transforms.zero import Zero
+from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.trace import TraceTag
-    from jitney.core.typing import ArrayLike, PyTree
+    from jitney.core.typing import Array, ArrayLike, PyTree, Value
+    from jitney.transforms.zero import Tangent, instantiate
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name
@@ -140,18 +141,18 @@ def _check_arrays(primals: Sequence[Any], series: Sequence[Any]) -> None:
                 )
 
 
-def _listed(terms: PyTree, order: int) -> list[Any]:
+def _listed(terms: PyTree, order: int) -> list[Value | ZeroTerm]:
     return [zero_term] * order if isinstance(terms, ZeroSeries) else list(terms)
 
 
-def _coefficient(term: PyTree, primal: ArrayLike, k: int, factorial_scaled: bool) -> Any:
+def _coefficient(term: PyTree, primal: ArrayLike, k: int, factorial_scaled: bool) -> Tangent:
     """Converts a term of a user's series to a Taylor coefficient."""
     if isinstance(term, ZeroTerm):
         return Zero.from_primal_value(primal)
     return jnp.asarray(term) / math.factorial(k) if factorial_scaled else as_value(term)
 
 
-def _shown(term: PyTree, primal: ArrayLike, k: int, factorial_scaled: bool) -> Any:
+def _shown(term: PyTree, primal: ArrayLike, k: int, factorial_scaled: bool) -> Array:
     """Converts a Taylor coefficient to a term of a user's series."""
     if isinstance(term, Zero):
         term = jnp.zeros_like(primal)
@@ -170,7 +171,7 @@ def jet2(
     return jet(fun, primals, series, factorial_scaled=factorial_scaled)
 
 
-def fact(n: ArrayLike) -> Any:
+def fact(n: ArrayLike) -> Array:
     """Computes n! as a float, as gamma(n + 1) for arguments that are not Python integers."""
     if isinstance(n, int):
         return jnp.asarray(float(math.factorial(n)))
@@ -180,10 +181,12 @@ def fact(n: ArrayLike) -> Any:
 # --- rules ----------------------------------------------------------------------------------------
 
 
-def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
+def _adapted(rule: Callable[..., Any]) -> Callable[..., tuple[object, object]]:
     """Adapts a user's rule, a function of arrays that may return `zero_series` or `zero_term`."""
 
-    def adapted(primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any) -> Any:
+    def adapted(
+        primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any
+    ) -> tuple[object, object]:
         order = len(series[0])
         coefficients = [
             [_instantiated(t, x) for t in terms] for x, terms in zip(primals, series, strict=True)
@@ -198,26 +201,28 @@ def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
     return adapted
 
 
-def _instantiated(term: PyTree, primal: ArrayLike) -> Any:
+def _instantiated(term: PyTree, primal: ArrayLike) -> Value:
     return jnp.zeros_like(primal) if isinstance(term, Zero | ZeroTerm) else term
 
 
-def _from_user(terms: PyTree, primal: ArrayLike, order: int) -> list[Any]:
+def _from_user(terms: PyTree, primal: ArrayLike, order: int) -> list[Tangent]:
     zero = Zero.from_primal_value(primal)
     return [zero if isinstance(t, ZeroTerm) else t for t in _listed(terms, order)]
 
 
-def _handed_out(rule: Callable[..., Any]) -> Callable[..., Any]:
+def _handed_out(rule: Callable[..., Any]) -> Callable[..., tuple[object, object]]:
     """Returns a rule in the form that users call: it accepts `zero_series`, and returns arrays."""
     user_rule = getattr(rule, "user_rule", None)
     if user_rule is not None:
         return user_rule
 
-    def usable(primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any) -> Any:
+    def usable(
+        primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any
+    ) -> tuple[object, object]:
         order = next(len(terms) for terms in series if not isinstance(terms, ZeroSeries))
         values = [as_value(x) for x in primals]
         terms = [
-            [as_value(t) for t in _from_user(ts, x, order)]
+            [as_value(instantiate(t)) for t in _from_user(ts, x, order)]
             for ts, x in zip(series, values, strict=True)
         ]
         out, out_terms = rule(values, terms, **params)
@@ -257,7 +262,9 @@ def def_deriv(prim: Primitive, deriv: Callable[..., Any]) -> None:
 def def_comp(prim: Primitive, comp: Callable[..., Any], **kwargs: PyTree) -> None:
     """Sets the jet rule of an operation that equals the composite `comp(*operands, **kwargs)`."""
 
-    def by_operations(primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any) -> Any:
+    def by_operations(
+        primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any
+    ) -> tuple[Value, Sequence[Tangent]]:
         order = len(series[0])
         (out,), (terms,) = jet_flat(lambda *xs: [comp(*xs, **kwargs)], primals, series, order)
         return out, terms
@@ -265,8 +272,10 @@ def def_comp(prim: Primitive, comp: Callable[..., Any], **kwargs: PyTree) -> Non
     prim.replace_rule("jet", by_operations)
 
 
-def _by_slope(prim: Primitive, deriv: Callable[..., Any]) -> Callable[..., Any]:
-    def derivative(xs: Sequence[ArrayLike], dxs: Sequence[PyTree], params: dict[str, Any]) -> Any:
+def _by_slope(prim: Primitive, deriv: Callable[..., Any]) -> Callable[..., tuple[object, object]]:
+    def derivative(
+        xs: Sequence[ArrayLike], dxs: Sequence[PyTree], params: dict[str, Any]
+    ) -> Tangent:
         (x,), (dx,) = xs, dxs
         return dx if isinstance(dx, Zero) else dx * deriv(x)
 
@@ -278,20 +287,20 @@ def _apply(
     primals_in: Sequence[ArrayLike],
     series_in: Sequence[PyTree],
     params: dict[str, Any],
-) -> Any:
+) -> tuple[object, object]:
     return _handed_out(rule)(primals_in, series_in, **params)
 
 
 def linear_prop(
     prim: Primitive, primals_in: Sequence[ArrayLike], series_in: Sequence[PyTree], **params: Any
-) -> Any:
+) -> tuple[object, object]:
     """Returns the result and the series of a linear operation."""
     return _apply(series_of.linear(prim), primals_in, series_in, params)
 
 
 def zero_prop(
     prim: Primitive, primals_in: Sequence[ArrayLike], series_in: Sequence[PyTree], **params: Any
-) -> Any:
+) -> tuple[object, ZeroSeries]:
     """Returns the result of an operation whose derivative is zero, and `zero_series`."""
     return prim.bind(*primals_in, **params), zero_series
 
@@ -301,7 +310,7 @@ def deriv_prop(
     deriv: Callable[..., Any],
     primals_in: Sequence[ArrayLike],
     series_in: Sequence[PyTree],
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     """Returns the result and the series of a unary operation with derivative `deriv`."""
     return _apply(_by_slope(prim, deriv), primals_in, series_in, {})
 
@@ -312,7 +321,7 @@ def deriv_prop(
 @lu.transformation2
 def jet_fun(
     f: Callable[..., Any], order: int, primals: Sequence[ArrayLike], series: Sequence[PyTree]
-) -> Any:
+) -> tuple[Sequence[Value], list[list[Value]]]:
     """Evaluates `f`, a function of flat values, on series: (results, their coefficients)."""
     values = [as_value(x) for x in primals]
     terms = [_from_user(ts, x, order) for ts, x in zip(series, values, strict=True)]
@@ -327,7 +336,7 @@ def jet_subtrace(
     order: int,
     primals: Sequence[ArrayLike],
     series: Sequence[PyTree],
-) -> Any:
+) -> tuple[list[Value], list[list[Value | ZeroTerm]]]:
     """Evaluates `f` as `jet_fun` does, under the caller's tag; zero terms stay symbolic."""
     trace = JetTrace(tag, state.trace, order)
     args = [trace.wrap(x, _from_user(ts, x, order)) for x, ts in zip(primals, series, strict=True)]
@@ -342,7 +351,7 @@ def jet_subtrace(
 @lu.transformation_with_aux2
 def traceable(
     f: Callable[..., Any], store: lu.Store, in_tree: PyTreeDef, *leaves: ArrayLike
-) -> list[Any]:
+) -> list[Value]:
     """Calls `f(primals, series)` on flat values, and returns its results as flat values.
 
     The structure of the results is stored in `store`.

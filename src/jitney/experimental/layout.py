@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
@@ -16,8 +16,10 @@ from jitney.runtime.layout import AutoLayout, Format as Format, Layout as Layout
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
+T = TypeVar("T")
 
-def with_layout_constraint(x: PyTree, layouts: PyTree) -> Any:
+
+def with_layout_constraint(x: T, layouts: PyTree) -> T:
     """Returns `x`, and records the requested layouts of its arrays in jaxprs.
 
     All arrays are stored in row-major order here; the constraint changes neither values nor

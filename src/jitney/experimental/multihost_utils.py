@@ -8,7 +8,7 @@ libraries can use them unconditionally, for checkpoints above all.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -35,11 +35,21 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from jitney.core.primitive import Primitive
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import ArrayLike, PyTree
     from jitney.runtime.device import Device
 
+T = TypeVar("T")
 
-def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
+
+@overload
+def process_allgather(in_tree: ArrayLike, tiled: bool = False) -> np.ndarray: ...
+
+
+@overload
+def process_allgather(in_tree: T, tiled: bool = False) -> T: ...
+
+
+def process_allgather(in_tree: PyTree, tiled: bool = False) -> object:
     """Gathers the values of all processes in every process.
 
     Args:
@@ -96,7 +106,15 @@ def _type_text(x: np.ndarray) -> str:
     return f"an array of shape {x.shape} and dtype {x.dtype}"
 
 
-def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTree:
+@overload
+def broadcast_one_to_all(in_tree: ArrayLike, is_source: bool | None = None) -> np.ndarray: ...
+
+
+@overload
+def broadcast_one_to_all(in_tree: T, is_source: bool | None = None) -> T: ...
+
+
+def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> object:
     """Sends the values of one process to all processes.
 
     Args:
@@ -230,9 +248,7 @@ def live_devices(devices: Sequence[Device]) -> Generator[list[Device]]:
     processes.meet("the end of live_devices")
 
 
-def host_local_array_to_global_array(
-    local_inputs: PyTree, global_mesh: Mesh, pspecs: PyTree
-) -> PyTree:
+def host_local_array_to_global_array(local_inputs: T, global_mesh: Mesh, pspecs: PyTree) -> T:
     """Assembles global arrays from the local data of all processes.
 
     Args:
@@ -265,9 +281,7 @@ def host_local_array_to_global_array(
     )
 
 
-def global_array_to_host_local_array(
-    global_inputs: PyTree, global_mesh: Mesh, pspecs: PyTree
-) -> PyTree:
+def global_array_to_host_local_array(global_inputs: T, global_mesh: Mesh, pspecs: PyTree) -> T:
     """Returns the local data of this process of global arrays.
 
     Args:
@@ -304,10 +318,10 @@ def global_array_to_host_local_array(
 def _map_with_places(
     asked_by: str,
     move: Primitive,
-    tree: PyTree,
+    tree: T,
     mesh: Mesh,
     pspecs: PyTree,
-) -> PyTree:
+) -> T:
     """Applies `move` to each leaf with its PartitionSpec; leaves that are None stay None."""
     if not isinstance(mesh, Mesh):
         raise TypeError(f"{asked_by}: global_mesh must be a Mesh of devices, but is {mesh!r}")

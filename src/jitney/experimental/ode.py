@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jitney.core.typing import Array, ArrayLike, PyTree
+
+T = TypeVar("T")
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name
@@ -68,12 +70,12 @@ _MIDDLE = (
 )
 
 
-def _weights(values: Sequence[float], like: Any) -> Any:
+def _weights(values: Sequence[float], like: Any) -> Array:
     dtype = like.dtype if hasattr(like, "dtype") else np.float32
     return jnp.asarray(np.asarray(values), dtype=dtype)
 
 
-def abs2(x: Array) -> Any:
+def abs2(x: Array) -> Array:
     """Computes the squared absolute value."""
     if jnp.iscomplexobj(x):
         return jnp.real(x) ** 2 + jnp.imag(x) ** 2
@@ -82,16 +84,16 @@ def abs2(x: Array) -> Any:
 
 def ravel_first_arg(
     f: Callable[..., Any], unravel: Callable[[Array], PyTree], debug_info: Any = None
-) -> Callable[..., Any]:
+) -> Callable[..., Array]:
     """Returns `f` with its first argument and its result flattened to vectors."""
 
-    def raveled(vector: Any, *args: PyTree) -> Any:
+    def raveled(vector: Any, *args: PyTree) -> Array:
         return ravel_pytree(f(unravel(vector), *args))[0]
 
     return raveled
 
 
-def interp_fit_dopri(y0: PyTree, y1: ArrayLike, k: Array, dt: ArrayLike) -> Any:
+def interp_fit_dopri(y0: PyTree, y1: ArrayLike, k: Array, dt: ArrayLike) -> Array:
     """Returns the coefficients of the interpolating polynomial of a Dormand-Prince step.
 
     They are those of `fit_4th_order_polynomial`, computed from the slopes `k` of all stages.
@@ -102,7 +104,7 @@ def interp_fit_dopri(y0: PyTree, y1: ArrayLike, k: Array, dt: ArrayLike) -> Any:
 
 def fit_4th_order_polynomial(
     y0: PyTree, y1: ArrayLike, y_mid: Any, dy0: Any, dy1: Any, dt: ArrayLike
-) -> Any:
+) -> tuple[Array, Array, Array, Array, Array]:
     """Returns the coefficients, highest first, of a quartic on [0, 1] with given values and slopes.
 
     Args:
@@ -117,7 +119,7 @@ def fit_4th_order_polynomial(
     return a, b, c, left, y0
 
 
-def _norm(x: Array) -> Any:
+def _norm(x: Array) -> Array:
     return jnp.sqrt(jnp.sum(abs2(x)))
 
 
@@ -129,7 +131,7 @@ def initial_step_size(
     rtol: float,
     atol: float,
     f0: Array,
-) -> Any:
+) -> Array:
     """Returns an initial step size from the norms of the value, its slope and the slope's change.
 
     See E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, section
@@ -151,8 +153,8 @@ def initial_step_size(
 
 
 def runge_kutta_step(
-    func: Callable[..., Any], y0: PyTree, f0: Array, t0: ArrayLike, dt: ArrayLike
-) -> Any:
+    func: Callable[..., Any], y0: PyTree, f0: Array, t0: ArrayLike, dt: Array
+) -> tuple[Array, Array, Array, Array]:
     """Computes one step: (value, slope at its end, error estimate, slopes of all stages)."""
     slopes = [f0]
     for node, stage in zip(_NODES, _STAGES, strict=True):
@@ -166,7 +168,7 @@ def runge_kutta_step(
 
 def mean_error_ratio(
     error_estimate: Array, rtol: float, atol: float, y0: PyTree, y1: ArrayLike
-) -> Any:
+) -> Array:
     """Computes the root mean square of the error estimate relative to the tolerance."""
     limit = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
     ratio = error_estimate / limit.astype(error_estimate.dtype)
@@ -180,7 +182,7 @@ def optimal_step_size(
     ifactor: float = 10.0,
     dfactor: float = 0.2,
     order: float = 5.0,
-) -> Any:
+) -> Array:
     """Computes the next step size from the error of the last step.
 
     Args:
@@ -197,6 +199,32 @@ def optimal_step_size(
     return jnp.where(mean_error_ratio == 0, last_step * ifactor, last_step * factor)
 
 
+@overload
+def odeint(
+    func: Callable[..., Any],
+    y0: ArrayLike,
+    t: Array,
+    *args: PyTree,
+    rtol: float = 1.4e-8,
+    atol: float = 1.4e-8,
+    mxstep: float = jnp.inf,
+    hmax: float = jnp.inf,
+) -> Array: ...
+
+
+@overload
+def odeint(
+    func: Callable[..., Any],
+    y0: T,
+    t: Array,
+    *args: PyTree,
+    rtol: float = 1.4e-8,
+    atol: float = 1.4e-8,
+    mxstep: float = jnp.inf,
+    hmax: float = jnp.inf,
+) -> T: ...
+
+
 def odeint(
     func: Callable[..., Any],
     y0: PyTree,
@@ -206,7 +234,7 @@ def odeint(
     atol: float = 1.4e-8,
     mxstep: float = jnp.inf,
     hmax: float = jnp.inf,
-) -> Any:
+) -> object:
     """Solves the initial value problem dy/dt = func(y, t, *args), y(t[0]) = y0, at the times `t`.
 
     If `mxstep` steps do not suffice, no error is raised; the result is extrapolated from the last
@@ -258,7 +286,7 @@ def _solve(
     y0: PyTree,
     ts: Array,
     *args: PyTree,
-) -> Any:
+) -> object:
     vector, unravel = ravel_pytree(y0)
     out = _odeint(ravel_first_arg(func, unravel), rtol, atol, mxstep, hmax, vector, ts, *args)
     return vmap(unravel)(out)
@@ -273,16 +301,16 @@ def _integrate(
     y0: PyTree,
     ts: Array,
     *args: PyTree,
-) -> Any:
-    def slope(y: PyTree, t: Array) -> Any:
+) -> Array:
+    def slope(y: PyTree, t: Array) -> Array:
         return func(y, t, *args)
 
-    def to_time(carry: PyTree, target: Array) -> Any:
-        def unfinished(state: PyTree) -> Any:
+    def to_time(carry: PyTree, target: Array) -> tuple[list[Array], Array]:
+        def unfinished(state: PyTree) -> Array:
             i, _, _, t, dt, _, _ = state
             return (t < target) & (i < mxstep) & (dt > 0)
 
-        def step(state: PyTree) -> Any:
+        def step(state: PyTree) -> list[Array]:
             i, y, f, t, dt, last_t, coefficients = state
             dt = jnp.clip(dt, 0, hmax)
             next_y, next_f, error, k = runge_kutta_step(slope, y, f, t, dt)
@@ -322,7 +350,7 @@ def _forward(
     y0: PyTree,
     ts: Array,
     *args: PyTree,
-) -> Any:
+) -> tuple[Array, tuple[Array, Array, tuple[object, ...]]]:
     ys = _odeint(func, rtol, atol, mxstep, hmax, y0, ts, *args)
     return ys, (ys, ts, args)
 
@@ -335,23 +363,23 @@ def _backward(
     hmax: float,
     residuals: PyTree,
     g: PyTree,
-) -> Any:
+) -> tuple[Array, ...]:
     """Solves the adjoint equation backwards from the last time to the first."""
     ys, ts, args = residuals
 
-    def adjoint(augmented: PyTree, t: Array, *args: PyTree) -> Any:
+    def adjoint(augmented: PyTree, t: Array, *args: PyTree) -> tuple[object, ...]:
         y, y_bar, _, _ = augmented
         y_dot, pull_back = vjp(func, y, -t, *args)
         return (-y_dot, *_split(pull_back(y_bar)))
 
-    def _split(cts: PyTree) -> Any:
+    def _split(cts: PyTree) -> tuple[object, ...]:
         y_bar, t_bar, *args_bar = cts
         return y_bar, t_bar, tuple(args_bar)
 
-    def dot(a: Array, b: Array) -> Any:
+    def dot(a: Array, b: Array) -> Array:
         return jnp.sum((a * b).real)  # times are real even if the solution is complex
 
-    def back(carry: PyTree, i: Array) -> Any:
+    def back(carry: PyTree, i: Array) -> tuple[tuple[object, ...], Array]:
         y_bar, t0_bar, args_bar = carry
         # Derivative of the loss with respect to the later time.
         t_bar = dot(func(ys[i], ts[i], *args), g[i])

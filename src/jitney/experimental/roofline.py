@@ -18,7 +18,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
     from jitney.core.sharding.mesh import AbstractMesh, Mesh
     from jitney.core.typing import PyTree
+
+R = TypeVar("R")
 
 __all__ = [
     "RooflineResult", "RooflineRuleContext", "RooflineShape", "register_roofline",
@@ -206,13 +208,15 @@ def roofline(
 
     has_specs = mesh is not None and in_specs is not None and out_specs is not None
 
-    def trace(function: Callable[..., Any], ins: PyTree, outs: PyTree, args: PyTree) -> Any:
+    def trace(
+        function: Callable[..., Any], ins: PyTree, outs: PyTree, args: PyTree
+    ) -> tuple[ClosedJaxpr, PyTree]:
         if has_specs:
             function = shard_map(function, mesh=mesh, in_specs=ins, out_specs=outs)
         return make_jaxpr(function, return_shape=True)(*args)
 
     @functools.wraps(f)
-    def counted(*args: PyTree) -> tuple[Any, RooflineResult]:
+    def counted(*args: PyTree) -> tuple[object, RooflineResult]:
         closed, shapes = trace(f, in_specs, out_specs, args)
         if vjp:
             specs = (in_specs, out_specs), (out_specs, in_specs)
@@ -242,10 +246,10 @@ def _name_of(f: Callable[..., Any]) -> NameStack:
     return new_name_stack(f"roofline({getattr(f, '__name__', type(f).__name__)})")
 
 
-def _and_pullback(f: Callable[..., Any]) -> Callable[..., Any]:
+def _and_pullback(f: Callable[..., R]) -> Callable[..., tuple[R, object]]:
     """Returns a function that maps (arguments, cotangents of results) to (results, cotangents)."""
 
-    def forward_and_back(args: Sequence[PyTree], cts: PyTree) -> Any:
+    def forward_and_back(args: Sequence[PyTree], cts: PyTree) -> tuple[R, object]:
         out, pullback = pull_back_of(f, *args)
         return out, pullback(cts)
 
@@ -276,7 +280,7 @@ def roofline_and_grad(
     )  # fmt: skip
 
     @functools.wraps(f)
-    def counted(*args: PyTree) -> tuple[Any, RooflineResult, RooflineResult]:
+    def counted(*args: PyTree) -> tuple[object, RooflineResult, RooflineResult]:
         shapes, forward = of()(*args)
         _, both = of(vjp=True)(*args)
         rest = both + forward * -1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from jitney.core import source_info
 from jitney.core.flat_function import FlatFunction
@@ -21,12 +21,15 @@ from jitney.core.wraps import wraps
 from jitney.primitives.call.function_call import xla_metadata_call_p as xla_metadata_call_p
 from jitney.primitives.elementwise.convert import as_value
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 __all__ = ["scheduling_group", "xla_metadata_call", "xla_metadata_call_p"]
 
 __dir__ = listing(__name__)
 
 
-def scheduling_group(name: str) -> Callable[[Callable[..., PyTree]], Callable[..., Any]]:
+def scheduling_group(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Returns a decorator that assigns the operations of a function to the group `name`.
 
     Example:
@@ -43,7 +46,17 @@ def scheduling_group(name: str) -> Callable[[Callable[..., PyTree]], Callable[..
     return xla_metadata_call(scheduling_group=name)
 
 
-def xla_metadata_call(f: Callable[..., PyTree] | None = None, **meta: Any) -> Any:
+@overload
+def xla_metadata_call(f: Callable[P, R], **meta: Any) -> Callable[P, R]: ...
+
+
+@overload
+def xla_metadata_call(
+    f: None = None, **meta: Any
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def xla_metadata_call(f: Callable[..., PyTree] | None = None, **meta: Any) -> object:
     """Returns `f`, whose calls are single equations with attributes in jaxprs.
 
     Args:
@@ -55,7 +68,7 @@ def xla_metadata_call(f: Callable[..., PyTree] | None = None, **meta: Any) -> An
     function = f
 
     @wraps(f)
-    def call(*args: PyTree, **kwargs: PyTree) -> Any:
+    def call(*args: PyTree, **kwargs: PyTree) -> object:
         leaves, tree = pytrees.tree_flatten((args, kwargs))
         flat = FlatFunction(function, tree, has_kwargs=True)
         info = DebugInfo("xla_metadata_call", source_info.fun_sourceinfo(function))

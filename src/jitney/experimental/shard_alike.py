@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
@@ -10,14 +10,16 @@ from jitney.primitives.array.shard_alike import shard_alike_p
 from jitney.primitives.elementwise.convert import as_value
 
 if TYPE_CHECKING:
-    from jitney.core.typing import PyTree
+    pass
+
+T = TypeVar("T")
 
 __all__ = ["shard_alike"]
 
 __dir__ = listing(__name__)
 
 
-def shard_alike(x: PyTree, y: PyTree) -> tuple[PyTree, PyTree]:
+def shard_alike(x: T, y: T) -> tuple[T, T]:
     """Returns `x` and `y` with equal shardings of corresponding leaves.
 
     Where propagation would shard the two differently, each axis gets the finer of both shardings.

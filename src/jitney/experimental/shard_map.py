@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from jitney.api import shard_map as _shard_map
 from jitney.core.lazy import listing
@@ -12,16 +12,18 @@ if TYPE_CHECKING:
     from jitney.core.sharding.mesh import AbstractMesh, Mesh
     from jitney.core.typing import PyTree
 
+R = TypeVar("R")
+
 __dir__ = listing(__name__)
 
 
 def shard_map(
-    f: Callable[..., PyTree],
+    f: Callable[..., R],
     mesh: Mesh | AbstractMesh,
     in_specs: PyTree,
     out_specs: PyTree,
     check_rep: bool = True,
-) -> Callable[..., Any]:
+) -> Callable[..., R]:
     """Calls `jax.shard_map`, with the parameter names of its experimental version."""
     return _shard_map.shard_map(
         f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_rep

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from jitney.api.jit import jit
 from jitney.core import eqn_notes
@@ -16,6 +16,10 @@ from jitney.primitives.elementwise.convert import as_value
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,13 +38,21 @@ class XlaMetadataContextManager(eqn_notes.noting):
         self.result = self
         self.updates = updates
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         pairs = {**dict(eqn_notes.current().xla_metadata), **self.updates}
         attributes = {name: value for name, value in pairs.items() if value is not None}
         return {"xla_metadata": tuple(sorted(attributes.items()))}
 
 
-def set_xla_metadata(x: PyTree = _NOT_GIVEN, **kwargs: Any) -> Any:
+@overload
+def set_xla_metadata(x: T, **kwargs: Any) -> T: ...
+
+
+@overload
+def set_xla_metadata(**kwargs: Any) -> XlaMetadataContextManager: ...
+
+
+def set_xla_metadata(x: PyTree = _NOT_GIVEN, **kwargs: Any) -> object:
     """Attaches attributes to values or operations; jaxprs show them, results do not depend on them.
 
     Args:
@@ -99,7 +111,17 @@ def must_fuse_call(identifier: str) -> Callable[[Callable[P, R]], Callable[P, R]
     return functools.partial(xla_metadata_call, MUST_FUSE=identifier)
 
 
-def xla_metadata_call(f: Any = None, /, **meta: object) -> Any:
+@overload
+def xla_metadata_call(f: Callable[P, R], /, **meta: object) -> Callable[P, R]: ...
+
+
+@overload
+def xla_metadata_call(
+    f: None = None, /, **meta: object
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def xla_metadata_call(f: Any = None, /, **meta: object) -> object:
     """Returns `f`, whose calls are single equations with compiler attributes.
 
     Args:
@@ -112,13 +134,33 @@ def xla_metadata_call(f: Any = None, /, **meta: object) -> Any:
     return xla_metadata_call2(f, meta)
 
 
+@overload
+def xla_metadata_call2(
+    f: Callable[P, R],
+    /,
+    metadata: Mapping[str, object] | None = None,
+    *,
+    ad_metadata: object = "same",
+) -> Callable[P, R]: ...
+
+
+@overload
+def xla_metadata_call2(
+    f: None = None,
+    /,
+    metadata: Mapping[str, object] | None = None,
+    *,
+    ad_metadata: object = "same",
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
 def xla_metadata_call2(
     f: Any = None,
     /,
     metadata: Mapping[str, object] | None = None,
     *,
     ad_metadata: object = "same",
-) -> Any:
+) -> object:
     """Returns `f`, whose calls are single equations with compiler attributes.
 
     Args:
@@ -142,7 +184,7 @@ def xla_metadata_call2(
     called = jit(f)
 
     @wraps(f)
-    def with_metadata(*args: Any, **kwargs: Any) -> Any:
+    def with_metadata(*args: Any, **kwargs: Any) -> object:
         with XlaMetadataContextManager(attributes):
             return called(*args, **kwargs)
 

@@ -7,8 +7,7 @@ they wrap, which the operators of arrays call directly.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any, SupportsInt, TypeGuard
+from typing import TYPE_CHECKING, Any, ParamSpec, SupportsInt, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -32,6 +31,9 @@ from jitney.runtime.array import ArrayImpl
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _BOOL = np.dtype(bool)
 
@@ -281,15 +283,19 @@ def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
 # --- sums of exponentials, norms -----------------------------------------------------------------
 
 
-def _custom_jvp_named(name: str, function: Callable[..., Any]) -> custom_jvp[..., Any]:
-    """Returns `custom_jvp(function)`, whose equations are named `name` and share one jaxpr."""
-    function.__name__ = name
-    wrapper = custom_jvp(function)
-    wrapper.shares_program = True
-    return wrapper
+def _custom_jvp_named(name: str) -> Callable[[Callable[P, R]], custom_jvp[P, R]]:
+    """Returns `custom_jvp`, whose equations are named `name` and share one jaxpr."""
+
+    def decorate(function: Callable[P, R]) -> custom_jvp[P, R]:
+        function.__name__ = name
+        wrapper = custom_jvp(function)
+        wrapper.shares_program = True
+        return wrapper
+
+    return decorate
 
 
-@partial(_custom_jvp_named, "logaddexp")
+@_custom_jvp_named("logaddexp")
 def _logaddexp(x1: ArrayLike, x2: ArrayLike) -> Array:
     if promotion.is_complex(promotion.dtype_of(x1)):
         top = binary.max(x1, x2)
@@ -330,7 +336,7 @@ def _logaddexp_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> t
     return out, binary.add(binary.mul(t1, w1), binary.mul(t2, w2))
 
 
-@partial(_custom_jvp_named, "logaddexp2")
+@_custom_jvp_named("logaddexp2")
 def _logaddexp2(x1: ArrayLike, x2: ArrayLike) -> Array:
     top = binary.max(x1, x2)
     if promotion.is_complex(promotion.dtype_of(x1)):
@@ -388,7 +394,7 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return _logaddexp2(*promote_args_inexact("logaddexp2", x1, x2))
 
 
-@partial(_custom_jvp_named, "_hypot")
+@_custom_jvp_named("_hypot")
 def _hypot(x: Array, y: Array) -> tuple[Array, Array, Array]:
     """Returns the length of (x, y) and its partial derivatives, computed from rescaled legs.
 

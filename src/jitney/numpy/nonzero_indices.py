@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _BOOL = np.dtype(bool)
 
 
-def _integer() -> np.dtype[Any]:
+def _integer() -> np.dtype:
     """Returns the default integer dtype."""
     return dtypes.canonicalize_dtype(np.int64)
 

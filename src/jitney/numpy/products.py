@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 def _operands(
     name: str, a: ArrayLike, b: ArrayLike, preferred: DTypeLike | None
-) -> tuple[Array, Array, np.dtype[Any], bool]:
+) -> tuple[Array, Array, np.dtype, bool]:
     """Returns both operands as arrays, the dtype of the result, and whether it is weakly typed."""
     promotion.check_arraylike(name, a, b)
     if preferred is not None:

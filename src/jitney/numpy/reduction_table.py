@@ -109,12 +109,12 @@ def reduced_axes(axis: Axis, rank: int) -> tuple[int, ...]:
     return tuple(sorted(axes))
 
 
-def carrier(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def carrier(dtype: np.dtype[Any]) -> np.dtype:
     """Returns the dtype in which sums of `dtype` are accumulated."""
     return _F32 if dtype.itemsize == 2 and promotion.is_floating(dtype) else dtype
 
 
-def sum_dtype(dtype: np.dtype[Any], promote: bool = True) -> np.dtype[Any]:
+def sum_dtype(dtype: np.dtype[Any], promote: bool = True) -> np.dtype:
     """Returns the dtype of the sum of elements of `dtype`."""
     if not (dtype == _BOOL or (promote and promotion.is_integer(dtype))):
         return dtype

@@ -33,7 +33,7 @@ __all__ = [
 
 def _check(
     name: str, a: ArrayLike, v: ArrayLike, mode: str, preferred: DTypeLike | None
-) -> tuple[Array, Array, np.dtype[Any] | None]:
+) -> tuple[Array, Array, np.dtype | None]:
     """Checks and promotes the operands; returns them and the requested dtype of sums, or None."""
     promotion.check_arraylike(name, a, v)
     if len(np.shape(a)) != 1 or len(np.shape(v)) != 1:

@@ -137,7 +137,7 @@ def argsort(
     return out if dtype is None else convert(out, user_dtype(dtype, "argsort"))
 
 
-def _index_dtype(extent: int) -> np.dtype[Any]:
+def _index_dtype(extent: int) -> np.dtype:
     wide = extent > np.iinfo(np.int32).max
     return dtypes.canonicalize_dtype(np.int64 if wide else np.int32)
 

@@ -142,7 +142,7 @@ def _weighted_count(total: Array, ddof: int, weights: Array, aweights: ArrayLike
     return total - ddof * sum_of(weights * shares) / total
 
 
-def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _real(dtype: np.dtype[Any]) -> np.dtype:
     return np.dtype(np.finfo(dtype).dtype) if promotion.is_complex(dtype) else dtype
 
 

@@ -29,7 +29,7 @@ iterable = np.iterable
 
 
 @one_operation
-def result_type(*args: ArrayLike | DTypeLike) -> np.dtype[Any]:
+def result_type(*args: ArrayLike | DTypeLike) -> np.dtype:
     """Returns the dtype to which arrays, scalars and dtypes promote together.
 
     Python scalars and weakly typed arrays do not widen other dtypes of their kind.
@@ -44,7 +44,7 @@ def result_type(*args: ArrayLike | DTypeLike) -> np.dtype[Any]:
 
 
 @one_operation
-def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
+def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype:
     """Returns the dtype to which two dtypes promote together.
 
     Example:

@@ -36,7 +36,7 @@ __all__ = ["unique", "unique_all", "unique_counts", "unique_inverse", "unique_va
 _BOOL = np.dtype(bool)
 
 
-def default_index_dtype() -> np.dtype[Any]:
+def default_index_dtype() -> np.dtype:
     """Returns the default dtype of positions."""
     return dtypes.canonicalize_dtype(np.int64)
 

@@ -90,7 +90,7 @@ class GlobalAsyncCheckpointManagerBase(abc.ABC):
         tensorstore_specs: Sequence[Spec],
         global_shapes: Sequence[tuple[int, ...]] | None = None,
         dtypes: Sequence[DTypeLike] | None = None,
-    ) -> Any:
+    ) -> list[ArrayImpl]:
         """Loads arrays with the given shardings."""
 
 
@@ -267,7 +267,7 @@ def run_deserialization(
     global_shapes: PyTree = None,
     dtypes: PyTree = None,
     concurrent_gb: int = 32,
-) -> Any:
+) -> list[ArrayImpl]:
     """Loads a pytree of arrays.
 
     Args:
@@ -297,7 +297,7 @@ def run_deserialization(
     return pytrees.tree_unflatten(structure, asyncio.run(run()))
 
 
-def _paired(f: Any, tree: PyTree, specs: PyTree) -> list[Coroutine[Any, Any, Any]]:
+def _paired(f: Any, tree: PyTree, specs: PyTree) -> list[Coroutine[object, object, object]]:
     """Returns `f(leaf, spec)` for each leaf of `tree` with its spec."""
     leaves, structure = pytrees.tree_flatten(tree)
     leaf_specs = structure.flatten_up_to(specs)

@@ -197,7 +197,7 @@ def is_tensorstore_spec_leaf(leaf: Any) -> bool:
     return leaf is None or (isinstance(leaf, dict) and ("driver" in leaf or "kvstore" in leaf))
 
 
-def merge_nested_ts_specs(dict1: dict[Any, Any], dict2: dict[Any, Any] | None) -> dict[Any, Any]:
+def merge_nested_ts_specs(dict1: dict[Any, Any], dict2: dict[Any, Any] | None) -> Spec:
     """Returns a spec updated by another one; None leaves it unchanged.
 
     The entries of `kvstore` are merged in the same way.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from jitney.core.lazy import listing
 import functools
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any, TYPE_CHECKING, TypeVar
 
 from jitney.core.jaxpr import DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -36,7 +36,10 @@ from jitney.experimental.checkify.error import (
 from jitney.primitives.elementwise.convert import as_value
 
 if TYPE_CHECKING:
+    from jitney.core.typing import Array
     from jitney.core.typing import PyTree
+
+R = TypeVar("R")
 
 __dir__ = listing(__name__)
 
@@ -52,8 +55,8 @@ all_checks: frozenset[ErrorCategory] = automatic_checks | user_checks
 
 
 def checkify(
-    f: Callable[..., Any], errors: Collection[ErrorCategory] = user_checks
-) -> Callable[..., tuple[Error, Any]]:
+    f: Callable[..., R], errors: Collection[ErrorCategory] = user_checks
+) -> Callable[..., tuple[Error, R]]:
     r"""Returns a function that returns, besides the results of `f`, the first error of its checks.
 
     Errors are ordered as in the program. Operations after a failed check are still computed. If the
@@ -82,10 +85,10 @@ def checkify(
     categories = frozenset(errors)
 
     @functools.wraps(f)
-    def checked(*args: PyTree, **kwargs: PyTree) -> tuple[Error, Any]:
+    def checked(*args: PyTree, **kwargs: PyTree) -> tuple[Error, R]:
         trees: list[pytrees.PyTreeDef] = []
 
-        def flat() -> list[Any]:
+        def flat() -> list[Array]:
             leaves, tree = pytrees.tree_flatten(f(*args, **kwargs))
             trees.append(tree)
             return list(map(as_value, leaves))

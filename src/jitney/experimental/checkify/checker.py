@@ -51,7 +51,7 @@ from jitney.primitives.reduction.reduce import argmax, reduce_or_p
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
-    from jitney.core.typing import Value
+    from jitney.core.typing import Array, Value
 
 CHECKIFY = declare_slot("checkify")  # (checker, equation, operands) -> results
 
@@ -144,7 +144,7 @@ class Checker:
         codes = reshape(_unshard(self.code), (n,))
         place = argmax(ne(codes, like(as_value(np.int32(NO_ERROR)), codes)), 0, _INT32)
 
-        def chosen(x: Any) -> Any:
+        def chosen(x: Any) -> Value:
             rows = reshape(_unshard(x), (n, *get_aval(x).shape[len(shape) :]))
             return dynamic_index_in_dim(rows, place, 0, keepdims=False)
 
@@ -158,17 +158,19 @@ class Checker:
 
     # --- jaxprs in parameters ---------------------------------------------------------------------
 
-    def state(self, kinds: Kinds) -> list[Any]:
+    def state(self, kinds: Kinds) -> list[Value]:
         """Returns the error as operands of a checked program: code and payloads of `kinds`."""
         self._choose()
         return [of_each_device(x) for x in self.results(kinds)]
 
-    def results(self, kinds: Kinds) -> list[Any]:
+    def results(self, kinds: Kinds) -> list[Value]:
         """Returns the error as results of a checked program, perhaps one for each device."""
         self._make_room(kinds)
         return [self.code, *[x for kind in kinds for x in self.payload[kind]]]
 
-    def take(self, program: CheckedProgram, outs: Sequence[Any], has_run: bool = True) -> list[Any]:
+    def take(
+        self, program: CheckedProgram, outs: Sequence[Any], has_run: bool = True
+    ) -> list[Value]:
         """Replaces the error by the one that a checked program has returned; returns its results.
 
         Args:
@@ -206,7 +208,7 @@ class Checker:
 
     # --- evaluation -------------------------------------------------------------------------------
 
-    def evaluate(self, jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    def evaluate(self, jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Value]:
         """Evaluates a program, merges its errors, and returns its results."""
         env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
         env.update(zip(jaxpr.invars, args, strict=True))
@@ -221,13 +223,13 @@ class Checker:
                     env.pop(var, None)
         return [value_of(atom, env) for atom in jaxpr.outvars]
 
-    def _apply(self, eqn: JaxprEqn, operands: Sequence[Any]) -> Sequence[Any]:
+    def _apply(self, eqn: JaxprEqn, operands: Sequence[Any]) -> Sequence[Value]:
         rule = CHECKIFY.rule_of(eqn.primitive)
         if rule is not None:
             return rule(self, eqn, operands)
         return self.bind(eqn, operands)
 
-    def bind(self, eqn: JaxprEqn, operands: Sequence[Any]) -> Sequence[Any]:
+    def bind(self, eqn: JaxprEqn, operands: Sequence[Any]) -> Sequence[Value]:
         """Binds an operation unchanged, and checks its results for NaN."""
         outs = bind_unchecked(eqn, operands)
         if NaNError in self.categories and eqn.primitive.name not in _MAKE_NO_NAN:
@@ -238,7 +240,7 @@ class Checker:
         return outs
 
 
-def bind_unchecked(eqn: JaxprEqn, operands: Sequence[Any]) -> Sequence[Any]:
+def bind_unchecked(eqn: JaxprEqn, operands: Sequence[Any]) -> Sequence[Value]:
     """Binds an operation unchanged."""
     out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
     return out if eqn.primitive.multiple_results else [out]
@@ -248,32 +250,32 @@ def _is_inexact(aval: AbstractValue) -> bool:
     return isinstance(aval, ShapedArray) and dtypes.issubdtype(aval.dtype, np.inexact)
 
 
-def of_each_device(x: Any) -> Any:
+def of_each_device(x: Any) -> Value:
     """Returns `x` marked as varying over the devices, where types track that."""
     axes = trace_state.checked_axes - varying.axes_of(get_aval(x))
     return pvary_p.bind(x, axes=tuple(sorted(axes, key=str))) if axes else x
 
 
-def _zeros(like: Any) -> Any:
+def _zeros(like: Any) -> Array:
     """Returns zeros of the shape and dtype of `like`, which may be that of keys."""
     if dtypes.is_extended(like.dtype):
         return full_like(like, 0)
     return as_value(np.zeros(like.shape, like.dtype))
 
 
-def _unshard(x: Any) -> Any:
+def _unshard(x: Any) -> Value:
     """Returns `x`, replicated along Explicit axes."""
     place = explicit.sharding_of(get_aval(x))
     return x if place is None else reshard(x, place.update(spec=PartitionSpec()))
 
 
-def like(scalar: Any, x: Any) -> Any:
+def like(scalar: Any, x: Any) -> Value:
     """Returns `scalar` broadcast to the shape of `x`."""
     shape = get_aval(x).shape
     return broadcast_in_dim(scalar, shape, ()) if shape else scalar
 
 
-def _anywhere(x: Any) -> Any:
+def _anywhere(x: Any) -> Value:
     rank = len(get_aval(x).shape)
     return reduce_or_p.bind(x, axes=tuple(range(rank)), out_sharding=None) if rank else x
 
@@ -326,7 +328,7 @@ def checked(
     n = sum([len(kind.shape_dtypes) for kind in kinds])
     outcomes: list[tuple[Kinds, Checks]] = []  # does not hold the checker, which refers to tracers
 
-    def run(*args: Value) -> list[Any]:
+    def run(*args: Value) -> list[Value]:
         code, payload, operands = args[0], args[1 : n + 1], args[n + 1 :]
         checker = Checker(categories, code, payload, kinds)
         outs = checker.evaluate(jaxpr, program.consts, operands)

@@ -26,8 +26,10 @@ from jitney.primitives.elementwise.unary import bitwise_not
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
+    from jitney.core.effects import Effect
     from jitney.core.typing import ArrayLike, PyTree
-    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
+    from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Primals, Tangents, Value
+    from jitney.transforms.zero import Tangent
 
 # operands: code and payloads of an error; structure: tree structure of the Error
 check_p = declare("check", multiple_results=True)
@@ -35,7 +37,9 @@ check_p.effectful = True
 
 
 @check_p.abstract
-def _check_abstract(*_: AbstractValue, structure: pytrees.PyTreeDef, debug: bool) -> Any:
+def _check_abstract(
+    *_: AbstractValue, structure: pytrees.PyTreeDef, debug: bool
+) -> tuple[list[AbstractValue], frozenset[Effect]]:
     return [], frozenset() if debug else frozenset(kinds_of(structure))
 
 
@@ -45,14 +49,14 @@ def kinds_of(structure: pytrees.PyTreeDef) -> tuple[ErrorEffect, ...]:
 
 
 @check_p.def_impl
-def _check_def_impl(*operands: Value, structure: pytrees.PyTreeDef, debug: bool) -> list[Any]:
+def _check_def_impl(*operands: Value, structure: pytrees.PyTreeDef, debug: bool) -> list[Value]:
     if not debug:
         structure.unflatten(operands).throw()
     return []
 
 
 @check_p.lower
-def _check_lower(_b: Builder, *_: Node, structure: pytrees.PyTreeDef, debug: bool) -> list[Any]:
+def _check_lower(_b: Builder, *_: Node, structure: pytrees.PyTreeDef, debug: bool) -> list[Node]:
     if not debug:
         raise ValueError(
             "Cannot abstractly evaluate a checkify.check: a compiled program cannot raise. Apply "
@@ -62,7 +66,9 @@ def _check_lower(_b: Builder, *_: Node, structure: pytrees.PyTreeDef, debug: boo
 
 
 @check_p.jvp
-def _check_jvp(primals: Primals, _tangents: Tangents, **params: Any) -> Any:
+def _check_jvp(
+    primals: Primals, _tangents: Tangents, **params: Any
+) -> tuple[list[Value], list[Tangent]]:
     check_p.bind(*primals, **params)
     return [], []
 
@@ -70,7 +76,7 @@ def _check_jvp(primals: Primals, _tangents: Tangents, **params: Any) -> Any:
 @check_p.batch
 def _check_batch(
     args: Sequence[Value], dims: Dims, *, structure: pytrees.PyTreeDef, debug: bool
-) -> Any:
+) -> tuple[list[Value], list[BatchDim]]:
     size = next(get_aval(x).shape[d] for x, d in zip(args, dims, strict=True) if d is not None)
     leaves = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
     error = one_error(structure.unflatten(leaves), last=True)
@@ -92,7 +98,7 @@ def one_error(error: Error, last: bool = False) -> Error:
     else:
         place = lax.argmax(failed, 0, np.int32)
 
-    def pick(x: Any) -> Any:
+    def pick(x: Any) -> Value:
         return lax.dynamic_index_in_dim(x, place, 0, keepdims=False)
 
     return pytrees.tree_map(pick, error)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from jitney.core.pytree import pytrees
 from jitney.core.record import record
 from jitney.core.shape_dtype import ShapeDtypeStruct
 from jitney.core.trace import Tracer
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 NO_ERROR = 0  # code of an error that has not occurred
 _codes = itertools.count(1)
@@ -150,7 +153,7 @@ class Error:
     # --- internal interface -----------------------------------------------------------------------
 
     @property
-    def payload(self) -> dict[ErrorEffect, list[Any]]:
+    def payload(self) -> dict[ErrorEffect, list[Value]]:
         """The payload of each kind of error."""
         return self._payload
 
@@ -211,7 +214,7 @@ class Error:
 
     # --- as a pytree ------------------------------------------------------------------------------
 
-    def tree_flatten(self) -> tuple[list[Any], Any]:
+    def tree_flatten(self) -> tuple[list[object], object]:
         """Returns (arrays, static data)."""
         kinds = tuple(self._payload)
         return (

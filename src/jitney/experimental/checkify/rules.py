@@ -49,8 +49,10 @@ from jitney.primitives.reduction.reduce import argmax
 
 if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
+    from jitney.core.typing import Value
     from jitney.transforms.accumulators import GradAccum
     from jitney.transforms.logs import Log
+    from jitney.transforms.zero import Tangent
 
 Operands = Sequence[Any]
 _INT32 = np.dtype(np.int32)
@@ -59,7 +61,7 @@ _INT32 = np.dtype(np.int32)
 
 
 @check_p.checkify
-def _check_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+def _check_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Value]:
     if FailedCheckError in checker.categories:
         error = eqn.params["structure"].unflatten(operands)
         checker.merge(error.code, error.payload, error.checks)
@@ -67,7 +69,7 @@ def _check_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list
 
 
 @div_p.checkify
-def _div_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _div_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Value]:
     if DivisionByZeroError in checker.categories:
         by = operands[1]
         zero = as_value(np.zeros((), get_aval(by).dtype))
@@ -116,7 +118,7 @@ def _check_indices(
 
 
 @gather_p.checkify
-def _gather_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _gather_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Value]:
     params = eqn.params
     if OOBError in checker.categories:  # in every mode, as in JAX
         x, indices = operands
@@ -128,7 +130,7 @@ def _gather_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Seq
 
 def _checks_scatter(prim: Primitive) -> None:
     @prim.checkify
-    def checkify_rule(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+    def checkify_rule(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Value]:
         if OOBError in checker.categories:
             x, indices, updates = operands
             numbers = eqn.params["dimension_numbers"]
@@ -160,7 +162,7 @@ def _check_starts(checker: Checker, x: Any, starts: Sequence[Any], window: Seque
 
 
 @dynamic_slice_p.checkify
-def _dynamic_slice_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _dynamic_slice_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Value]:
     x, *starts = operands
     _check_starts(checker, x, starts, eqn.params["slice_sizes"])
     return checker.bind(eqn, operands)
@@ -169,7 +171,7 @@ def _dynamic_slice_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands)
 @dynamic_update_slice_p.checkify
 def _dynamic_update_slice_checkify(
     checker: Checker, eqn: JaxprEqn, operands: Operands
-) -> Sequence[Any]:
+) -> Sequence[Value]:
     x, update, *starts = operands
     _check_starts(checker, x, starts, get_aval(update).shape)
     return checker.bind(eqn, operands)
@@ -179,7 +181,7 @@ def _dynamic_update_slice_checkify(
 
 
 @jit_p.checkify
-def _jit_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _jit_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Value]:
     programs = checker.programs(eqn.params["jaxpr"], of_devices=True)
     if programs is None:
         return bind_unchecked(eqn, operands)
@@ -189,7 +191,7 @@ def _jit_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequen
 
 
 @shard_map_p.checkify
-def _shard_map_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _shard_map_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Value]:
     """Checks the program of each device; their errors are concatenated along the mesh axes."""
     params = eqn.params
     region = region_of(params)
@@ -219,7 +221,7 @@ def _put_together(closed: ClosedJaxpr, region: Region, n: int) -> ClosedJaxpr:
       n: number of values that represent the error.
     """
 
-    def run(*args: Any) -> list[Any]:
+    def run(*args: Any) -> list[Value]:
         outs = _run(closed, [*map(of_each_device, args[:n]), *args[n:]])
         return [*[reshape(x, (1, *get_aval(x).shape)) for x in outs[:n]], *outs[n:]]
 
@@ -228,7 +230,7 @@ def _put_together(closed: ClosedJaxpr, region: Region, n: int) -> ClosedJaxpr:
 
 
 @remat_p.checkify
-def _remat_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _remat_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Value]:
     programs = checker.programs(closed_of(eqn.params["jaxpr"]))
     if programs is None:
         return bind_unchecked(eqn, operands)
@@ -238,7 +240,7 @@ def _remat_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequ
 
 
 @cond_p.checkify
-def _cond_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _cond_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Value]:
     index, *branch_operands = operands
     programs = checker.programs(*eqn.params["branches"])
     if programs is None:
@@ -252,7 +254,7 @@ def _cond_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Seque
 
 
 @scan_p.checkify
-def _scan_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _scan_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Value]:
     params = eqn.params
     ft_in, ft_out = params["ft_in"], params["ft_out"]
     n = len(ft_in.elts[0])
@@ -283,7 +285,7 @@ def _moved(closed: ClosedJaxpr, n_state: int, n: int) -> ClosedJaxpr:
 
 
 @while_p.checkify
-def _while_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _while_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Value]:
     """Threads the error through the carry of a while loop.
 
     The condition cannot return an error. It is therefore evaluated once more for its checks, before
@@ -305,12 +307,12 @@ def _while_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequ
     n_state = cond.taken
     checker.take(cond, _run(cond.closed, [*checker.state(cond.kinds), *of_cond, *init]))
 
-    def goes_on(*args: Any) -> list[Any]:
+    def goes_on(*args: Any) -> list[Value]:
         # Errors of the condition have already been recorded by the body, or before the loop.
         consts, state, carry = args[:n_cond], args[n_cond:][:n_state], args[n_cond + n_state :]
         return [_run(cond.closed, [*state, *consts, *carry])[-1]]
 
-    def step(*args: Any) -> list[Any]:
+    def step(*args: Any) -> list[Value]:
         consts, mine = args[:n_cond], args[n_cond : n_cond + n_body]
         state, carry = args[n_cond + n_body :][:n_state], args[n_cond + n_body + n_state :]
         outs = _run(body.closed, [*state, *mine, *carry])
@@ -335,7 +337,7 @@ def _while_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequ
     return checker.take(body, outs)
 
 
-def _run(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+def _run(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Value]:
     from jitney.core.evaluate import eval_jaxpr
 
     return eval_jaxpr(closed.jaxpr, closed.consts, *args)
@@ -351,7 +353,9 @@ def _traced(fun: Any, avals: Sequence[Any], like: ClosedJaxpr) -> ClosedJaxpr:
 
 
 @custom_jvp_call_p.checkify
-def _custom_jvp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _custom_jvp_call_checkify(
+    checker: Checker, eqn: JaxprEqn, operands: Operands
+) -> Sequence[Value]:
     """Checks the function; the user's JVP rule is not checked."""
     params = eqn.params
     n = params["num_consts"]
@@ -363,7 +367,7 @@ def _custom_jvp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operand
     n_state, rule = len(state), params["jvp"]
     replaced: list[bool] = []  # non-empty if the JVP rule replaced the function when it was bound
 
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Value], list[Tangent]]:
         replaced.append(True)
         outs, douts = rule(primals[n_state:], tangents[n_state:])
         return [*primals[:n_state], *outs], [*tangents[:n_state], *douts]
@@ -377,7 +381,9 @@ def _custom_jvp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operand
 
 
 @custom_vjp_call_p.checkify
-def _custom_vjp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _custom_vjp_call_checkify(
+    checker: Checker, eqn: JaxprEqn, operands: Operands
+) -> Sequence[Value]:
     """Checks the function; the user's rules of the VJP are not checked."""
     params = eqn.params
     n = params["num_consts"]
@@ -389,7 +395,9 @@ def _custom_vjp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operand
     n_state, forward, backward = len(state), params["fwd"], params["bwd"]
     replaced: list[bool] = []  # non-empty if the forward rule replaced the function when bound
 
-    def fwd(primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+    def fwd(
+        primals: Sequence[Any], perturbed: Sequence[bool]
+    ) -> tuple[list[Value], Sequence[Value]]:
         replaced.append(True)
         outs, residuals = forward(primals[n_state:], perturbed[n_state:])
         return [*primals[:n_state], *outs], residuals

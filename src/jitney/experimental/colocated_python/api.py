@@ -20,7 +20,7 @@ def colocated_cpu_devices(devices_or_mesh: Mesh) -> Mesh: ...
 def colocated_cpu_devices(devices_or_mesh: Sequence[Device]) -> Sequence[Device]: ...
 
 
-def colocated_cpu_devices(devices_or_mesh: Any) -> Any:
+def colocated_cpu_devices(devices_or_mesh: Any) -> Mesh | Sequence[Device]:
     """Returns the CPU devices on the hosts of `devices_or_mesh`, one for each device.
 
     Args:

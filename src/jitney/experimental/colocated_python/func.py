@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
@@ -16,6 +16,8 @@ from jitney.runtime.device import Device
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
+
+R = TypeVar("R")
 
 __all__ = ["FunctionInfo", "Specialization", "make_callable"]
 
@@ -69,7 +71,7 @@ class Specialization:
         return replace(self, **updates)
 
 
-def colocated_python(fun: Callable[..., Any]) -> Callable[..., Any]:
+def colocated_python(fun: Callable[..., R]) -> Callable[..., R]:
     """Returns `fun` as a function that runs on the hosts of its arguments.
 
     Args:
@@ -93,10 +95,10 @@ def colocated_python(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def make_callable(
-    fun: Callable[..., Any],
+    fun: Callable[..., R],
     fun_sourceinfo: str | None,
     fun_signature: inspect.Signature | None,
-) -> Callable[..., Any]:
+) -> Callable[..., R]:
     """Returns `fun` as a function that runs on the hosts of its arguments: `colocated_python`.
 
     Args:
@@ -110,9 +112,9 @@ def make_callable(
     return call
 
 
-def _specialized(fun: Callable[..., Any], known: Specialization) -> Callable[..., Any]:
+def _specialized(fun: Callable[..., R], known: Specialization) -> Callable[..., R]:
     @functools.wraps(fun)
-    def call(*args: PyTree, **kwargs: PyTree) -> Any:
+    def call(*args: PyTree, **kwargs: PyTree) -> R:
         leaves = pytrees.tree_leaves((args, kwargs))
         _check_arrays(leaves)
         if not leaves and known.devices is None:
@@ -128,7 +130,7 @@ def _specialized(fun: Callable[..., Any], known: Specialization) -> Callable[...
         in_specs: PyTree = None,
         out_specs_fn: Callable[..., PyTree] | None = None,
         devices: Sequence[Device] | None = None,
-    ) -> Callable[..., Any]:
+    ) -> Callable[..., R]:
         """Returns a specialized version of the function: see `colocated_python`."""
         placement = None if devices is None else tuple(devices)
         changed = known.update(in_specs=in_specs, out_specs_fn=out_specs_fn, devices=placement)

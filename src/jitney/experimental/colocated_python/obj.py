@@ -69,7 +69,7 @@ class _Remote:
     _instance: Any
     _lock: threading.Lock
 
-    def _object(self) -> Any:
+    def _object(self) -> object:
         with self._lock:
             if self._instance is None:
                 self._instance = self._make()
@@ -80,8 +80,8 @@ def _method(cls: type[object], name: str) -> property:
     """Returns a property that binds the method on access, so that `x.method.specialize` exists."""
     function = getattr(cls, name)
 
-    def bound(self: _Remote) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
+    def bound(self: _Remote) -> Callable[..., object]:
+        def call(*args: Any, **kwargs: Any) -> object:
             return getattr(self._object(), name)(*args, **kwargs)
 
         call.__name__, call.__doc__ = name, function.__doc__

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney import numpy as jnp
 from jitney.api import gradient, jacobian as jacobians
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array, PyTree
     from jitney.primitives.rule_types import Param
 
+R = TypeVar("R")
+
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
@@ -33,13 +35,13 @@ def is_sparse(x: object) -> bool:
     return isinstance(x, JAXSparse)
 
 
-def _with_data(like: JAXSparse, data: Array) -> Any:
+def _with_data(like: JAXSparse, data: Array) -> JAXSparse:
     """Returns a sparse array with the indices of `like` and other data."""
     arrays, description = like.tree_flatten()
     return type(like).tree_unflatten(description, (data, *arrays[1:]))
 
 
-def _derivative(like: JAXSparse | Array, data: Array) -> Any:
+def _derivative(like: JAXSparse | Array, data: Array) -> JAXSparse | Array:
     """Returns a derivative with respect to `like`: the axes of the result, then those of `like`."""
     if not isinstance(like, JAXSparse):
         return data
@@ -55,12 +57,14 @@ def _derivative(like: JAXSparse | Array, data: Array) -> Any:
     return BCOO((data, indices), shape=(*outer, *like.shape))
 
 
-def _split(tree: PyTree) -> tuple[PyTree, Callable[[PyTree], PyTree], list[Any]]:
+def _split(
+    tree: PyTree,
+) -> tuple[tuple[object, ...], Callable[..., tuple[object, ...]], list[JAXSparse | Array]]:
     """Returns (data of the leaves of a pytree, function from such data to a pytree, leaves)."""
     leaves, structure = pytrees.tree_flatten(tree, is_leaf=is_sparse)
     elements = [x.data if isinstance(x, JAXSparse) else x for x in leaves]
 
-    def merged(parts: PyTree) -> Any:
+    def merged(parts: PyTree) -> tuple[object, ...]:
         values = pytrees.tree_leaves(parts)
         new_leaves = [
             _with_data(x, part) if isinstance(x, JAXSparse) else part
@@ -72,8 +76,8 @@ def _split(tree: PyTree) -> tuple[PyTree, Callable[[PyTree], PyTree], list[Any]]
 
 
 def flatten_fun_for_sparse_ad(
-    fun: Callable[..., PyTree], argnums: int | Sequence[int], args: Sequence[PyTree]
-) -> tuple[Callable[..., PyTree], tuple[PyTree, ...], Callable[[PyTree], PyTree]]:
+    fun: Callable[..., R], argnums: int | Sequence[int], args: Sequence[PyTree]
+) -> tuple[Callable[..., R], tuple[object, ...], Callable[..., object]]:
     """Expresses a function of sparse arrays as a function of their data.
 
     Args:
@@ -88,10 +92,10 @@ def flatten_fun_for_sparse_ad(
     partial, operands = argnums_partial(fun, chosen, args, {})
     elements, merged, leaves = _split(operands)
 
-    def of_elements(*parts: PyTree) -> Any:
+    def of_elements(*parts: PyTree) -> R:
         return partial(*merged(parts))
 
-    def restored(derivatives: PyTree) -> Any:
+    def restored(derivatives: PyTree) -> object:
         """Converts derivatives with respect to data to those with respect to the arguments."""
         flat_derivatives, structure = pytrees.tree_flatten(derivatives)
         out = [_derivative(x, d) for x, d in zip(leaves, flat_derivatives, strict=True)]
@@ -102,18 +106,18 @@ def flatten_fun_for_sparse_ad(
 
 
 def value_and_grad(
-    fun: Callable[..., Any],
+    fun: Callable[..., R],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     **kwargs: Param,
-) -> Callable[..., tuple[Any, Any]]:
+) -> Callable[..., tuple[R, PyTree]]:
     """Returns a function that computes the value of `fun` and its gradients, as `grad` does.
 
     Args: as for `jax.value_and_grad`; arguments may be sparse arrays.
     """
 
     @wraps(fun)
-    def of_args(*args: PyTree, **kwds: PyTree) -> tuple[Any, Any]:
+    def of_args(*args: PyTree, **kwds: PyTree) -> tuple[R, object]:
         called = functools.partial(fun, **kwds) if kwds else fun
         of_elements, elements, restored = flatten_fun_for_sparse_ad(called, argnums, args)
         numbers = tuple(range(len(elements)))
@@ -143,7 +147,7 @@ def grad(
     derived = value_and_grad(fun, argnums, has_aux, **kwargs)
 
     @wraps(fun)
-    def of_args(*args: PyTree, **kwds: PyTree) -> Any:
+    def of_args(*args: PyTree, **kwds: PyTree) -> object:
         value, gradients = derived(*args, **kwds)
         return (gradients, value[1]) if has_aux else gradients
 
@@ -156,14 +160,14 @@ def _jacobian(
     argnums: int | Sequence[int],
     has_aux: bool,
     kwargs: dict[str, Any],
-) -> Callable[..., Any]:
+) -> Callable[..., object]:
     @wraps(fun)
-    def of_args(*args: PyTree, **kwds: PyTree) -> Any:
+    def of_args(*args: PyTree, **kwds: PyTree) -> object:
         called = functools.partial(fun, **kwds) if kwds else fun
         of_elements, elements, restored = flatten_fun_for_sparse_ad(called, argnums, args)
         structure: Any = None
 
-        def flat(*parts: PyTree) -> Any:
+        def flat(*parts: PyTree) -> object:
             nonlocal structure
             out = of_elements(*parts)
             out, aux = out if has_aux else (out, None)

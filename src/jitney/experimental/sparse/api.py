@@ -53,7 +53,7 @@ def todense(arr: JAXSparse | Array) -> Array:
     return todense_p.bind(*map(jnp.asarray, arrays), tree=tree)
 
 
-def _format(name: str) -> Any:
+def _format(name: str) -> type[BCOO | BCSR | COO | CSR | CSC]:
     if name not in _FORMATS:
         raise ValueError(
             f"jax.experimental.sparse: `sparse_format` must be in {sorted(_FORMATS)}, but is {name!r}"

@@ -78,7 +78,7 @@ class JAXSparse:
         """Returns the array with its axes permuted."""
         raise NotImplementedError(f"{type(self).__name__}.transpose")
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+    def tree_flatten(self) -> tuple[tuple[Array, ...], dict[str, object]]:
         """Returns (arrays, static data)."""
         raise NotImplementedError(f"{type(self).__name__}.tree_flatten")
 

@@ -50,9 +50,10 @@ from jitney.numpy.promotion import promote_dtypes
 from jitney.primitives.rules import zero_tangent
 
 if TYPE_CHECKING:
-    from jitney.core.typing import ArrayLike, DTypeLike
+    from jitney.core.typing import ArrayLike, DTypeLike, Value
     from jitney.experimental.sparse.bcoo.products import DotDimensionNumbers
     from jitney.primitives.rule_types import Param, Primals, Tangents
+    from jitney.transforms.zero import Tangent
 
 __all__ = [
     "BCSR", "BCSRProperties", "bcsr_broadcast_in_dim", "bcsr_concatenate", "bcsr_dot_general",
@@ -317,7 +318,7 @@ class BCSR(JAXSparse):
         """Returns the array with blocks of equal coordinates summed: see `BCOO.sum_duplicates`."""
         return bcsr_eliminate_zeros(self, nse) if remove_zeros else bcsr_sum_duplicates(self, nse)
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def tree_flatten(self) -> tuple[tuple[Array, ...], dict[str, object]]:
         return (self.data, self.indices, self.indptr), self.info._asdict()
 
     @classmethod
@@ -386,7 +387,9 @@ bcsr_fromdense_p.absent("transpose", why="which elements are stored depends on t
 
 
 @bcsr_fromdense_p.jvp
-def _bcsr_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+def _bcsr_fromdense_jvp(
+    primals: Primals, tangents: Tangents, **params: Param
+) -> tuple[list[Value], list[Tangent]]:
     data, indices, indptr = bcsr_fromdense_p.bind(*primals, **params)
     (t,) = tangents
     dot = bcsr_extract(indices, indptr, t) if is_nonzero(t) else zero_tangent(data)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array
     from jitney.primitives.rule_types import (
         Builder,
+        Cotangent,
         Dims,
         Node,
         Operand,
@@ -63,7 +64,7 @@ def composed(
     prim.abstract(type_rule)
 
     def traced(avals: Sequence[AbstractValue], params: dict[str, Any]) -> ClosedJaxpr:
-        def flat(*xs: Value) -> list[Any]:
+        def flat(*xs: Value) -> list[Value]:
             out = program(*xs, **params)
             return list(out) if multiple_results else [out]
 
@@ -75,12 +76,14 @@ def composed(
     @prim.lower_with_avals
     def lower_with_avals_rule(
         b: Builder, avals: Sequence[AbstractValue], *nodes: Node, **params: Param
-    ) -> Any:
+    ) -> Node | Sequence[Node]:
         out = lowering.inline(b, traced(avals, params), nodes)
         return out if multiple_results else out[0]
 
     @prim.batch
-    def batch_rule(args: Sequence[Value], dims: Dims, **params: Param) -> tuple[Any, Any]:
+    def batch_rule(
+        args: Sequence[Value], dims: Dims, **params: Param
+    ) -> tuple[list[Value] | Value, list[int] | int]:
         out = vmap(functools.partial(program, **params), in_axes=tuple(dims))(*args)
         return (list(out), [0] * len(out)) if multiple_results else (out, 0)
 
@@ -98,7 +101,9 @@ def _derive(prim: Primitive, program: Program, linear_in: Sequence[int]) -> None
     """Sets the JVP and transposition rules of a function that is linear in some operands."""
 
     @prim.jvp
-    def jvp_rule(primals: Sequence[Value], tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+    def jvp_rule(
+        primals: Sequence[Value], tangents: Tangents, **params: Param
+    ) -> tuple[list[Value] | Value, list[Tangent] | Tangent]:
         out = prim.bind(*primals, **params)
         total: Any = None
         for k in linear_in:
@@ -113,7 +118,7 @@ def _derive(prim: Primitive, program: Program, linear_in: Sequence[int]) -> None
         return out, total
 
     @prim.transpose
-    def transpose_rule(ct: Any, *operands: Operand, **params: Param) -> list[Any]:
+    def transpose_rule(ct: Any, *operands: Operand, **params: Param) -> list[Cotangent | None]:
         ct = ct[0] if prim.multiple_results else ct
         (place,) = [k for k, x in enumerate(operands) if is_linear(x)]
         aval = aval_of(operands[place])
@@ -121,7 +126,7 @@ def _derive(prim: Primitive, program: Program, linear_in: Sequence[int]) -> None
             operand_ct: Any = Zero(aval.to_cotangent_aval())
         else:
 
-            def of_one(x: Value) -> Any:
+            def of_one(x: Value) -> Value:
                 out = program(*operands[:place], x, *operands[place + 1 :], **params)
                 return out[0] if prim.multiple_results else out
 

@@ -27,8 +27,9 @@ from jitney.numpy.promotion import promote_dtypes
 from jitney.primitives.rules import zero_tangent
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Array, ArrayLike, DTypeLike
+    from jitney.core.typing import Array, ArrayLike, DTypeLike, Value
     from jitney.primitives.rule_types import Param, Primals, Tangents
+    from jitney.transforms.zero import Tangent
 
 
 Matrix = TypeVar("Matrix", bound=JAXSparse)
@@ -151,7 +152,7 @@ class COO(JAXSparse):
             cols_sorted=self.rows_sorted,
         )
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def tree_flatten(self) -> tuple[tuple[Array, ...], dict[str, object]]:
         return (self.data, self.row, self.col), self.info._asdict()
 
     @classmethod
@@ -245,7 +246,9 @@ coo_fromdense_p.absent("transpose", why="which elements are stored depends on th
 
 
 @coo_fromdense_p.jvp
-def _coo_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+def _coo_fromdense_jvp(
+    primals: Primals, tangents: Tangents, **params: Param
+) -> tuple[list[Value], list[Tangent]]:
     data, row, col = coo_fromdense_p.bind(*primals, **params)
     (t,) = tangents
     dot = zero_tangent(data)

@@ -34,8 +34,9 @@ from jitney.numpy.promotion import promote_dtypes
 from jitney.primitives.rules import zero_tangent
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Array, ArrayLike, DTypeLike
+    from jitney.core.typing import Array, ArrayLike, DTypeLike, Value
     from jitney.primitives.rule_types import Param, Primals, Tangents
+    from jitney.transforms.zero import Tangent
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name
@@ -64,7 +65,7 @@ class _Compressed(JAXSparse):
         """The number of stored elements."""
         return self.data.size
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def tree_flatten(self) -> tuple[tuple[Array, ...], dict[str, object]]:
         return (self.data, self.indices, self.indptr), {"shape": self.shape}
 
     @classmethod
@@ -248,7 +249,9 @@ csr_fromdense_p.absent("transpose", why="which elements are stored depends on th
 
 
 @csr_fromdense_p.jvp
-def _csr_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+def _csr_fromdense_jvp(
+    primals: Primals, tangents: Tangents, **params: Param
+) -> tuple[list[Value], list[Tangent]]:
     data, indices, indptr = csr_fromdense_p.bind(*primals, **params)
     (t,) = tangents
     dot = zero_tangent(data)

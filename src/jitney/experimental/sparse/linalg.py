@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
     from jitney.experimental.sparse.base import JAXSparse
     from jitney.primitives.rule_types import (
+        BatchDim,
         Builder,
         Cotangent,
         Dims,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         Tangents,
         Value,
     )
+    from jitney.transforms.zero import Tangent
 
 __dir__ = listing(__name__)
 
@@ -114,7 +116,7 @@ def _spsolve_lower(
     return out
 
 
-def _product(data: Value, indices: Value, indptr: Value, x: Value) -> Any:
+def _product(data: Value, indices: Value, indptr: Value, x: Value) -> Array:
     """Computes A x for a square CSR matrix A."""
     n = np.shape(x)[0]
     rows = rows_of(jnp.asarray(indptr), np.shape(data)[0])
@@ -123,7 +125,7 @@ def _product(data: Value, indices: Value, indptr: Value, x: Value) -> Any:
     )
 
 
-def _transposed(data: Value, indices: Value, indptr: Value) -> tuple[Any, Any, Any]:
+def _transposed(data: Value, indices: Value, indptr: Value) -> tuple[Array, Array, Array]:
     """Returns the transpose of a square CSR matrix, as a CSR matrix."""
     columns = jnp.asarray(indices)
     n = np.shape(indptr)[0] - 1
@@ -135,7 +137,9 @@ def _transposed(data: Value, indices: Value, indptr: Value) -> tuple[Any, Any, A
 
 
 @spsolve_p.jvp
-def _spsolve_jvp(primals: Sequence[Value], tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+def _spsolve_jvp(
+    primals: Sequence[Value], tangents: Tangents, **params: Param
+) -> tuple[Value, Tangent]:
     data, indices, indptr, _ = primals
     d_data, _, _, d_b = tangents
     x = spsolve_p.bind(*primals, **params)
@@ -151,7 +155,7 @@ def _spsolve_jvp(primals: Sequence[Value], tangents: Tangents, **params: Param) 
 @spsolve_p.transpose
 def _spsolve_transpose(
     ct: Cotangent, data: Value, indices: Value, indptr: Value, b: Operand, **params: Param
-) -> list[Any]:
+) -> list[Cotangent | None]:
     if not is_linear(b) or any(map(is_linear, (data, indices, indptr))):
         raise NotImplementedError("spsolve is linear only in b")
     if isinstance(ct, Zero):
@@ -160,10 +164,10 @@ def _spsolve_transpose(
 
 
 @spsolve_p.batch
-def _spsolve_batch(args: Sequence[Value], dims: Dims, **params: Param) -> tuple[Any, Any]:
+def _spsolve_batch(args: Sequence[Value], dims: Dims, **params: Param) -> tuple[Array, BatchDim]:
     mapped = [jnp.moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
 
-    def one(slices: Sequence[Value]) -> Any:
+    def one(slices: Sequence[Value]) -> Value:
         parts = iter(slices)
         operands = [x if d is None else next(parts) for x, d in zip(args, dims, strict=True)]
         return spsolve_p.bind(*operands, **params)
@@ -293,7 +297,7 @@ def _lobpcg(
         step, theta, _, AX, _, R = state
         return (step < m) & unfinished(theta, AX, R)
 
-    def improve(state: tuple[Any, ...]) -> tuple[Any, ...]:
+    def improve(state: tuple[Any, ...]) -> tuple[Array, ...]:
         step, theta, X, AX, P, R = state
         R = _without(R, X)
         P = _without(P, jnp.concatenate([X, R], axis=1))

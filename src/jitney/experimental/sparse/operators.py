@@ -17,9 +17,10 @@ from jitney.experimental.sparse.bcsr import BCSR, bcsr_dot_general
 from jitney.experimental.sparse.transform import sparsify
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import NoReturn
 
-    from jitney.core.typing import ArrayLike, DTypeLike, Index
+    from jitney.core.typing import Array, ArrayLike, DTypeLike, Index
     from jitney.primitives.rule_types import Param
 
 _BINARY = {
@@ -37,10 +38,10 @@ _UNARY: dict[str, Callable[..., Any]] = {
 }
 
 
-def _refused(name: str) -> Callable[..., Any]:
+def _refused(name: str) -> Callable[..., NoReturn]:
     """Returns an operator `name` that raises, for formats without such an operation."""
 
-    def method(self: JAXSparse, *_: Any) -> Any:
+    def method(self: JAXSparse, *_: Any) -> NoReturn:
         raise NotImplementedError(
             f"{type(self).__name__} does not support {name}; BCOO does: BCOO.fromdense(x.todense())"
         )
@@ -48,19 +49,19 @@ def _refused(name: str) -> Callable[..., Any]:
     return method
 
 
-def _unary(fun: Callable[..., Any]) -> Callable[..., Any]:
+def _unary(fun: Callable[..., Any]) -> Callable[..., JAXSparse | Array]:
     return lambda self: sparsify(fun)(self)
 
 
-def _binary(fun: Callable[..., Any]) -> Callable[..., Any]:
+def _binary(fun: Callable[..., Any]) -> Callable[..., JAXSparse | Array]:
     return lambda self, other: sparsify(fun)(self, other)
 
 
-def _reflected(fun: Callable[..., Any]) -> Callable[..., Any]:
+def _reflected(fun: Callable[..., Any]) -> Callable[..., JAXSparse | Array]:
     return lambda self, other: sparsify(fun)(other, self)
 
 
-def _integer_power(self: BCOO, other: JAXSparse | ArrayLike) -> Any:
+def _integer_power(self: BCOO, other: JAXSparse | ArrayLike) -> JAXSparse | Array:
     if isinstance(other, int):
         return sparsify(lambda x: x**other)(self)
     return sparsify(jnp.power)(self, other)
@@ -70,7 +71,7 @@ _MATRIX = (((1,), (0,)), ((), ()))
 _VECTOR = (((0,), (0,)), ((), ()))
 
 
-def _matmul(x: JAXSparse | ArrayLike, y: JAXSparse | ArrayLike) -> Any:
+def _matmul(x: JAXSparse | ArrayLike, y: JAXSparse | ArrayLike) -> JAXSparse | Array:
     """Computes `jnp.matmul` with sparse operands.
 
     Products of vectors and matrices are computed directly, without tracing.
@@ -92,16 +93,16 @@ def _matmul(x: JAXSparse | ArrayLike, y: JAXSparse | ArrayLike) -> Any:
     return sparsify(jnp.matmul)(x, y)
 
 
-def _reflected_matmul(self: JAXSparse, other: ArrayLike) -> Any:
+def _reflected_matmul(self: JAXSparse, other: ArrayLike) -> JAXSparse | Array:
     return _matmul(other, self)
 
 
-def _getitem(self: JAXSparse, index: Index) -> Any:
+def _getitem(self: JAXSparse, index: Index) -> JAXSparse | Array:
     """Computes `self[index]`, by `bcoo_slice` and `bcoo_gather`, which define what is supported."""
     return sparsify(lambda x: x[index])(self)
 
 
-def _iter(self: JAXSparse) -> Any:
+def _iter(self: JAXSparse) -> Iterator[JAXSparse | Array]:
     if not self.ndim:
         raise TypeError(
             f"{type(self).__name__} of shape () has no axis to iterate over; .todense() reads its value"
@@ -109,12 +110,12 @@ def _iter(self: JAXSparse) -> Any:
     return (_getitem(self, k) for k in range(self.shape[0]))
 
 
-def _sum(self: BCOO, *args: Param, **kwargs: Param) -> Any:
+def _sum(self: BCOO, *args: Param, **kwargs: Param) -> JAXSparse | Array:
     """Computes `jnp.sum`; the result is sparse unless all axes are summed."""
     return sparsify(lambda x: jnp.sum(x, *args, **kwargs))(self)
 
 
-def _reshape(self: BCOO, *args: Param, **kwargs: Param) -> Any:
+def _reshape(self: BCOO, *args: Param, **kwargs: Param) -> JAXSparse | Array:
     """Computes `jnp.reshape` by `bcoo_reshape`, which does not mix axes of different kinds."""
     shape: Sequence[int] = args[0] if len(args) == 1 and not hasattr(args[0], "__index__") else args
     return sparsify(lambda x: jnp.reshape(x, tuple(map(operator.index, shape)), **kwargs))(self)

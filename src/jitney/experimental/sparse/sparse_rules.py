@@ -115,7 +115,7 @@ def _alike(x: BCOO, y: BCOO) -> tuple[BCOO, BCOO]:
     return x, y
 
 
-def _densify_scalar(x: Operand) -> Any:
+def _densify_scalar(x: Operand) -> Operand:
     """Converts a sparse scalar to a dense one, which needs no more memory."""
     return x.todense() if isinstance(x, BCOO) and not x.ndim else x
 
@@ -319,7 +319,7 @@ _define("transpose", lambda mat, *, permutation: bcoo_transpose(mat, permutation
 
 def _todense(
     spenv: sp.SparsifyEnv, *values: sp.SparsifyValue, tree: pytrees.PyTreeDef
-) -> Sequence[Any]:
+) -> Sequence[sp.SparsifyValue]:
     """Implements `todense` for a value that the traced function sees as one dense array."""
     del tree
     (value,) = values
@@ -333,21 +333,21 @@ sp.sparse_rules_bcsr[todense_p] = _todense
 # --- primitives with jaxprs ---------------------------------------------------------------------
 
 
-def _program(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
-    def run(*args: Operand) -> list[Any]:
+def _program(closed: ClosedJaxpr) -> Callable[..., list[Operand]]:
+    def run(*args: Operand) -> list[Operand]:
         return sp.evaluate(closed.jaxpr, closed.consts, args)
 
     return run
 
 
-def _jit(*args: Operand, jaxpr: ClosedJaxpr, name: str, **params: Param) -> list[Any]:
+def _jit(*args: Operand, jaxpr: ClosedJaxpr, name: str, **params: Param) -> list[Operand]:
     del params
     run = _program(jaxpr)
     run.__name__ = name
     return jit(run)(*args)
 
 
-def _custom_call(*args: Operand, call_jaxpr: ClosedJaxpr, **params: Param) -> list[Any]:
+def _custom_call(*args: Operand, call_jaxpr: ClosedJaxpr, **params: Param) -> list[Operand]:
     del params
     return _program(call_jaxpr)(*args)
 
@@ -361,14 +361,14 @@ def _plain(x: Operand) -> Operand:
     return type(x).tree_unflatten(description | flags, arrays)
 
 
-def _plain_program(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+def _plain_program(closed: ClosedJaxpr) -> Callable[..., list[Operand]]:
     run = _program(closed)
     return lambda *args: [_plain(x) for x in run(*args)]
 
 
 def _cond(
     index: Array, *args: Operand, branches: Sequence[ClosedJaxpr], **params: Param
-) -> list[Any]:
+) -> list[Operand]:
     del params
     return lax.switch(index, [_plain_program(b) for b in branches], *args)
 
@@ -379,7 +379,7 @@ def _while(
     body_jaxpr: ClosedJaxpr,
     cond_nconsts: int,
     body_nconsts: int,
-) -> list[Any]:
+) -> list[Operand]:
     cond_consts = args[:cond_nconsts]
     body_consts = args[cond_nconsts : cond_nconsts + body_nconsts]
     state = [_plain(x) for x in args[cond_nconsts + body_nconsts :]]
@@ -391,7 +391,7 @@ def _while(
     )
 
 
-def _scan(*args: Operand, jaxpr: ClosedJaxpr, ft_in: FlatTree, **params: Param) -> list[Any]:
+def _scan(*args: Operand, jaxpr: ClosedJaxpr, ft_in: FlatTree, **params: Param) -> list[Operand]:
     num_consts, num_carry = len(ft_in.elts[0]), len(ft_in.elts[1])
     consts, init, xs = (
         args[:num_consts],
@@ -404,7 +404,7 @@ def _scan(*args: Operand, jaxpr: ClosedJaxpr, ft_in: FlatTree, **params: Param) 
             "scan over a sparse axis is not supported; the first axis must be a batch axis"
         )
 
-    def step(carry: list[Any], now: list[Any]) -> tuple[list[Any], list[Any]]:
+    def step(carry: list[Any], now: list[Any]) -> tuple[list[Operand], list[Operand]]:
         out = run(*consts, *carry, *now)
         return out[:num_carry], out[num_carry:]
 

@@ -11,7 +11,7 @@ defines a primitive for sparse operands. The rules are registered by `sparse_rul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -84,20 +84,20 @@ class SparsifyEnv:
         self.buffers.append(array)
         return len(self.buffers) - 1
 
-    def _of(self, place: int | None, what: str) -> Any:
+    def _of(self, place: int | None, what: str) -> Array:
         if place is None:
             raise RuntimeError(f"a value without {what}")
         return self.buffers[place]
 
-    def data(self, spvalue: SparsifyValue) -> Any:
+    def data(self, spvalue: SparsifyValue) -> Array:
         """Returns the data of a sparse value, or the whole dense array."""
         return self._of(spvalue.data_ref, "data")
 
-    def indices(self, spvalue: SparsifyValue) -> Any:
+    def indices(self, spvalue: SparsifyValue) -> Array:
         """Returns the indices of a sparse value."""
         return self._of(spvalue.indices_ref, "indices")
 
-    def indptr(self, spvalue: SparsifyValue) -> Any:
+    def indptr(self, spvalue: SparsifyValue) -> Array:
         """Returns the row pointers of a BCSR value."""
         return self._of(spvalue.indptr_ref, "indptr")
 
@@ -191,7 +191,15 @@ def spvalues_to_arrays(spenv: SparsifyEnv, spvalues: PyTree) -> Any:
     return pytrees.tree_map(lambda v: to_array(spenv, v), spvalues, is_leaf=_is_spvalue)
 
 
-def spvalues_to_avals(spenv: SparsifyEnv, spvalues: PyTree) -> Any:
+@overload
+def spvalues_to_avals(spenv: SparsifyEnv, spvalues: SparsifyValue) -> ShapedArray: ...
+
+
+@overload
+def spvalues_to_avals(spenv: SparsifyEnv, spvalues: list[SparsifyValue]) -> list[ShapedArray]: ...
+
+
+def spvalues_to_avals(spenv: SparsifyEnv, spvalues: PyTree) -> object:
     """Returns the types of the corresponding dense arrays."""
 
     def aval(value: SparsifyValue) -> ShapedArray:
@@ -274,7 +282,9 @@ def eval_sparse(
     return [operand(x) for x in jaxpr.outvars]
 
 
-def evaluate(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[ArrayOrSparse]) -> list[Any]:
+def evaluate(
+    jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[ArrayOrSparse]
+) -> list[ArrayOrSparse]:
     """Evaluates a jaxpr on dense and sparse arrays: `eval_sparse` for arrays."""
     spenv = SparsifyEnv()
     values = [to_spvalue(spenv, x) for x in args]

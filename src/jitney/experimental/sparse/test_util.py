@@ -9,7 +9,7 @@ import itertools
 import math
 import unittest
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from jitney.primitives.linalg.dot import DotDimensionNumbers
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, PyTree
+
+T = TypeVar("T")
 
 __all__ = [
     "MATMUL_TOL", "BatchedDotGeneralProperties", "DTypeLike", "DotDimensionNumbers", "SparseLayout",
@@ -72,7 +74,7 @@ def is_sparse(x: object) -> bool:
     return isinstance(x, JAXSparse)
 
 
-def iter_subsets(s: Sequence[Any]) -> Iterable[tuple[Any, ...]]:
+def iter_subsets(s: Sequence[T]) -> Iterable[tuple[T, ...]]:
     """Returns all subsets of the elements of `s`, the smallest first.
 
     Example:
@@ -123,9 +125,9 @@ def _entries(nse: float, size: int) -> int:
 def rand_sparse(
     rng: np.random.RandomState,
     nse: float = 0.5,
-    post: Callable[[np.ndarray], Any] = lambda x: x,
+    post: Callable[[np.ndarray], T] = lambda x: x,
     rand_method: RandomMethod = rand_default,
-) -> Callable[[Sequence[int], DTypeLike], Any]:
+) -> Callable[[Sequence[int], DTypeLike], T]:
     """Returns a function of (shape, dtype) that draws dense arrays with mostly zero elements.
 
     Args:
@@ -141,7 +143,7 @@ def rand_sparse(
       3
     """
 
-    def draw(shape: Sequence[int], dtype: DTypeLike) -> Any:
+    def draw(shape: Sequence[int], dtype: DTypeLike) -> T:
         x = np.array(rand_method(rng)(shape, dtype))
         kept = int(nse * x.size) if nse < 1 else int(nse)
         zeros = rng.choice(x.size, size=x.size - kept, replace=False)
@@ -314,8 +316,10 @@ class SparseTestCase(unittest.TestCase):
         leaves, tree = pytrees.tree_flatten([args[k] for k in chosen])
         by = [k for k, x in enumerate(leaves) if np.issubdtype(np.asarray(x).dtype, np.inexact)]
 
-        def of_entries(fun: Callable[..., Any], as_operand: Callable[..., Any]) -> Any:
-            def f(*entries: ArrayLike) -> Any:
+        def of_entries(
+            fun: Callable[..., Any], as_operand: Callable[..., Any]
+        ) -> Callable[..., object]:
+            def f(*entries: ArrayLike) -> object:
                 values = list(leaves)
                 for k, x in zip(by, entries, strict=True):
                     values[k] = x

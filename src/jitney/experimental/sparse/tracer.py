@@ -50,7 +50,7 @@ class SparseTracer(Tracer):
     def aval(self) -> AbstractValue:  # pyright: ignore[reportIncompatibleMethodOverride]  # as in Tracer
         return spvalues_to_avals(self.spenv, self._spvalue)
 
-    def to_concrete_value(self) -> Any:
+    def to_concrete_value(self) -> Value | None:
         if self._spvalue.is_sparse():
             return None
         data = self.spenv.data(self._spvalue)
@@ -90,7 +90,9 @@ class SparseTrace(Trace):
         """Returns `val` itself: this trace records no program."""
         return val
 
-    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
+    def process_primitive(
+        self, primitive: Primitive, args: Sequence[Value], params: Params
+    ) -> SparseTracer | list[SparseTracer]:
         values = [self.to_sparse_tracer(x)._spvalue for x in args]
         with set_current_trace(self.parent_trace):
             outs = apply(self.spenv, primitive, values, params)
@@ -103,18 +105,18 @@ class SparseTrace(Trace):
         f: linear_util.WrappedFun,
         tracers: Sequence[Value],
         params: Params,
-    ) -> Sequence[Any]:
+    ) -> Sequence[Value]:
         """Evaluates the operations of a called function one by one."""
         del call_primitive, params
         return f.call_wrapped(*tracers)
 
-    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Value]:
         """Evaluates the operations of the function one by one."""
         return call.inline(leaves)
 
     process_custom_vjp_call = process_custom_jvp_call
 
-    def aside(self, x: Tracer) -> Any:
+    def aside(self, x: Tracer) -> object:
         """Returns the dense or sparse value of a tracer."""
         value = self.to_sparse_tracer(x)._spvalue
         with set_current_trace(self.parent_trace):

@@ -38,14 +38,17 @@ from jitney.experimental.sparse.tracer import (
 )
 
 if TYPE_CHECKING:
-    from jitney.core.typing import PyTree
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import PyTree, Value
 
 
 def _is_sparse(x: object) -> bool:
     return isinstance(x, JAXSparse)
 
 
-def sparsify_raw(f: Callable[..., PyTree]) -> Callable[..., Any]:
+def sparsify_raw(
+    f: Callable[..., PyTree],
+) -> Callable[..., tuple[Sequence[SparsifyValue], PyTreeDef]]:
     """Transforms `f` like `sparsify`, for values in a `SparsifyEnv`.
 
     Args:
@@ -56,14 +59,14 @@ def sparsify_raw(f: Callable[..., PyTree]) -> Callable[..., Any]:
 
     def wrapped(
         spenv: SparsifyEnv, *spvalues: PyTree, **params: PyTree
-    ) -> tuple[Sequence[Any], Any]:
+    ) -> tuple[Sequence[SparsifyValue], PyTreeDef]:
         values, tree = pytrees.tree_flatten(
             spvalues, is_leaf=lambda x: isinstance(x, SparsifyValue)
         )
         avals = spvalues_to_avals(spenv, values)
         structure: Any = None
 
-        def flat(*xs: Array) -> list[Any]:
+        def flat(*xs: Array) -> list[Value]:
             nonlocal structure
             leaves, structure = pytrees.tree_flatten(f(*pytrees.tree_unflatten(tree, xs), **params))
             return array_values(leaves, False)
@@ -99,13 +102,13 @@ def sparsify(f: Callable[..., PyTree], use_tracer: bool = False) -> Callable[...
     return _by_tracer(f) if use_tracer else _by_program(f)
 
 
-def _by_tracer(f: Callable[..., PyTree]) -> Callable[..., Any]:
+def _by_tracer(f: Callable[..., PyTree]) -> Callable[..., object]:
     @wraps(f)
-    def wrapped(*args: PyTree, **params: PyTree) -> Any:
+    def wrapped(*args: PyTree, **params: PyTree) -> object:
         leaves, tree = pytrees.tree_flatten(args, is_leaf=_is_sparse)
         structure: Any = None
 
-        def flat(*xs: Array) -> list[Any]:
+        def flat(*xs: Array) -> list[Value]:
             nonlocal structure
             out = f(*pytrees.tree_unflatten(tree, xs), **params)
             out_leaves, structure = pytrees.tree_flatten(out)
@@ -119,11 +122,11 @@ def _by_tracer(f: Callable[..., PyTree]) -> Callable[..., Any]:
     return wrapped
 
 
-def _by_program(f: Callable[..., PyTree]) -> Callable[..., Any]:
+def _by_program(f: Callable[..., PyTree]) -> Callable[..., object]:
     raw = sparsify_raw(f)
 
     @wraps(f)
-    def wrapped(*args: PyTree, **params: PyTree) -> Any:
+    def wrapped(*args: PyTree, **params: PyTree) -> object:
         spenv = SparsifyEnv()
         values = arrays_to_spvalues(spenv, args)
         outs, structure = raw(spenv, *values, **params)

@@ -18,6 +18,8 @@ from jitney.core.wraps import wraps
 if TYPE_CHECKING:
     from jitney.core.typing import Array, DTypeLike
 
+R = TypeVar("R")
+
 __all__ = [
     "CuSparseEfficiencyWarning", "Shape", "SparseEfficiencyError", "SparseEfficiencyWarning",
     "SparseInfo", "broadcasting_vmap", "nfold_vmap",
@@ -87,8 +89,8 @@ def fitted_shape(shape: Shape, batches: Sequence[Shape], n_rest: int) -> Shape:
 
 
 def broadcasting_vmap(
-    fun: Callable[..., Any], in_axes: InAxes = 0, out_axes: int = 0
-) -> Callable[..., Any]:
+    fun: Callable[..., R], in_axes: InAxes = 0, out_axes: int = 0
+) -> Callable[..., R]:
     """Maps a function like `vmap`, but broadcasts mapped axes of size 1.
 
     Args:
@@ -105,7 +107,7 @@ def broadcasting_vmap(
     """
 
     @wraps(fun)
-    def batched(*args: Array) -> Any:
+    def batched(*args: Array) -> R:
         axes = [in_axes] * len(args) if in_axes is None or isinstance(in_axes, int) else in_axes
         extents = {x.shape[d] for x, d in zip(args, axes, strict=True) if d is not None}
         wide = extents - {1}
@@ -124,8 +126,8 @@ def broadcasting_vmap(
 
 
 def nfold_vmap(
-    fun: Callable[..., Any], N: int, *, broadcasted: bool = True, in_axes: InAxes = 0
-) -> Callable[..., Any]:
+    fun: Callable[..., R], N: int, *, broadcasted: bool = True, in_axes: InAxes = 0
+) -> Callable[..., R]:
     """Returns `fun` mapped over the first `N` axes of its arguments.
 
     Args:

@@ -23,7 +23,7 @@ def arrays(*xs: ArrayLike | list[Any] | tuple[Any, ...]) -> list[Array]:
     return inexact(*[jnp.asarray(x) if isinstance(x, list | tuple) else x for x in xs])
 
 
-def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def complex_dtype(dtype: np.dtype[Any]) -> np.dtype:
     """Returns the complex dtype of the same precision as `dtype`."""
     wide = np.dtype(dtype) in (np.float64, np.complex128)
     return np.dtype(np.complex128 if wide else np.complex64)

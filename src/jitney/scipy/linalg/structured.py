@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ def _size(name: str, n: int) -> int:
     return concrete_or_error(int, n, f"`n` of jax.scipy.linalg.{name} must be static")
 
 
-def _default_float() -> np.dtype[Any]:
+def _default_float() -> np.dtype:
     return dtypes.canonicalize_dtype(np.dtype(float))
 
 

@@ -7,7 +7,7 @@ algorithms 3.5 and 3.6. The minimization is a single loop, which can be compiled
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from jitney import lax, numpy as jnp
 from jitney.api.gradient import value_and_grad
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
+
+_Point: TypeAlias = "tuple[Array, Array, Array]"
 
 _SUFFICIENT, _CURVATURE = 1e-4, 0.9  # constants c1 and c2 of the Wolfe conditions
 
@@ -217,8 +219,9 @@ def _line_search(
     )  # fmt: skip
 
 
-def _choose(condition: Array, yes: tuple[Array, ...], no: tuple[Array, ...]) -> Any:
-    return tuple([jnp.where(condition, a, b) for a, b in zip(yes, no, strict=True)])
+def _choose(condition: Array, yes: _Point, no: _Point) -> _Point:
+    (a, b, c), (x, y, z) = yes, no
+    return jnp.where(condition, a, x), jnp.where(condition, b, y), jnp.where(condition, c, z)
 
 
 def _between(low: tuple[Array, ...], high: tuple[Array, ...]) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from jitney.core.pytree import pytrees
 from jitney.core.typing import ArrayLike
 from jitney.flatten_util import ravel_pytree
 
+T = TypeVar("T")
+
 __all__ = ["bicgstab", "cg", "gmres"]
 
 __dir__ = listing(__name__)
@@ -28,7 +30,7 @@ PyTree = Any
 Operator = Callable[[Array], Array]
 
 
-def _operator(name: str, what: str, a: PyTree) -> Callable[[PyTree], object]:
+def _operator(name: str, what: str, a: PyTree) -> Callable[..., object]:
     """Returns `a` if it is a function, or the product with the matrix `a`."""
     if callable(a):
         return a
@@ -90,6 +92,32 @@ def _limit(tol: ArrayLike, atol: ArrayLike, b: Array) -> Array:
     return jnp.maximum(jnp.asarray(tol) * jnp.linalg.norm(b), jnp.asarray(atol))
 
 
+@overload
+def cg(
+    A: PyTree,
+    b: ArrayLike,
+    x0: PyTree | None = None,
+    *,
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: PyTree | None = None,
+) -> tuple[Array, None]: ...
+
+
+@overload
+def cg(
+    A: PyTree,
+    b: T,
+    x0: PyTree | None = None,
+    *,
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: PyTree | None = None,
+) -> tuple[T, None]: ...
+
+
 def cg(
     A: PyTree,
     b: PyTree,
@@ -99,7 +127,7 @@ def cg(
     atol: float = 0.0,
     maxiter: int | None = None,
     M: PyTree | None = None,
-) -> tuple[PyTree, None]:
+) -> tuple[object, None]:
     """Solves A x = b by the conjugate gradient method, for Hermitian positive definite A.
 
     Source: Hestenes and Stiefel, Journal of Research of the National Bureau of Standards 49 (1952),
@@ -151,6 +179,32 @@ def cg(
     return _solve("cg", method, A, b, x0, M, symmetric=True)
 
 
+@overload
+def bicgstab(
+    A: PyTree,
+    b: ArrayLike,
+    x0: PyTree | None = None,
+    *,
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: PyTree | None = None,
+) -> tuple[Array, None]: ...
+
+
+@overload
+def bicgstab(
+    A: PyTree,
+    b: T,
+    x0: PyTree | None = None,
+    *,
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: PyTree | None = None,
+) -> tuple[T, None]: ...
+
+
 def bicgstab(
     A: PyTree,
     b: PyTree,
@@ -160,7 +214,7 @@ def bicgstab(
     atol: float = 0.0,
     maxiter: int | None = None,
     M: PyTree | None = None,
-) -> tuple[PyTree, None]:
+) -> tuple[object, None]:
     """Solves A x = b by the stabilized biconjugate gradient method.
 
     Source: Van der Vorst, SIAM Journal on Scientific and Statistical Computing 13 (1992), 631-644.
@@ -225,6 +279,36 @@ def bicgstab(
     return _solve("bicgstab", method, A, b, x0, M, symmetric=False)
 
 
+@overload
+def gmres(
+    A: PyTree,
+    b: ArrayLike,
+    x0: PyTree | None = None,
+    *,
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    restart: int = 20,
+    maxiter: int | None = None,
+    M: PyTree | None = None,
+    solve_method: str = "batched",
+) -> tuple[Array, None]: ...
+
+
+@overload
+def gmres(
+    A: PyTree,
+    b: T,
+    x0: PyTree | None = None,
+    *,
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    restart: int = 20,
+    maxiter: int | None = None,
+    M: PyTree | None = None,
+    solve_method: str = "batched",
+) -> tuple[T, None]: ...
+
+
 def gmres(
     A: PyTree,
     b: PyTree,
@@ -236,7 +320,7 @@ def gmres(
     maxiter: int | None = None,
     M: PyTree | None = None,
     solve_method: str = "batched",
-) -> tuple[PyTree, None]:
+) -> tuple[object, None]:
     """Solves A x = b by the restarted generalized minimal residual method.
 
     Source: Saad and Schultz, SIAM Journal on Scientific and Statistical Computing 7 (1986),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +15,10 @@ from jitney.experimental.sparse.util import nfold_vmap, scatter_sum, stored_mask
 from jitney.primitives.rules import zero_tangent
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Array
+    from jitney.core.typing import Array, Value
     from jitney.experimental.sparse.util import SparseInfo
     from jitney.primitives.rule_types import Param, Primals, Tangents
+    from jitney.transforms.zero import Tangent
 
 
 def _todense(data: Array, indices: Array, *, spinfo: SparseInfo) -> Array:
@@ -119,7 +120,9 @@ bcoo_fromdense_p.absent("transpose", why="which elements are stored depends on t
 
 
 @bcoo_fromdense_p.jvp
-def _bcoo_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+def _bcoo_fromdense_jvp(
+    primals: Primals, tangents: Tangents, **params: Param
+) -> tuple[list[Value], list[Tangent]]:
     (mat,), (t,) = primals, tangents
     data, indices = bcoo_fromdense_p.bind(mat, **params)
     dot = extract(indices, t) if is_nonzero(t) else zero_tangent(data)

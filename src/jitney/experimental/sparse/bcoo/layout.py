@@ -13,7 +13,7 @@ indices are summed. An index beyond the shape marks padding, whose data are igno
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Buffer(Protocol):
     def shape(self) -> tuple[int, ...]: ...
 
     @property
-    def dtype(self) -> Any: ...
+    def dtype(self) -> np.dtype: ...
 
 
 class BCOOProperties(NamedTuple):

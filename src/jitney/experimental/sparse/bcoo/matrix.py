@@ -233,7 +233,7 @@ class BCOO(JAXSparse):
         """
         return bcoo_transpose(self, permutation=range(self.ndim)[::-1] if axes is None else axes)
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def tree_flatten(self) -> tuple[tuple[Array, ...], dict[str, object]]:
         return (self.data, self.indices), self.info._asdict()
 
     @classmethod

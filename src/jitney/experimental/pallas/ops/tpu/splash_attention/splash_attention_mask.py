@@ -95,7 +95,7 @@ class _Computed(Mask):
         return hash(self._key())
 
 
-def _two(idx: Any, mask: Mask) -> tuple[Any, Any]:
+def _two(idx: Any, mask: Mask) -> tuple[slice, slice]:
     if not isinstance(idx, tuple) or len(idx) != 2:
         raise NotImplementedError(f"{type(mask).__name__} takes two slices, got {idx!r}")
     return idx[0], idx[1]
