@@ -80,7 +80,7 @@ def pull_back(
     cts: Sequence[Any],
     wanted: Sequence[bool] | None = None,
     accums: Sequence[GradAccum | None] | None = None,
-) -> tuple[list[Cotangent | None], Log]:
+) -> tuple[Sequence[Cotangent | None], Log]:
     """Returns (cotangents of the arguments, log) for flat cotangents of the results.
 
     The cotangent of an argument is `Zero` or None where there is none.

@@ -318,7 +318,8 @@ def pjit(
         compiler_options=compiler_options,
     )  # fmt: skip
     lazy_compiler.start()
-    return JitFunction(call, fun)
+    jitted: Any = JitFunction(call, fun)
+    return jitted
 
 
 @overload

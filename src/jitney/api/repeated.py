@@ -335,7 +335,7 @@ def _gives(closed: ClosedJaxpr, tree: PyTreeDef, result: Any) -> bool:
     )
 
 
-def _copies(leaves: Sequence[Value], result: Any) -> bool:
+def _copies(leaves: Sequence[Any], result: Any) -> bool:
     """Returns whether a program would copy much data of which eager evaluation returns views."""
     operands: list[Value] = [x._value if type(x) is ArrayImpl else x for x in leaves]
     large = [x._value for x in pytrees.tree_leaves(result) if x.nbytes > LARGEST_COPY]

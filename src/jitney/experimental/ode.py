@@ -394,7 +394,7 @@ def _backward(
         return (y_bar + g[i - 1], t0_bar, args_bar), t_bar
 
     zero = jnp.zeros((), ts.dtype)
-    start = (g[-1], zero, pytrees.tree_map(jnp.zeros_like, args))
+    start: Any = (g[-1], zero, pytrees.tree_map(jnp.zeros_like, args))
     (y_bar, t0_bar, args_bar), later = lax.scan(back, start, jnp.arange(len(ts) - 1, 0, -1))
     return y_bar, jnp.concatenate([t0_bar[None], later[::-1]]), *args_bar
 

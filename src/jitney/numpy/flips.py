@@ -138,7 +138,7 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> A
     a = as_value(a)
     if axis is None:
         return lax_shape.reshape(roll(lax_shape.reshape(a, (a.size,)), shift, 0), a.shape)
-    axes = _hashable(concrete_or_error(None, axis, "`axis` of jnp.roll must be static"))
+    axes: Any = _hashable(concrete_or_error(None, axis, "`axis` of jnp.roll must be static"))
     axes = axes if isinstance(axes, tuple) else (axes,)
     axes = canonical_axes(axes, a.ndim)
     entries = shift if isinstance(shift, list | tuple) else (shift,)

@@ -26,7 +26,8 @@ def _slice_to_array(s: slice, of: str) -> Array:
     """Returns the array of rank 1 that a slice stands for in an index of the object named `of`."""
 
     def known(part: str, value: object) -> complex:
-        return concrete_or_error(None, value, f"slice {part} of jnp.{of}")
+        number: Any = concrete_or_error(None, value, f"slice {part} of jnp.{of}")
+        return number
 
     start = 0 if s.start is None else known("start", s.start)
     step = 1 if s.step is None else known("step", s.step)

@@ -454,7 +454,7 @@ def _split(
                 "parts"
             )
         sizes = [part + 1] * extra + [part] * (count - extra)
-    return list(concatenation.split(ary, tuple(map(_extent, sizes)), axis=axis))
+    return list(concatenation.split(ary, tuple([_extent(n) for n in sizes]), axis=axis))
 
 
 def _extent(n: int) -> int | np.int64:

@@ -57,7 +57,7 @@ def type_of(x: ArrayLike) -> tuple[np.dtype, bool]:
     return aval.dtype, aval.weak_type
 
 
-def strong_scalar_like(x: ArrayLike, value: ArrayLike) -> np.number | np.bool_:
+def strong_scalar_like(x: ArrayLike, value: ArrayLike) -> Value:
     """Returns `value` as a strongly typed scalar of the dtype of `x`."""
     return scalar_operand(value, dtype_of(x), False)
 
@@ -70,8 +70,10 @@ def scalar_like(x: ArrayLike, value: ArrayLike) -> Any:
 
 def as_type(x: V, dtype: np.dtype[Any], weak_type: bool) -> V:
     """Converts operand `x` to a dtype and weak type; scalars remain scalars."""
+    scalar: Any
     if type(x) in SCALARS:
-        return scalar_operand(x, dtype, weak_type)
+        scalar = scalar_operand(x, dtype, weak_type)
+        return scalar
     aval = x.aval if isinstance(x, Array) else get_aval(x)
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
@@ -79,7 +81,8 @@ def as_type(x: V, dtype: np.dtype[Any], weak_type: bool) -> V:
         return x
     atom = getattr(x, "atom", None)
     if type(atom) is Literal:  # a constant of the jaxpr is converted while tracing
-        return scalar_operand(atom.val[()], dtype, weak_type)
+        scalar = scalar_operand(atom.val[()], dtype, weak_type)
+        return scalar
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
 
 

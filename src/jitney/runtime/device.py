@@ -17,8 +17,8 @@ from jitney.runtime import processes
 from jitney.runtime.native._native import Queue, ThreadPool
 
 if TYPE_CHECKING:
-    from jitney.core.array import Array
     from jitney.compiler.llvm.target import Target
+    from jitney.core.array import Array
 
 # Kinds of memory, the default first. On a CPU they are the same memory.
 MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")

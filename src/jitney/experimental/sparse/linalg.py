@@ -164,7 +164,7 @@ def _spsolve_transpose(
 
 
 @spsolve_p.batch
-def _spsolve_batch(args: Sequence[Value], dims: Dims, **params: Param) -> tuple[Array, BatchDim]:
+def _spsolve_batch(args: Sequence[Value], dims: Dims, **params: Param) -> tuple[Value, BatchDim]:
     mapped = [jnp.moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
 
     def one(slices: Sequence[Value]) -> Value:
@@ -319,6 +319,6 @@ def _lobpcg(
     def product_of_basis(S: Array) -> Array:
         return jnp.concatenate([product(S[:, j : j + k]) for j in range(0, 3 * k, k)], axis=1)
 
-    start = (0, theta, X, AX, jnp.zeros_like(X), residual(X, AX, theta))
+    start: tuple[Any, ...] = (0, theta, X, AX, jnp.zeros_like(X), residual(X, AX, theta))
     step, theta, X, _, _, _ = lax.while_loop(going_on, improve, start)
     return theta, X, step

@@ -116,7 +116,7 @@ class SparseTrace(Trace):
 
     process_custom_vjp_call = process_custom_jvp_call
 
-    def aside(self, x: Tracer) -> object:
+    def aside(self, x: Tracer) -> Any:
         """Returns the dense or sparse value of a tracer."""
         value = self.to_sparse_tracer(x)._spvalue
         with set_current_trace(self.parent_trace):

@@ -159,7 +159,7 @@ class _Done(HiPrimitive):
             raise TypeError(
                 f"reduce_scatter_done: the operand must be a future, but is of type {future}"
             )
-        return future.inner_aval, frozenset()
+        return future.inner_aval, frozenset[object]()
 
     def to_lojax(self, *args: Any, **params: Param) -> Any:
         (future,) = args

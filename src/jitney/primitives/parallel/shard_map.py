@@ -464,7 +464,8 @@ def _residual_specs(
     for aval in avals:
         if isinstance(aval, HiType):
             all_names = tuple([name for name, _ in region.axes])
-            specs.append(aval.nospec(region.mesh, region.check_vma, all_names))
+            spec: Any = aval.nospec(region.mesh, region.check_vma, all_names)
+            specs.append(spec)
             lifted.append(False)
             continue
         names = [

@@ -147,10 +147,10 @@ class MemorySpaceCastTransform(View):
     def result_type(self, inner: ShapedArray) -> ShapedArray:
         return inner
 
-    def read(self, x: Value) -> Value:
+    def read(self, x: Any) -> Array:
         return x
 
-    def write(self, x: Value, elements: Value) -> Value:
+    def write(self, x: Value, elements: Any) -> Array:
         return elements
 
     def __str__(self) -> str:

@@ -52,7 +52,8 @@ def check_output_dims(
 ) -> Callable[..., R]:
     """Returns `func` with a check that its results have exactly the core dimensions."""
     outputs = list(expected_output_core_dims)
-    return vectorization.checking_results(func, outputs, dim_sizes, error_context)
+    checking: Any = vectorization.checking_results(func, outputs, dim_sizes, error_context)
+    return checking
 
 
 def apply_excluded(
