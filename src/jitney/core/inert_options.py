@@ -14,8 +14,6 @@ Values: TypeAlias = "type | tuple[object, ...]"
 """The valid values of an option: a type (and None, unless it is bool), or a tuple of choices."""
 
 _OFF = (
-    "jax_accurate_erf_inv", "jax_custom_jvp3", "jax_export_deserialize_expired_versions",
-    "jax_remat_barrier_no_cotangents", "jax_use_cpp_shard_args",
     "check_vma", "eager_constant_folding",
     "jax_accurate_erf_inv", "jax_bcoo_cusparse_lowering", "jax_compilation_cache_check_contents",
     "jax_compilation_cache_expect_pgle", "jax_compilation_cache_include_metadata_in_key",
@@ -34,7 +32,6 @@ _OFF = (
     "jax_use_simplified_jaxpr_constants",
 )  # fmt: skip
 _ON = (
-    "jax_mosaic_unzip_debug_locations", "jax_raise_on_ppermute_sort_diff", "jax_use_rgv3",
     "jax2tf_default_native_serialization", "jax_check_proxy_envs", "jax_compiler_enable_remat_pass",
     "jax_cpu_enable_async_dispatch", "jax_enable_preemption_service",
     "jax_include_debug_info_in_dumps", "jax_include_full_tracebacks_in_locations",
@@ -99,7 +96,6 @@ _CHOICES: dict[str, tuple[object, tuple[object, ...]]] = {
     "jax_memory_fitting_level": ("O2", _LEVELS),
     "jax_pallas_auto_assign_collective_ids": ("no", ("no", "yes", "override")),
     "jax_send_traceback_to_runtime": ("off", ("off", "on", "full")),
-    "jax_use_hlo_logistic_lowering": (None, (None, False, True)),
     "jax_use_magma": ("auto", ("off", "on", "auto")),
 }  # fmt: skip
 # Options that are passed to JAX's client unchecked.

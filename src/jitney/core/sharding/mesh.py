@@ -361,7 +361,7 @@ class AbstractMesh(_Axes):
     Args:
       axis_sizes: the sizes of the axes.
       axis_names: their names.
-      axis_types: the type of each axis, or one type for all; Explicit by default.
+      axis_types: the type of each axis; Explicit by default.
       abstract_device: properties of the devices; None leaves them unspecified.
     """
 
