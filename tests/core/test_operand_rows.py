@@ -50,6 +50,13 @@ def test_rows_are_aligned():
     ]
 
 
+def test_expressions_of_unpacked_lists_are_not_known():
+    code = written("f([*vs, w])")
+    value = [np.zeros(1, np.int8), np.zeros(1, np.int8)]
+    shown = rows([Argument("ys", value, code.expression.args[0])], code)
+    assert shown == ["  ys[0]  int8[1]", "  ys[1]  int8[1]"]
+
+
 def test_many_rows_are_cut():
     code = written("f(xs)")
     arguments = [Argument("xs", [np.zeros(1)] * 9, None)]

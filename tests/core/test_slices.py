@@ -9,7 +9,7 @@ from jitney.core.slices import Slice, ds
 
 @pytest.mark.parametrize("size", [0, 1, 7])
 @pytest.mark.parametrize(
-    "bounds", [(None, None, None), (2, 6, None), (1, None, 3), (-3, -1, 1), (5, 2, 2)]
+    "bounds", [(None, None, None), (2, 6, None), (0, None, 3), (1, None, 3), (-3, -1, 1), (5, 2, 2)]
 )
 def test_slices_of_python_have_the_same_positions(size, bounds):
     found = Slice.from_slice(slice(*bounds), size)

@@ -29,6 +29,7 @@ def test_summaries_name_file_line_column_and_function():
 def test_the_text_between_columns_counts_bytes():
     assert source_info.stretch(["é = f(x,\n", "      y)  # é\n"], 5, 8) == "f(x, y)"
     assert source_info.stretch(["abc"], 1, None) == "bc"
+    assert source_info.stretch(["abcdef"], 1, 3) == "bc"
     assert source_info.stretch([], 0, 3) == ""
 
 

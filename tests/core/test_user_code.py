@@ -60,8 +60,10 @@ def test_loops_around_a_place():
     for _ in range(1):
         looped = info()
     listed = [info() for _ in range(1)]
-    plain = info()
+    plain = []
+    for before in (info(),):
+        plain.append(before)
     assert user_code.loop_around(looped) == (__file__, first + 1)
     assert user_code.loop_around(listed[0]) == (__file__, first + 3)
-    assert user_code.loop_around(plain) is None
+    assert user_code.loop_around(plain[0]) is None
     assert user_code.loop_around(source_info(None, ())) is None

@@ -5,6 +5,7 @@ import pytest
 
 import jitney
 from jitney.core.evaluate import eval_jaxpr
+from jitney.core.trace import Tracer
 from jitney.transforms.key_words import (
     evaluate_in_words,
     in_words,
@@ -51,6 +52,18 @@ def test_programs_that_move_keys_move_words():
 def test_programs_without_keys_stay_the_same():
     closed = jitney.make_jaxpr(lambda x: x + 1)(np.float32(1))
     assert program_in_words(closed) is closed
+
+
+def test_operands_are_not_batched_along_axes_of_size_one():
+    batched = []
+
+    def add(a, b):
+        batched.append((isinstance(a, Tracer), isinstance(b, Tracer)))
+        return a + b
+
+    x, y = np.ones((3, 2), np.float32), np.ones((1, 2), np.float32)
+    assert over_axes(add, (3,), (1,))(x, y).shape == (3, 2)
+    assert batched == [(True, False)]
 
 
 @pytest.mark.parametrize(

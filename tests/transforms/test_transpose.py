@@ -56,6 +56,8 @@ def test_unwanted_cotangents_are_not_computed():
     cts = [np.float32(1), np.float32(1)]
     found = backward_pass(jaxpr, (), [LINEAR] * 2, cts, [False, True])
     assert shown(found) == [None, 2]
+    both = program(lambda x, y: (x, y), 2)
+    assert shown(backward_pass(both, (), [LINEAR] * 2, cts, [False, True])) == [None, 1]
     with pytest.raises(NotImplementedError, match="'test_linear' has no transpose rule"):
         backward_pass(jaxpr, (), [LINEAR] * 2, cts)
 

@@ -52,6 +52,7 @@ def test_composition_replaces_leaves():
     outer, inner = structure([0, (0,)]), structure({"a": 0, "b": 0})
     assert outer.compose(inner) == structure([{"a": 0, "b": 0}, ({"a": 0, "b": 0},)])
     assert outer.compose(LEAF) == outer
+    assert inner.compose(outer) == structure({"a": [0, (0,)], "b": [0, (0,)]})
     assert outer.compose(inner).num_leaves == 4
 
 

@@ -53,6 +53,7 @@ def test_round_trips_of_random_structures():
         "0801",  # an integer where a message must be
         "0a02 1201",  # bytes where an integer must be, without the bytes
         "0b",  # a group, which this format lacks
+        "12056b",  # a string that is shorter than its length
         "1201ff",  # no UTF-8
         "0a06 1005 1a02 0a00" + "1202c3",
     ],

@@ -27,6 +27,7 @@ def bounds(text, *constraints):
         ("a - 2*b", ["a >= b", "b >= 5"], (-math.inf, math.inf)),
         ("mod(a, 4)", [], (0, 3)),
         ("mod(a, -4)", [], (-3, 0)),
+        ("mod(a, 9)", ["a <= 3"], (0, 3)),
         ("a - 2*floordiv(a, 2)", [], (0, 1)),
         ("floordiv(a, 3)", ["a >= 7", "a <= 11"], (2, 3)),
         ("max(a, b)", ["a >= 3", "b <= 2"], (3, math.inf)),
