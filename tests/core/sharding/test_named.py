@@ -92,8 +92,9 @@ def test_abstract_meshes_get_devices():
     assert not has_devices(place)
     with pytest.raises(ValueError, match="axes but no devices"):
         place.device_order  # noqa: B018
+    own = AbstractMesh((2, 3), ("test_p", "test_q"))  # of no other test
     devices = [types.SimpleNamespace(id=k) for k in range(6)]
-    placed = on_devices(place, devices)
+    placed = on_devices(NamedSharding(own, P("test_p")), devices)
     assert isinstance(placed.mesh, Mesh)
     assert np.array_equal(placed.mesh.device_ids, [[0, 1, 2], [3, 4, 5]])
     assert placed.device_order == tuple(devices)
