@@ -395,7 +395,9 @@ def _backward(
 
     zero = jnp.zeros((), ts.dtype)
     start: Any = (g[-1], zero, pytrees.tree_map(jnp.zeros_like, args))
-    (y_bar, t0_bar, args_bar), later = lax.scan(back, start, jnp.arange(len(ts) - 1, 0, -1))
+    carry: Any
+    carry, later = lax.scan(back, start, jnp.arange(len(ts) - 1, 0, -1))
+    y_bar, t0_bar, args_bar = carry
     return y_bar, jnp.concatenate([t0_bar[None], later[::-1]]), *args_bar
 
 

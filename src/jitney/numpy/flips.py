@@ -138,9 +138,8 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> A
     a = as_value(a)
     if axis is None:
         return lax_shape.reshape(roll(lax_shape.reshape(a, (a.size,)), shift, 0), a.shape)
-    axes: Any = _hashable(concrete_or_error(None, axis, "`axis` of jnp.roll must be static"))
-    axes = axes if isinstance(axes, tuple) else (axes,)
-    axes = canonical_axes(axes, a.ndim)
+    given: Any = _hashable(concrete_or_error(None, axis, "`axis` of jnp.roll must be static"))
+    axes = canonical_axes(given, a.ndim)
     entries = shift if isinstance(shift, list | tuple) else (shift,)
     if all(is_concrete(s) for s in entries):
         shifts, at = np.broadcast_arrays(np.asarray(shift).ravel().astype(np.int64), axes)

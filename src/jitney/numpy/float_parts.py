@@ -215,7 +215,7 @@ def spacing(x: ArrayLike, /) -> Array:
     if promotion.is_complex(x.dtype):
         raise ValueError(f"jnp.spacing: `x` must be real, but it is {x.dtype}")
     upward = promotion.strong_scalar_like(x, np.inf)
-    away = upward if x.dtype == np.float16 else copysign(upward, x)
+    away: Any = upward if x.dtype == np.float16 else copysign(upward, x)
     if away.shape != x.shape:
         away = promotion.broadcast_arrays(away, x)[0]
     distance = binary.sub(binary.nextafter(x, away), x)

@@ -457,7 +457,7 @@ def _split(
     return list(concatenation.split(ary, tuple([_extent(n) for n in sizes]), axis=axis))
 
 
-def _extent(n: int) -> int | np.int64:
+def _extent(n: int | DimExpr) -> Any:
     return n if isinstance(n, DimExpr) else np.int64(n)  # the integer type that printed jaxprs show
 
 

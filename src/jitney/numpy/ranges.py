@@ -88,7 +88,8 @@ def _arange(
         given = [x for x in bounds.values() if x is not None]
         kind = dtypes.result_type(*[0 if isinstance(x, DimExpr) else x for x in given])
     if "start" not in values:
-        return iota(kind, max_dim(0, _ceil(values["stop"])))
+        count: Any = max_dim(0, _ceil(values["stop"]))
+        return iota(kind, count)
     if "stop" not in values:
         values = {"start": values["start"] * 0, "stop": values["start"], "step": values["step"]}
     first, last, by = values["start"], values["stop"], values.get("step")

@@ -25,7 +25,6 @@ from jitney.primitives.elementwise.families import Shape
 if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.sharding.sharding import Sharding
-    from jitney.core.symbolic.expressions import DimSize
     from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike, SupportsDType
     from jitney.primitives.rule_types import Builder, Node
 
@@ -60,7 +59,7 @@ def _iota_lower(
     return b.iota(dtype, shape, dimension)
 
 
-def iota(dtype: DTypeLike, size: DimSize) -> Array:
+def iota(dtype: DTypeLike, size: int) -> Array:
     """Returns the array [0, 1, ..., size - 1].
 
     Args:
