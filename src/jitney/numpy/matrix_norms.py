@@ -54,7 +54,7 @@ def _vector(x: Array, order: Order, axes: tuple[int, ...]) -> Array:
         return _extreme(size, axes, largest=order > 0)
     if order == 0:
         return _sum(convert(x != 0, size.dtype), axes)
-    if order == 1:  # the derivative of the absolute value at 0 is 0
+    if order == 1:  # the derivative of the absolute value at 0 is 1
         return _sum(size, axes)
     powers = _sum(size**order, axes)
     return powers ** (1.0 / order)

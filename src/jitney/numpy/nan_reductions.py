@@ -46,7 +46,7 @@ def _without_nan(
     x = promotion.ensure_arraylike(name, a)
     check_mask(name, where)
     filled = _filled(x, row.neutral(x.dtype)) if promotion.is_inexact(x.dtype) else x
-    value = reduced(row, filled, axis, None, keepdims, initial, where, dtype=dtype)
+    value = reduced(row, filled, axis, None, keepdims, initial, where, dtype=dtype, name=name)
     if row.of_booleans is not None or initial is not None or filled is x:
         return value
     none = reductions.all(isnan(x), axis, keepdims=keepdims)

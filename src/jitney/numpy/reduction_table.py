@@ -155,9 +155,13 @@ def reduced(
     *,
     dtype: DTypeLike | None = None,
     promote_integers: bool = True,
+    name: str = "",
 ) -> Array:
-    """Computes the reduction `row`; for the arguments see `jitney.numpy.reductions`."""
-    name = row.name
+    """Computes the reduction `row`; for the arguments see `jitney.numpy.reductions`.
+
+    `name` is the function that messages name, unless it has the name of the row.
+    """
+    name = name or row.name
     promotion.check_no_out(name, out)
     if isinstance(a, Array):
         x: Any = a
@@ -182,12 +186,12 @@ def reduced(
     elif initial is None:
         if where is not None:
             raise ValueError(
-                f"jnp.{name}: `initial` must be passed with `where`, as the {name} of no elements "
+                f"jnp.{name}: `initial` must be passed with `where`, as the {row.name} of no elements "
                 "is undefined"
             )
         if 0 in [shape[k] for k in axes]:
             raise ValueError(
-                f"jnp.{name}: the {name} of no elements is undefined, but `a` has shape {shape} "
+                f"jnp.{name}: the {row.name} of no elements is undefined, but `a` has shape {shape} "
                 f"and axes {tuple(axes)} are reduced; pass `initial`"
             )
     x = convert.convert(x, carried)

@@ -216,8 +216,8 @@ def minmax(
         low, high = initial
     else:
         low = high = initial
-    smallest = reduced(MIN, a, axis, out, keepdims, low, where)
-    return smallest, reduced(MAX, a, axis, out, keepdims, high, where)
+    smallest = reduced(MIN, a, axis, out, keepdims, low, where, name="minmax")
+    return smallest, reduced(MAX, a, axis, out, keepdims, high, where, name="minmax")
 
 
 def amax(
