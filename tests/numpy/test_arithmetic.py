@@ -65,6 +65,8 @@ def test_hypotenuses_neither_overflow_nor_vanish(scale):
     x = np.array([3, 0, 8, 0], np.float32) * np.float32(scale)
     y = np.array([4, 5, 15, 0], np.float32) * np.float32(scale)
     np.testing.assert_allclose(hypot(x, y), np.array([5, 5, 17, 0]) * scale, rtol=3e-7)
+    powers = np.float32(2) ** np.arange(-120, 125)
+    np.testing.assert_array_equal(hypot(3 * powers, 4 * powers), 5 * powers)
     assert hypot(np.float32(INF), np.float32(NAN)) == INF
     with pytest.raises(ValueError, match="must be real"):
         hypot(np.complex64(1), 1)

@@ -49,6 +49,7 @@ def test_filled_arrays(dtype):
         np.testing.assert_array_equal(np.asarray(make(3, dtype), complex), [value] * 3)
     assert full((), -0.0).shape == ()
     assert np.signbit(full(2, -0.0)).all()  # -0.0 is not the zero of fresh memory
+    assert full((3,), jitney.numpy.array(4)).tolist() == [4] * 3
     assert full((2, 2), np.array([7, 8])).tolist() == [[7, 8], [7, 8]]
 
 

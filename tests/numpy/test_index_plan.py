@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import jitney.export
 from jitney.core.slices import Slice
 from jitney.numpy.index_plan import NEW, POINTS, Points, Scalar, Span, Window, plan
 
@@ -38,7 +39,16 @@ def test_entries_are_of_the_kind_of_their_item():
     p = plan((7, 4, 3, 5), np.s_[5:1:-2, 1, ROWS, Slice(2, 3)])
     assert [type(e) for e in p.entries] == [Span, Scalar, Points, Window]
     assert p.has_points
+    assert [Scalar(k).value_dtype for k in (3, np.int8(3))] == [None, None]
+    assert Scalar(ROWS[:1]).value_dtype == np.int32
     assert not plan((7, 4), np.s_[5:1, 1]).has_points
+
+
+def test_masks_of_rank_0_take_an_axis_of_their_own():
+    for mask in (True, np.array(False)):
+        p = plan(SHAPE, np.s_[:, mask])
+        assert (p.extra_axes, p.shape) == ((1,), (4, 1, 5, 6))
+    assert plan(SHAPE, np.s_[:, ROWS]).extra_axes == ()
 
 
 def test_index_arrays_that_are_apart_come_first():
@@ -79,6 +89,17 @@ def test_spans_know_their_first_position_and_the_end(bounds):
 def test_wrong_indices(index, error, message):
     with pytest.raises(error, match=message):
         plan(SHAPE, index)
+
+
+def test_spans_of_symbolic_axes():
+    (n,) = jitney.export.symbolic_shape("n", constraints=["n >= 4"])
+    sizes = [
+        (np.s_[:], n), (np.s_[1:], n - 1), (np.s_[:-3], n - 3), (np.s_[::-1], n),
+        (np.s_[-2:], 2), (np.s_[2:4], 2), (np.s_[3:1], 0), (np.s_[-1:0:-1], n - 1),
+    ]  # fmt: skip
+    for index, size in sizes:
+        (span,) = plan((n,), index).entries
+        assert span.size == size, index
 
 
 def test_axes_of_size_zero_have_no_elements():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import jitney
+import jitney.export
 from jitney.numpy import joining
 
 X = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
@@ -46,6 +48,13 @@ def test_sections_are_those_of_numpy(sections):
         joining.split(X, sections, axis=2), np.split(X, sections, axis=2), strict=True
     ):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_sections_may_be_symbolic():
+    n, m = jitney.export.symbolic_shape("n, m")
+    x = jitney.ShapeDtypeStruct((n + m, 2), np.float32)
+    parts = jitney.eval_shape(lambda x: joining.split(x, [n]), x)
+    assert [p.shape for p in parts] == [(n, 2), (m, 2)]
 
 
 @pytest.mark.parametrize("count", [1, 3, 5, 7])

@@ -20,7 +20,7 @@ MODES = [
 
 
 # Widths beyond the size of an axis take several images.
-@pytest.mark.parametrize("widths", [1, (2, 0), ((0, 3), (5, 1))], ids=repr)
+@pytest.mark.parametrize("widths", [1, (2, 0), [3], ((1, 2),), ((0, 3), (5, 1))], ids=repr)
 @pytest.mark.parametrize(("mode", "options"), MODES)
 def test_modes(mode, options, widths):
     x = X.astype(np.float32)  # NumPy rounds ramps of integers down, and means to even

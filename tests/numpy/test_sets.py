@@ -14,6 +14,7 @@ PAIRS = [
     ([], [4, 4, 1]),
     ([4, 0], []),
     ([-1, -2, -2], [-2, -3]),
+    ([], []),
 ]
 OPERATIONS = {
     "union": (union1d, set.union),
@@ -38,6 +39,7 @@ def test_elements_are_those_of_the_set_in_order(name, x, y):
 def test_unique_elements_need_not_be_searched_for():
     x, y = np.array([5, 1, 4]), np.array([4, 9])
     np.testing.assert_array_equal(setdiff1d(x, y, assume_unique=True), [5, 1])
+    np.testing.assert_array_equal(setdiff1d(x, y, assume_unique=True, size=3), [5, 1, 0])
     np.testing.assert_array_equal(setxor1d(x, y, assume_unique=True), [1, 5, 9])
     np.testing.assert_array_equal(intersect1d(x, y, assume_unique=True), [4])
 

@@ -43,6 +43,14 @@ def test_correlations_do_not_depend_on_scale_and_origin():
     np.testing.assert_allclose(corrcoef(X * 5 - 2), c, rtol=1e-4, atol=1e-6)
     assert np.abs(corrcoef(X[0], -X[0])).max() <= 1
     assert corrcoef(X[0]) == 1
+    assert corrcoef(X, dtype=np.float16).dtype == np.float16
+
+
+def test_no_observations_have_no_covariance():
+    for shape, expected in (((0, 3), (0, 0)), ((2, 0), (2, 2)), ((1, 0), ())):
+        found = cov(np.zeros(shape, np.float32))
+        assert found.shape == expected
+        assert np.isnan(found).all()
 
 
 def test_counts():
@@ -87,6 +95,7 @@ def test_histograms_of_several_coordinates(density):
         (lambda: cov(X[None]), ValueError, "vectors or matrices"),
         (lambda: cov(X, fweights=np.ones(8)), TypeError, "`fweights`, which are counts"),
         (lambda: cov(X, aweights=np.ones(3)), RuntimeError, "8 observations, but there are 3"),
+        (lambda: corrcoef(X, dtype=int), ValueError, "`dtype` must be complex or a float"),
         (lambda: bincount(X[0]), TypeError, "integer type"),
         (lambda: bincount(np.ones(2, int), np.ones(3)), ValueError, "the shape of `x`"),
         (lambda: histogram(X, "auto"), NotImplementedError, "a number of bins or their edges"),

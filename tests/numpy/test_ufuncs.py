@@ -46,6 +46,10 @@ def test_functions_of_users_are_applied_in_turn():
     assert STEP.reduce(X, 0, initial=1).tolist() == [in_turn([1, *r]) for r in X.T]
     assert STEP.accumulate(X, 1).tolist() == [[in_turn(r[: k + 1]) for k in range(3)] for r in X]
     assert STEP(X, 1).tolist() == (2 * X + 1).tolist()
+    ratio = frompyfunc(lambda x, y: x / y, 2, 1)  # integers become floats
+    assert ratio.reduce(X, 1).tolist() == [0.75, np.float32(1 / 45)]
+    assert ratio.accumulate(X[0]).tolist() == [3, 3, 0.75]
+    assert ratio.reduceat(X[0], np.array([1])).tolist() == [0.25]
 
 
 def test_reduceat_folds_segments():
