@@ -85,6 +85,14 @@ def test_logarithms_of_sums(ours, base):
     np.testing.assert_allclose(slopes, [0.5, 0.5], rtol=1e-6)
 
 
+def test_logarithms_of_complex_sums_have_principal_angles():
+    x, y = np.complex64([1 + 3j, -2 - 3j, 9j]), np.complex64([1 + 3.1j, 1 - 3j, -200j])
+    total = np.log(np.exp(x) + np.exp(y))
+    np.testing.assert_allclose(logaddexp(x, y), total, rtol=1e-4)
+    scale = np.log(2)
+    np.testing.assert_allclose(logaddexp2(x / scale, y / scale), total / scale, rtol=1e-4)
+
+
 def test_extremes_with_and_without_nan():
     x, y = np.array([1, NAN, 3, NAN], np.float32), np.array([NAN, 2, 1, NAN], np.float32)
     np.testing.assert_array_equal(maximum(x, y), [NAN, NAN, 3, NAN])

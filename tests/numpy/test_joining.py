@@ -40,6 +40,8 @@ def test_parts_are_promoted_or_converted():
     assert joining.concatenate(parts).dtype == np.float16
     assert joining.concatenate(parts, dtype=np.int32).tolist() == [1, 2]
     assert joining.concatenate([X, A], axis=None).shape == (26,)
+    for join in (joining.stack, joining.concatenate, joining.vstack):
+        assert join(X, dtype=np.float16).dtype == np.float16
 
 
 @pytest.mark.parametrize("sections", [2, [1], [1, 3], [-1, 9], 4])

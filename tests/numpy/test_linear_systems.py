@@ -54,6 +54,7 @@ def test_least_squares():
         np.testing.assert_allclose(ours[0], theirs[0], **near)
         np.testing.assert_allclose(np.ravel(ours[1]), theirs[1], **near)
         assert ours[2] == 3
+    assert [lstsq(np.diag([4, 1, 0.1]), b[:3], rcond)[2] for rcond in (0.01, 0.05)] == [3, 2]
     rank_two = TALL * np.float32([1, 1, 0])
     assert lstsq(rank_two, b)[2] == 2
     assert lstsq(rank_two, b, numpy_resid=True)[1].shape == (0,)

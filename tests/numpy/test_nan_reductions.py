@@ -23,6 +23,8 @@ def test_results_are_those_of_numpy(name, axis):
     np.testing.assert_allclose(
         getattr(nan_reductions, name)(x, axis, keepdims=True), expected, rtol=1e-6
     )
+    squeezed = expected.squeeze(axis)
+    assert getattr(nan_reductions, name)(x, axis).shape == squeezed.shape
 
 
 def test_masks_and_initial_values():

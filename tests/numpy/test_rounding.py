@@ -21,10 +21,11 @@ def test_decimals(decimals):
 def test_half_precision_is_scaled_in_single():
     for dtype in (np.float16, dtypes.bfloat16):
         x = np.array([600.5, 0.123], dtype)
-        found = rounded(x, 2)
+        found = rounded(x, 3)
         assert found.dtype == dtype
-        assert found[0] == x[0]  # 60050 is beyond what bfloat16 resolves
-        assert abs(float(found[1]) - 0.12) < 1e-3
+        assert found[0] == x[0]  # 600500 is beyond float16
+        assert abs(float(found[1]) - 0.123) < 1e-3
+        assert rounded(x, 1).tolist() == [x[0], dtype(0.1)]
 
 
 def test_no_float_has_so_many_decimals():
@@ -34,7 +35,7 @@ def test_no_float_has_so_many_decimals():
 
 def test_integers_stay():
     x = np.array([15, -25], np.int16)
-    assert rounded(x, 3).tolist() == [15, -25]
+    assert rounded(x).tolist() == rounded(x, 3).tolist() == [15, -25]
     with pytest.raises(NotImplementedError, match="0 or more for integers, but it is -1"):
         rounded(x, -1)
     with pytest.raises(ValueError, match="must be numeric, but it is bool"):
