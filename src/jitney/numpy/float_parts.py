@@ -12,6 +12,7 @@ from jitney.numpy import promotion
 from jitney.numpy.creation import zeros_like
 from jitney.numpy.float_classes import isinf, isnan, signbit
 from jitney.numpy.selection import where
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, compare, unary
 from jitney.primitives.elementwise.convert import bitcast_convert_type, convert
 
@@ -215,8 +216,8 @@ def spacing(x: ArrayLike, /) -> Array:
     if promotion.is_complex(x.dtype):
         raise ValueError(f"jnp.spacing: `x` must be real, but it is {x.dtype}")
     upward = promotion.strong_scalar_like(x, np.inf)
-    away: Any = upward if x.dtype == np.float16 else copysign(upward, x)
-    if away.shape != x.shape:
+    away: ArrayLike = upward if x.dtype == np.float16 else copysign(upward, x)
+    if shape_of(away) != x.shape:
         away = promotion.broadcast_arrays(away, x)[0]
     distance = binary.sub(binary.nextafter(x, away), x)
     least = promotion.strong_scalar_like(x, dtypes.finfo(x.dtype).smallest_subnormal)

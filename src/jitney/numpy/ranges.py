@@ -112,7 +112,7 @@ def _ceil(x: float | DimExpr) -> int | DimExpr:
     return x if isinstance(x, DimExpr) else math.ceil(x)
 
 
-def _steps(distance: Any, step: Any) -> int | DimExpr:
+def _steps(distance: Any, step: Any) -> Any:
     """Returns how many multiples of `step`, from 0, are less than `distance`."""
     if type(distance) is DimExpr or type(step) is DimExpr:
         return max_dim(0, -(-distance // step))
