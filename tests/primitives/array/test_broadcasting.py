@@ -55,6 +55,11 @@ def test_axes_of_size_one_are_inserted():
         expand_dims(X, (0, -3))
 
 
+def test_ranks_are_not_lowered():
+    with pytest.raises(ValueError, match="it has rank 2, which is more than 1"):
+        broadcast_to(X[None], (3,))
+
+
 def test_cotangents_are_summed():
     _, pull = jitney.vjp(lambda x: broadcast_in_dim(x, (2, 3, 4), (1, 2)), X[:, None])
     np.testing.assert_array_equal(pull(np.ones((2, 3, 4), np.float32))[0], [[8]] * 3)

@@ -9,7 +9,7 @@ from jitney.core.evaluate import jaxpr_as_fun
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.primitives.control import forwarding
 
-X = np.float32(1)
+X, XS = np.float32(1), np.ones(3, np.float32)
 
 
 def program(f, *args) -> ClosedJaxpr:
@@ -43,6 +43,16 @@ def counted(x, y):
 )
 def test_where_results_come_from(f, want):
     assert forwarding.forwarded(program(f, X, X).jaxpr) == want
+
+
+def test_rows_that_are_returned_unchanged():
+    def f(k, xs):
+        def body(carry, row):
+            return carry + row, (row, k, 2 * row)
+
+        return lax.scan(body, X, xs)[1]
+
+    assert forwarding.forwarded(program(f, X, XS).jaxpr) == (1, None, None)
 
 
 def test_branches_must_forward_the_same_operand():

@@ -79,6 +79,7 @@ def test_transposed_convolutions_invert_sizes(k, stride):
             (1, 6, 6, 3), (k, k, 3, 4), (stride,) * 2, padding, SPECS
         )
         assert shape == (1, want, want, 4)
+    assert pads_of_transpose(3, 2, "SAME") == (2, 1)  # the odd element is in front
     with pytest.raises(ValueError, match="must be 'SAME' or 'VALID', but got 'same'"):
         pads_of_transpose(k, stride, "same")
 

@@ -42,6 +42,19 @@ def test_a_transposed_convolution_is_the_adjoint(stride):
     assert not back[reached:].any()
 
 
+def test_padding_may_be_that_of_the_convolution():
+    forward = conv_with_general_padding(X[None, None], W[None, None], (2,), [(2, 1)], None, None)
+    forward = np.asarray(forward)[0, 0]
+    y = RNG.integers(-3, 4, forward.size).astype(np.float32)
+    back = conv_transpose(
+        y[None, :, None], W[:, None, None], (2,), [(2, 1)], transpose_kernel=True,
+        use_consistent_padding=True,
+    )  # fmt: skip
+    back = np.asarray(back)[0, :, 0]
+    assert back.size == X.size
+    assert forward @ y == X @ back
+
+
 def test_layouts_without_default():
     x = np.zeros((1,) * 6, np.float32)
     with pytest.raises(ValueError, match="no default layout for 4 spatial axes"):

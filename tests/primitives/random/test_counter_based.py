@@ -38,6 +38,29 @@ def test_philox_by_python_integers():
     assert got.tolist() == [list(by_integers(42, int(x), int(y))) for x, y in counters.T]
 
 
+def test_threefry_by_python_integers():
+    rotations = [(10, 26), (11, 21), (13, 27), (23, 5), (6, 20), (17, 11), (25, 10), (18, 20)]
+
+    def by_integers(key, x):
+        keys = [*key, key[0] ^ key[1] ^ key[2] ^ key[3] ^ 0x1BD11BDA]
+        x = [(a + k) & MASK for a, k in zip(x, key, strict=True)]
+        for i in range(20):
+            first, second = rotations[i % 8]
+            a, b, c, d = x if i % 2 == 0 else (x[0], x[3], x[2], x[1])
+            a, c = (a + b) & MASK, (c + d) & MASK
+            b = a ^ (b << first | b >> (32 - first)) & MASK
+            d = c ^ (d << second | d >> (32 - second)) & MASK
+            x = [a, b, c, d] if i % 2 == 0 else [a, d, c, b]
+            if i % 4 == 3:
+                n = i // 4 + 1
+                x = [(w + keys[(n + j) % 5] + n * (j == 3)) & MASK for j, w in enumerate(x)]
+        return x
+
+    key, counter = [1, 2, 3, MASK], [5, 0, MASK, 123456789]
+    got = threefry4x32(np.uint32(key), np.uint32(counter))
+    assert [int(w) for w in got] == by_integers(key, counter)
+
+
 @pytest.mark.parametrize(("of", "n_key"), [(philox4x32, 2), (threefry4x32, 4)])
 def test_no_two_counters_have_one_hash_and_half_of_the_bits_change(of, n_key):
     counter = np.zeros((4, 129), np.uint32)

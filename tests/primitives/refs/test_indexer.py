@@ -24,6 +24,7 @@ ROWS, COLUMNS = np.array([0, 1, 1]), np.array([[2], [0]])
         (0, slice(None), ROWS),
         (ROWS, slice(None), COLUMNS),
         (slice(None), 2, slice(1, 3), [0, 1]),
+        (slice(None), ROWS, slice(None), COLUMNS),
     ],
 )
 def test_shapes_of_the_elements(index):
