@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.api.autodiff import jvp, linearize
 from jitney.api.custom_gradient import closure_convert
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import PyTree, Value
+
+R = TypeVar("R")
 
 
 @api_boundary
@@ -57,24 +59,17 @@ def custom_root(
     """
     guess = pytrees.tree_map(as_value, initial_guess)
     tree = pytrees.tree_structure(guess)
-
-    def checked_f(x: PyTree) -> object:
-        return _checked("f", f(x), tree)
-
-    converted, consts = closure_convert(checked_f, guess)
+    converted, consts = closure_convert(_checking(f, tree), guess)
 
     def solution(at: PyTree, *values: PyTree) -> tuple[object, object]:
-        out = solve(lambda x: converted(x, *values), at)
+        out = solve(_closed(converted, values), at)
         if has_aux:
             root, aux = out
             return _checked("solve", root, tree), aux
         return _checked("solve", out, tree), ()
 
     def linear_solution(root: PyTree, y: PyTree, *values: PyTree) -> object:
-        def at(x: PyTree) -> object:
-            return converted(x, *values)
-
-        return tangent_solve(linearize(at, root)[1], y)
+        return tangent_solve(linearize(_closed(converted, values), root)[1], y)
 
     # Values that the solvers close over are passed to them, too; the root does not depend on them.
     closed_solution: Callable[..., Any] = solution
@@ -93,11 +88,7 @@ def custom_root(
     ) -> tuple[tuple[object, object], tuple[object, object]]:
         at, others, *values = primals
         root, aux = _custom_root(at, others, *values)
-
-        def at(x: PyTree) -> object:
-            return converted(x, *values)
-
-        _, slope = linearize(at, root)
+        _, slope = linearize(_closed(converted, values), root)
         if values:
             _, direct = jvp(lambda *vs: converted(root, *vs), tuple(values), tuple(tangents[2:]))
             minus = pytrees.tree_map(operator.neg, direct)
@@ -112,6 +103,24 @@ def custom_root(
     _custom_root.defjvp(_root_jvp)
     root, aux = _custom_root(guess, (search_values, linear_values), *consts)
     return (root, aux) if has_aux else root
+
+
+def _closed(f: Callable[..., R], values: Sequence[PyTree]) -> Callable[[object], R]:
+    """Returns `f` as a function of its first argument, with `values` as the others."""
+
+    def of_first(x: PyTree) -> R:
+        return f(x, *values)
+
+    return of_first
+
+
+def _checking(f: Callable[[PyTree], PyTree], tree: PyTreeDef) -> Callable[[object], object]:
+    """Returns `f` with a check of the structure of its results."""
+
+    def checked(x: PyTree) -> object:
+        return _checked("f", f(x), tree)
+
+    return checked
 
 
 def _checked(name: str, x: PyTree, tree: PyTreeDef) -> object:

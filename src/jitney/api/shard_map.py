@@ -282,9 +282,8 @@ class Mapped:
         except _NEED_VALUES:
             # In eager mode values are available: the function may read those that all devices
             # share.
-            if state.trace is not state.eval_trace or region.manual != frozenset(
-                region.mesh.axis_names
-            ):
+            every = frozenset(region.mesh.axis_names)
+            if state.trace is not state.eval_trace or region.manual != every:
                 raise
             return self.run_on_values(region, operands, own_specs, on_one_device, result_info)
         out_specs, out_tree, names = result_info
