@@ -80,6 +80,8 @@ class _Reader:
         """Consumes and returns the text that matches `pattern`."""
         match = re.compile(r"\s*(" + pattern + ")").match(self.source, self.at)
         if match is None:
+            while self.source[self.at : self.at + 1].isspace():  # the error's line is the word's
+                self.at += 1
             raise self.error(f"{what} expected, found {self.source[self.at : self.at + 20]!r}")
         self.at = match.end()
         return match[1]

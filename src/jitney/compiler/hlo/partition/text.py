@@ -54,8 +54,9 @@ def _note(node: ir.Node) -> str:
 
 def bytes_text(n: float) -> str:
     """Returns `96 B`, `1.50 kB`, `24.0 MB`: three digits from a thousand on."""
-    if n < 1000:
+    if round(n) < 1000:
         return f"{n:.0f} B"
+    n = float(f"{n:.3g}")  # first, since 9.999 is printed as 10.0
     units = iter(("kB", "MB", "GB", "TB", "PB"))
     unit, n = next(units), n / 1000
     while n >= 1000:
