@@ -61,9 +61,11 @@ def _run_box(
                     extra = () if row.result is not None else (s.dtype,)
                     values.append(np.asarray(row.reference(*args, *extra)))
         reduced = tuple(range(len(extents) - kernel.reduced, len(extents)))
+        # Reductions write one element for each parallel point, also if they reduce none.
+        written = (*extents[: len(extents) - kernel.reduced], *[1] * kernel.reduced)
         for o in kernel.outputs:
             value = np.broadcast_to(values[o.value], extents)
-            at = np.broadcast_to(linear(o.index), extents)
+            at = np.broadcast_to(linear(o.index), written)
             if isinstance(o, ir.Reduce):
                 if o.factor is not None:
                     value = value * values[o.factor]
