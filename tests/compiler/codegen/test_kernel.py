@@ -6,6 +6,7 @@ from tests.compiler.written import call, loaded
 
 from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import ANY_RANGE, Range
+from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import interpret
 from jitney.compiler.kernels.parse import parse_kernel
 from jitney.compiler.kernels.schedule import outer_extent
@@ -13,6 +14,7 @@ from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import X86_AVX2, X86_AVX512, host
 from jitney.compiler.llvm.values import register_kind
 
+LONG = COSTS.accumulators_above + 7
 KERNELS = {
     "elementwise": """kernel k(p0: float32, p1: int32, p2: float32) for i < 37 {
   %0 = load p0[i] : float32
@@ -43,6 +45,10 @@ KERNELS = {
   reduce add p2[i] <- %0 * %1
   reduce max p2[i + 5] <- %0
 }""",
+    "long rows": f"""kernel k(p0: int32, p1: int32, p2: int32) for i < 2, reduce j < {LONG} {{
+  %0 = load p0[i*{LONG} + j] : int32
+  reduce xor p2[i] <- %0
+}}""",
     "columns": """kernel k(p0: int32, p1: int32, p2: int32) for i < 50, reduce j < 5 {
   %0 = load p0[i + j*50] : int32
   reduce min p2[i] <- %0
@@ -64,7 +70,7 @@ def compiled(kernel, bounds):
 
 
 def memory(kernel):
-    inputs = [RNG.integers(0, 14, 300).astype(d) for d in kernel.params[:-1]]
+    inputs = [RNG.integers(0, 14, max(300, 2 * LONG)).astype(d) for d in kernel.params[:-1]]
     return [*inputs, np.full(300, 77, kernel.params[-1])]
 
 

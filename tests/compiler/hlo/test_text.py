@@ -20,6 +20,7 @@ F32 = np.dtype(np.float32)
         (np.float32(-0.0), "-0.0"),
         (np.float32(1e-45), "1e-45"),
         (np.float64(-np.inf), "-inf"),
+        (np.float32(np.nan), "nan"),
         (np.uint32(0x7FC00001).view(np.float32), "0x7fc00001"),
         (np.bool_(True), "True"),
         (np.int8(-128), "-128"),

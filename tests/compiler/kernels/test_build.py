@@ -158,6 +158,8 @@ def test_positions_are_divided():
     k = KernelBuilder((3, 4), 0, lambda n: True)
     whole, rest = k.divided(x, Affine(13, (6, 1)), 6)
     assert (whole, rest) == (Affine(2, (1, 0)), Affine(1, (0, 1)))
+    back = k.divided(x, Affine(23, (-6, -1)), 6)
+    assert back == (Affine(3, (-1, 0)), Affine(5, (0, -1)))
     with pytest.raises(UnresolvedError):
         k.divided(x, Affine(13, (6, 2)), 6)
     for i in range(3):

@@ -1,5 +1,7 @@
 """Split reductions are launches of parts and launches that combine them, on buffers between."""
 
+import math
+
 import numpy as np
 import pytest
 from tests.compiler.plan.executed import Memory
@@ -49,6 +51,8 @@ def test_rows_are_summed_in_equal_parts():
     count = part.kernel.extents[0]
     assert rows % count == 0 and rows // count >= COSTS.summed_rows
     assert count >= COSTS.strip_rows
+    check(launch, [part, *last], 4, rows)
+    part, last = by_rows(launch, math.lcm(*range(1, rows)), 16 * rows)
     check(launch, [part, *last], 4, rows)
 
 

@@ -62,6 +62,18 @@ def test_shards_in_another_order_are_permuted():
     assert ["permute"] in [kinds(program) for _, program in ways]
 
 
+def test_replicas_are_sent_from_different_devices():
+    """Along y two devices have each shard, and each of them sends it once."""
+    mesh, old, new = Mesh({"x": 2, "y": 2}), (X, ()), (Y, ())
+    b = Builder()
+    x = b.parameter(0, ir.TensorType((3, 12), np.dtype(np.int32)))
+    (*_, node) = Movement(b, mesh).ways(x, old, new, None)
+    program = Partitioned(b.module("f", [x], [node]), mesh, (old,), (new,))
+    np.testing.assert_array_equal(run(program, [M])[0], M)
+    assert kinds(program) == ["permute"]
+    assert sorted(s for s, _ in dict(node.params)["pairs"]) == [0, 1, 2, 3]
+
+
 def test_partial_sums_are_reduced_or_scattered():
     """Here each of two devices along x has the addend x, and wants a part of the sum."""
     spec, new = ((), ()), (X, ())

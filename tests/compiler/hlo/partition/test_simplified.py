@@ -26,7 +26,7 @@ def test_constraints_survive_until_they_have_been_obeyed():
 
 
 def test_both_sides_are_simplified():
-    """A product with 1 is gone before it is divided, and x + 0 of its shards after."""
+    """A product with 1 is gone before it is divided, and a sum over one row of a shard after."""
     module = parse_module(
         "module f(p0: float32[8]) {\n  %1 = constant 1.0 : float32[]\n"
         "  %2 = broadcast %1 dims=() : float32[8]\n  %3 = mul p0, %2 : float32[8]\n  return %3\n}"
@@ -34,6 +34,12 @@ def test_both_sides_are_simplified():
     program = partition(module, [(X,)], {"x": 4})
     assert program.module.region.results == program.module.region.parameters
     assert program.module.region.parameters[0].shape == (2,)
+    module = parse_module(
+        "module f(p0: float32[4,3]) {\n  %1 = reduce p0 fn=max dims=(0,) : float32[3]\n  return %1\n}"
+    )
+    program = partition(module, [(X, ())], {"x": 4})
+    nodes = traversal.topological_order(program.module.region.results)
+    assert [type(n) for n in nodes] == [ir.Parameter, ir.Reshape, ir.Collective]
 
 
 def test_collectives_along_axes_of_one_device_vanish():

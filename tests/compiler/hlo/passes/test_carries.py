@@ -103,7 +103,8 @@ def test_what_the_last_iteration_computed_is_carried():
 def test_cheap_values_are_computed_twice():
     def step(b, i, a, total):
         after = b.apply("neg", a)
-        return [after, b.apply("add", b.apply("abs", a), b.apply("abs", after))]
+        both = b.apply("add", b.apply("abs", a), b.apply("abs", after))
+        return [after, b.apply("add", b.apply("exp", total), both)]
 
     assert carries.common_across_iterations(loop_of(looped(step, "xy", used=[1]))) == {}
 

@@ -55,6 +55,23 @@ def test_one_product_of_all_rows(product):
         np.testing.assert_array_equal(run(some, [XS, W])[0], expected)
 
 
+def test_axes_of_products_of_several_rows_are_turned():
+    b = Builder()
+    xs = b.parameter(0, ir.TensorType((COUNT, 2, N), F32))
+    w = b.parameter(1, ir.TensorType((N, N), F32))
+
+    def step(c, i, xs, w, total):
+        zero = c.constant(np.int32(0))
+        rows = c.reshape(c.dynamic_slice(xs, [i, zero, zero], (1, 2, N)), (2, N))
+        return [xs, w, c.apply("add", total, c.dot(w, rows, ((1,), (1,)), ((), ())))]
+
+    module = b.module("f", [xs, w], b.for_(COUNT, [xs, w, b.full((N, 2), 0, F32)], step)[2:])
+    hoisted = hoist.run(module)
+    assert dots(hoisted) == [[(COUNT, 2, N)], []]
+    values = [RNG.integers(-2, 3, size=p.shape).astype(np.float32) for p in (xs, w)]
+    np.testing.assert_array_equal(run(hoisted, values)[0], run(module, values)[0])
+
+
 @pytest.mark.parametrize("given", [{"changes_matrix": True}, {"count": 4}])
 def test_products_that_would_not_pay_off_stay(given):
     """Those of matrices that change, or of many more rows than iterations."""
