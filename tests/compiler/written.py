@@ -11,10 +11,17 @@ from jitney.compiler.llvm.target import host
 from jitney.compiler.llvm.values import Value
 
 
+@ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+def goes_on(_):
+    """A poll for signals that never ends a program."""
+    return 1
+
+
 def loaded(text, outlined=(), known=()):
     """The machine code of a module, with the functions `outlined` of other modules."""
     calls = {name: loaded(f.text, f.calls) for name, f in dict(outlined).items()}
-    return engine.load(text, {**dict(known), **engine.addresses(calls)}, calls)
+    poll = {"jitney.poll": ctypes.cast(goes_on, ctypes.c_void_p).value}
+    return engine.load(text, {**poll, **dict(known), **engine.addresses(calls)}, calls)
 
 
 def call(code, name, *arrays, numbers=()):

@@ -20,7 +20,7 @@ LANES, ONCE = Affine(0, (1,)), Affine(0, (0,))
 def compiled(kernel):
     shared = Emitter(host())
     text = LoopWriter(kernel, host(), "k", shared, ANY_RANGE).text()
-    return loaded(f"{text}\n{shared.module_text()}", shared.outlined, {"jitney.poll": 0})
+    return loaded(f"{text}\n{shared.module_text()}", shared.outlined)
 
 
 def run(kernel, n, *buffers):

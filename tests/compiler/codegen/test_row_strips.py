@@ -30,7 +30,7 @@ def compiled(step):
     text = row_strips.function(step, "strips", e, lambda k: (names[k], False))
     kernels = [KernelWriter(k, host(), n, e, ANY_RANGE).text() for k, n in names.items()]
     text = text.replace("define internal", "define")
-    return loaded("\n".join([*kernels, text, e.module_text()]), e.outlined, {"jitney.poll": 0})
+    return loaded("\n".join([*kernels, text, e.module_text()]), e.outlined)
 
 
 @pytest.mark.parametrize("strip", [1, 3, 7])

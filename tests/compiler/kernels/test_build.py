@@ -160,8 +160,9 @@ def test_positions_are_divided():
     assert (whole, rest) == (Affine(2, (1, 0)), Affine(1, (0, 1)))
     back = k.divided(x, Affine(23, (-6, -1)), 6)
     assert back == (Affine(3, (-1, 0)), Affine(5, (0, -1)))
-    with pytest.raises(UnresolvedError):
-        k.divided(x, Affine(13, (6, 2)), 6)
+    for crossing in (Affine(13, (6, 2)), Affine(19, (-6, -1))):
+        with pytest.raises(UnresolvedError):
+            k.divided(x, crossing, 6)
     for i in range(3):
         for j in range(4):
             assert divmod(13 + 6 * i + j, 6) == (2 + i, 1 + j)
