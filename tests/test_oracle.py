@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from tests.helpers import digests as digests_module, oracle as module
-from tests.helpers.answers import dtype_of
+from tests.helpers.answers import agree_within, dtype_of
 from tests.helpers.oracle import Oracle, Raised, Records, Value, agree, decode, digest, encode, jax
 from tools import run
 
@@ -218,6 +218,18 @@ def test_agreement_of_signaling_nans():
     """NumPy warns when it widens them, and warnings are errors here."""
     x = np.array([0x7F81, 0x3F80], np.uint16).view(ml_dtypes.bfloat16)
     assert agree(x, x.copy()) and not agree(x, np.ones(2, ml_dtypes.bfloat16))
+
+
+def test_agreement_within_the_tolerance_of_a_test():
+    x = np.array([1.0, 0.0, np.nan, np.inf], np.float32)
+    near = np.array([1.001, -0.0, np.nan, np.inf], np.float32)
+    within = agree_within(1e-2, 0)
+    assert not agree(x, near) and within(x, near) and within([x, "a"], [near, "a"])
+    assert within(Value(x, True), Value(near, True))
+    assert not within(Value(x, True), Value(near, False))
+    assert not within(x, near.astype(np.float64)) and not within([x], [x, x])
+    assert not within(x, np.array([1.1, 0, np.nan, np.inf], np.float32))
+    assert not within(x, np.array([1, 0, 0, np.inf], np.float32))
 
 
 def test_agreement_of_the_parts_of_complex_numbers():

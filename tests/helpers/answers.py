@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -142,22 +143,42 @@ def decode(x: Any) -> Any:
 
 def agree(one: Any, other: Any) -> bool:
     """Returns whether two decoded answers are the same up to another processor's rounding."""
+    return _agree(one, other, _near)
+
+
+def agree_within(rtol: float, atol: float) -> Callable[[Any, Any], bool]:
+    """Returns an `agree` with the tolerances of a test, for results that amplify roundings."""
+
+    def near(one: Any, other: Any) -> bool:
+        return bool(np.allclose(_parts(one), _parts(other), rtol, atol, equal_nan=True))
+
+    return lambda one, other: agree(one, other) or _agree(one, other, near)
+
+
+def _agree(one: Any, other: Any, near: Callable[[Any, Any], bool]) -> bool:
+    """Returns whether two decoded answers are the same, floating-point numbers by `near`."""
     if isinstance(one, Value) and isinstance(other, Value):
-        return one.weak_type == other.weak_type and agree(one.array, other.array)
+        return one.weak_type == other.weak_type and _agree(one.array, other.array, near)
     if isinstance(one, (np.ndarray, np.generic)):
         if type(one) is not type(other) or (one.dtype, one.shape) != (other.dtype, other.shape):
             return False
         is_inexact = one.dtype.kind in "fc" or "float" in one.dtype.name  # bfloat16 has kind V
         if not is_inexact or one.dtype.names:
             return one.tobytes() == other.tobytes() or bool(np.all(one == other))
-        return _near(one, other)
+        return near(one, other)
     if isinstance(one, float) and isinstance(other, float):
-        return _near(np.float64(one), np.float64(other))
+        return near(np.float64(one), np.float64(other))
     if isinstance(one, (list, tuple)):
-        return type(one) is type(other) and len(one) == len(other) and all(map(agree, one, other))
+        return type(one) is type(other) and _all_agree(one, other, near)
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(agree(one[k], other[k]) for k in one)
+        return one.keys() == other.keys() and all(_agree(one[k], other[k], near) for k in one)
     return type(one) is type(other) and one == other
+
+
+def _all_agree(one: Any, other: Any, near: Callable[[Any, Any], bool]) -> bool:
+    return len(one) == len(other) and all([
+        _agree(x, y, near) for x, y in zip(one, other, strict=True)
+    ])  # fmt: skip
 
 
 def _near(one: Any, other: Any) -> bool:

@@ -81,9 +81,14 @@ def outcome_of_jax(case: Case, last: str | None = None) -> Any:
     return answer(lambda: outcome(case, jax, jnp), last=last)
 
 
-def of_both(use: Callable[[Any], Any], *case: Any, last: str | None = None) -> tuple[Any, Any]:
-    """What `use(library)` returns of jitney, and of real JAX, as recorded; see `answer` for `case`."""
-    return use(jitney), answer(lambda: use(jax), *case, last=last)
+def of_both(
+    use: Callable[[Any], Any],
+    *case: Any,
+    last: str | None = None,
+    agrees: Callable[[Any, Any], bool] = agree,
+) -> tuple[Any, Any]:
+    """What `use(library)` returns of jitney, and of real JAX, as recorded; see `answer`."""
+    return use(jitney), answer(lambda: use(jax), *case, last=last, agrees=agrees)
 
 
 def check_claim(claim: Callable[[Any], None], *case: Any) -> None:

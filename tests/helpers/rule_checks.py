@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.helpers.answers import agree_within
 from tests.helpers.oracle import Value, answer, jax
 
 import jitney
@@ -267,7 +268,7 @@ def agree(use: Any, rtol: float = 2e-5, atol: float = 1e-5) -> None:
         leaves, structure = jax.tree.flatten(use(jax))
         return leaves, str(structure)
 
-    want, structure = answer(results)
+    want, structure = answer(results, agrees=agree_within(rtol, atol))
     got = use(jitney)
     assert str(jitney.tree.structure(got)) == structure
     close(tuple(jitney.tree.leaves(got)), want, rtol=rtol, atol=atol)

@@ -89,10 +89,15 @@ def test_groups_come_in_a_valid_order():
     )  # fmt: skip
     assert kinds(found) == [("reduce", 1), ("single", 1), ("loop", 1)]
     assert found.groups[1].roots == [sort]
-    assert fusion.reason_text(found.reasons[region.results[1]]) == "sort reads its operands from memory"
+    assert (
+        fusion.reason_text(found.reasons[region.results[1]])
+        == "sort reads its operands from memory"
+    )
 
 
-@pytest.mark.parametrize(("n", "expected"), [(COSTS.short_axis, True), (COSTS.short_axis + 1, False)])
+@pytest.mark.parametrize(
+    ("n", "expected"), [(COSTS.short_axis, True), (COSTS.short_axis + 1, False)]
+)
 def test_short_reductions_are_written_out_where_they_are_used(n, expected):
     body = "%1 = reduce p0 fn=add dims=(1,) : float32[64]\n%2 = neg %1 : float32[64]"
     found, nodes = grouped(body, types=f"p0: float32[64,{n}]")
