@@ -150,10 +150,10 @@ def count_stored(mat: Array, n_batch: int, n_dense: int, name: str) -> int:
     """Returns the largest number of nonzero elements, or nonzero blocks, in a batch of `mat`.
 
     Raises:
-      ConcretizationTypeError: if `mat` is traced.
+      ConcretizationTypeError: if the elements of `mat` are unknown, since it is traced.
     """
-    concrete_or_error(None, mat, f"{name}: nse must be given where the array is traced.")
-    stored = stored_mask(np.asarray(mat), n_dense)
+    known = concrete_or_error(None, mat, f"{name}: nse must be given where the array is traced.")
+    stored = stored_mask(np.asarray(known), n_dense)
     counts = stored.sum(axis=tuple(range(n_batch, stored.ndim)))
     return int(counts.max(initial=0))
 
