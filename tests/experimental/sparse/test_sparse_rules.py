@@ -1,4 +1,4 @@
-"""Rules of `sparsify`: zeros are kept, duplicates are summed where that matters, dense results refused."""
+"""Rules of `sparsify`: zeros are kept, duplicates are summed, dense results refused."""
 
 import numpy as np
 import pytest
