@@ -51,6 +51,7 @@ def test_all_leaves_of_donated_arguments_are_donated():
 
 def test_donated_positions_skip_static_arguments():
     assert rebase_donate_argnums((4, 1, 4), (3, 0, 0)) == (0, 2)
+    assert rebase_donate_argnums((2,), (3,)) == (2,)
     with pytest.raises(ValueError, match="argument 1 is both static and donated"):
         rebase_donate_argnums((1,), (1,))
 

@@ -40,7 +40,7 @@ def test_databases_need_a_folder(path, message):
         get_tensorstore_spec(path)
 
 
-@pytest.mark.parametrize("n", [1, 2, 12, 97, 210, 1024, 2 * 9973])
+@pytest.mark.parametrize("n", [1, 2, 12, 49, 97, 210, 1024, 2 * 9973])
 def test_prime_factors_multiply_to_the_number(n):
     factors = list(prime_factors(n))
     assert math.prod(factors) == n and factors == sorted(factors)

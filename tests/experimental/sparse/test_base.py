@@ -44,6 +44,7 @@ def test_sparse_arrays_are_not_hashable():
 def test_representations_show_dtype_shape_and_layout():
     mat = BCOO.fromdense(jnp.ones((2, 3, 4), jnp.float32), n_batch=1, n_dense=1)
     assert repr(mat) == "BCOO(float32[2, 3, 4], nse=3, n_batch=1, n_dense=1)"
+    assert repr(BCOO.fromdense(jnp.ones(3, int))) == "BCOO(int32[3], nse=3)"
     assert repr(Format((), shape=(2,))) == "Format(<invalid>)"
     texts = []
     jax.make_jaxpr(lambda m: texts.append(repr(m)))(mat)

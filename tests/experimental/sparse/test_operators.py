@@ -32,6 +32,7 @@ def whole(x):
         abs,
         lambda m: m + m,
         lambda m: m - DENSE,
+        lambda m: DENSE[:, ::-1] - m,
         lambda m: 2 * m,
         lambda m: m / 4,
         lambda m: m**2,

@@ -75,6 +75,7 @@ def test_more_batch_axes_have_to_be_allowed():
         bcoo_update_layout(mat, n_batch=1)
     with pytest.raises(ValueError, match="on_inefficient must be"):
         bcoo_update_layout(mat, on_inefficient="ignore")
+    assert bcoo_update_layout(mat).indices_sorted
     rows = bcoo_update_layout(mat, n_batch=1, on_inefficient=None)
     assert rows.n_batch == 1 and not rows.unique_indices
     np.testing.assert_array_equal(rows.todense(), DENSE)

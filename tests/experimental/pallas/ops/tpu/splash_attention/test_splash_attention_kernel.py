@@ -9,7 +9,7 @@ from jitney.experimental.pallas.ops.tpu.splash_attention.splash_attention_mask i
     MultiHeadMask,
 )
 
-HEADS, GROUPS, Q, K, D = 4, 2, 3, 5, 2
+HEADS, GROUPS, Q, K, D = 6, 2, 3, 5, 2
 RNG = np.random.default_rng(0)
 MASK = np.array(MultiHeadMask([CausalMask((Q, K), n) for n in range(HEADS)])[:, :, :])
 
@@ -53,7 +53,7 @@ def test_queries_attend_to_keys_of_their_segment():
 
 
 def test_sinks_are_added_to_the_denominator():
-    sinks = np.array([0, 1, -2, 30], np.float32)
+    sinks = np.array([0, 1, -2, 30, -1, 0], np.float32)
     out = kernel.make_splash_mha(MASK)(q, k, v, sinks=sinks)
     np.testing.assert_allclose(out, formula(sinks=sinks)[0], rtol=2e-5, atol=1e-6)
 
@@ -67,6 +67,6 @@ def test_one_group_has_no_axis():
 def test_shapes_that_do_not_match_are_refused():
     with pytest.raises(ValueError, match=r"must have shape \[heads, queries, keys\]"):
         kernel.make_splash_mha(MASK[0])
-    for wrong in q[:3], q[:, :2]:
+    for wrong in q[:5], q[:, :2]:
         with pytest.raises(ValueError, match="do not match"):
             kernel.make_splash_mha(MASK)(wrong, k, v)
