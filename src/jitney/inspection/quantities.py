@@ -6,7 +6,8 @@ from __future__ import annotations
 def seconds(t: float) -> str:
     """Formats seconds: `1.5 us`, `24 ms`, `3.2 s`."""
     scales = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
-    unit, scale = next(((unit, scale) for unit, scale in scales if t * scale >= 1), scales[-1])
+    fitting = ((unit, scale) for unit, scale in scales if t * scale >= 0.9995)
+    unit, scale = next(fitting, scales[-1])
     return f"{t * scale:.3g} {unit}"
 
 
@@ -27,11 +28,11 @@ def flops_rate(n: float) -> str:
 
 def _scaled(n: float) -> str:
     """Formats a number with three significant digits and a unit prefix: `12.5 G`."""
-    prefixes = iter(("", "k", "M", "G", "T", "P"))
-    prefix = next(prefixes)
-    while n >= 999.5:
-        prefix, n = next(prefixes), n / 1000
-    return f"{n:.3g} {prefix}"
+    prefixes = ["", "k", "M", "G", "T", "P", "E", "Z"]
+    while n >= 999.5 and len(prefixes) > 1:
+        n /= 1000
+        prefixes.pop(0)
+    return f"{n:.3g} {prefixes[0]}"
 
 
 def share(part: float) -> str:
