@@ -30,6 +30,19 @@ def test_one_rule_for_each_argument():
     assert jax.jvp(f, (2.0, 3.0, 4.0), (1.0, 1.0, 1.0))[1] == (0.0, 0.0)
 
 
+def test_methods_are_bound_to_their_object():
+    class Scaled:
+        factor = 2.0
+
+        @custom_jvp
+        def of(self, x):
+            return x * self.factor
+
+    assert isinstance(Scaled.of, custom_jvp)
+    Scaled.of.defjvp(lambda self, primals, tangents: (primals[0], 5 * tangents[0]))
+    assert Scaled().of(3.0) == 6.0
+
+
 def test_nondifferentiable_arguments_come_first():
     def rule(n, name, primals, tangents):
         (x,), (t,) = primals, tangents

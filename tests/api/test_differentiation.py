@@ -42,6 +42,7 @@ def test_cotangents_as_users_see_them():
         np.testing.assert_array_equal(differentiation.cotangent(absent, real), np.zeros((2, 3)))
     assert differentiation.cotangent(None, whole).dtype == float0
     assert isinstance(differentiation.cotangent(np.float32(2), get_aval(2.0)), ArrayImpl)
+    assert isinstance(differentiation.instantiated(Zero(real)), ArrayImpl)
     assert differentiation.instantiated(Zero(whole.to_tangent_aval())).dtype == float0
 
 

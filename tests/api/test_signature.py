@@ -64,6 +64,7 @@ def test_keys_of_static_arguments_tell_types_and_signs_of_zeros_apart():
     def key(x):
         return spec(static_argnums=(0,)).split((x,), {})[2]
 
+    assert key((1, 2)) == key(tuple(range(1, 3))) != key((1, 3))
     assert key(1) == key(1) and hash(key(1)) == hash(key(1))
     assert key(1) != key(1.0) and key(0.0) != key(-0.0) and key(True) != key(1)
     with pytest.raises(ValueError, match=r"static argument 0 must be hashable[\s\S]*\(1, 2\)"):

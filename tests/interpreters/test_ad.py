@@ -65,3 +65,14 @@ def test_sums_and_zeros():
     zeros = ad.zeros_like_aval(ShapedArray((2,), np.dtype(np.float32)))
     assert (zeros.shape, zeros.dtype) == ((2,), np.float32)
     assert not np.any(zeros)
+
+
+def test_rules_of_linear_primitives():
+    prim = jax.extend.core.Primitive("thrice of the tests of ad")
+    prim.def_impl(lambda x, *, by: x * by)
+    prim.def_abstract_eval(lambda x, *, by: x)
+    ad.deflinear(prim, lambda ct, *, by: [ct * by])
+    assert jax.jvp(lambda x: prim.bind(x, by=3.0), (2.0,), (5.0,)) == (6.0, 15.0)
+    assert jax.grad(lambda x: prim.bind(x, by=3.0))(2.0) == 3.0
+    (none,) = prim.rules["transpose"](ad.Zero(F32), ad.UndefinedPrimal(F32), by=3.0)
+    assert isinstance(none, ad.Zero)

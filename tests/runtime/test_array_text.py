@@ -41,6 +41,13 @@ def test_lines_are_no_longer_than_those_of_numpy(width):
         assert [int(x) for x in numbers.split(",")] == list(range(n))
 
 
+def test_a_dtype_without_room_is_set_off_by_spaces():
+    value = np.int16([1, 2])
+    for width, gap in ((21, " "), (20, " " * len("Array("))):
+        with np.printoptions(linewidth=width):
+            assert text(value) == f"Array([1, 2],{gap}dtype=int16)"
+
+
 def test_str_has_the_elements_alone():
     assert array_str(np.float32([1, 2])) == "[1. 2.]"
     assert array_str(np.array(-0.0, np.float32)) == "-0.0"

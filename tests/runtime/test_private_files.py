@@ -28,6 +28,7 @@ def test_what_is_written_is_read(path, data):
         assert folder.read("file", len(data)) == data
         assert folder.has("file") and not folder.has("other")
         assert os.listdir(path) == ["file"]
+        assert stat.S_IMODE(os.stat(os.path.join(path, "file")).st_mode) == 0o600
         folder.remove("file")
         folder.remove("file")
         assert os.listdir(path) == []
