@@ -10,7 +10,7 @@ from jitney.core.avals import ShapedArray
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
-from jitney.runtime.assignment import NO_WISHES
+from jitney.runtime.assignment import NO_REQUESTS
 from jitney.runtime.client import Client
 from jitney.runtime.sharding import UNSPECIFIED, DeviceOfJit
 
@@ -86,6 +86,6 @@ def test_the_deprecated_options_stand_for_shardings():
 def test_wishes_of_an_equation():
     closed = jax.make_jaxpr(lambda x, y: x)(1.0, 2.0)
     nothing = {"in_shardings": (UNSPECIFIED,) * 2, "out_shardings": (UNSPECIFIED,)}
-    assert jit_placement.wishes_of(closed, nothing) is NO_WISHES
-    wishes = jit_placement.wishes_of(closed, {**nothing, "in_shardings": (UNSPECIFIED, ROWS)})
-    assert (wishes.operands, wishes.results, wishes.within) == ((None, ROWS), (), None)
+    assert jit_placement.requests_of(closed, nothing) is NO_REQUESTS
+    requests = jit_placement.requests_of(closed, {**nothing, "in_shardings": (UNSPECIFIED, ROWS)})
+    assert (requests.operands, requests.results, requests.within) == ((None, ROWS), (), None)

@@ -7,7 +7,7 @@ from jitney.api.stage_devices import NamedDevices
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
-from jitney.runtime.assignment import NO_WISHES, Wishes
+from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings
 from jitney.runtime.client import Client
 
 DEVICES = tuple(Client("cpu", 0, (4,), 1).devices())
@@ -17,15 +17,15 @@ CONCRETE = NamedSharding(Mesh(np.array(DEVICES), ("i",), (AxisType.Explicit,)), 
 OF_TWO = NamedSharding(Mesh(np.array(DEVICES[:2]), ("i",)), P())
 
 
-def known(*places, wishes=NO_WISHES, mesh=NO_MESH):
-    return NamedDevices("f", places, wishes, mesh)
+def known(*places, requests=NO_REQUESTS, mesh=NO_MESH):
+    return NamedDevices("f", places, requests, mesh)
 
 
 def test_assigned_devices_replace_abstract_meshes_everywhere():
-    wishes = Wishes((ABSTRACT, None), (None, ABSTRACT), ABSTRACT)
-    out = known(ABSTRACT, None, wishes=wishes).resolved(DEVICES)
+    requests = RequestedShardings((ABSTRACT, None), (None, ABSTRACT), ABSTRACT)
+    out = known(ABSTRACT, None, requests=requests).resolved(DEVICES)
     assert out.places == (CONCRETE, None)
-    assert out.wishes == Wishes((CONCRETE, None), (None, CONCRETE), CONCRETE)
+    assert out.requests == RequestedShardings((CONCRETE, None), (None, CONCRETE), CONCRETE)
 
 
 def test_other_arguments_or_the_context_mesh_know_the_devices():

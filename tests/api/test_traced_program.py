@@ -7,7 +7,7 @@ import pytest
 
 import jitney
 from jitney.api.jit_call import make_call
-from jitney.runtime.assignment import NO_WISHES
+from jitney.runtime.assignment import NO_REQUESTS
 from jitney.runtime.sharding import single_device
 
 
@@ -36,6 +36,6 @@ def test_useless_donations_are_warned_of_once_but_not_on_meshes():
 def test_requested_shardings():
 
     place = single_device(jitney.devices()[0])
-    assert program_of(lambda x: x, 1.0).wishes() is NO_WISHES
+    assert program_of(lambda x: x, 1.0).requests() is NO_REQUESTS
     program = program_of(lambda x: x, 1.0, out_shardings=place)
-    assert program.wishes().results == (place,) and program.wishes() is program.wishes()
+    assert program.requests().results == (place,) and program.requests() is program.requests()

@@ -9,7 +9,7 @@ from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
 from jitney.runtime import terms
-from jitney.runtime.assignment import Wishes, assign
+from jitney.runtime.assignment import RequestedShardings, assign
 from jitney.runtime.client import Client
 
 
@@ -24,7 +24,9 @@ def put(mesh, x, *spec):
 
 
 def call(closed, leaves, results):
-    return unreduced.call(closed, leaves, assign(leaves, wishes=Wishes(results=results)), "f")
+    return unreduced.call(
+        closed, leaves, assign(leaves, requests=RequestedShardings(results=results)), "f"
+    )
 
 
 def test_programs_of_complete_values_are_left_to_others(mesh):

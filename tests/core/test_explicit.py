@@ -34,10 +34,10 @@ def test_types_have_shardings_on_meshes_with_explicit_axes():
 
 
 def test_equal_shardings_whatever_the_spec():
-    assert explicit.lies_alike(of("x"), of("x", None))
-    assert explicit.lies_alike(PLAIN, of(None))
-    assert not explicit.lies_alike(of("x"), of(None, "x"))
-    assert not explicit.lies_alike(of(), of(unreduced={"x"}))
+    assert explicit.equally_sharded(of("x"), of("x", None))
+    assert explicit.equally_sharded(PLAIN, of(None))
+    assert not explicit.equally_sharded(of("x"), of(None, "x"))
+    assert not explicit.equally_sharded(of(), of(unreduced={"x"}))
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_scalars_that_multiply_unreduced_cotangents_are_reduced():
 def test_mapped_axes_are_sharded_alike():
     def divided(*xs):
         *same, plain = xs
-        assert explicit.divided_alike("vmap", same, [0, 1], None).spec == P("x")
-        assert explicit.divided_alike("vmap", [*same, plain], [0, 1, None], "x").spec == P("x")
-        assert explicit.divided_alike("vmap", [plain], [0], None) is None
+        assert explicit.common_sharding("vmap", same, [0, 1], None).spec == P("x")
+        assert explicit.common_sharding("vmap", [*same, plain], [0, 1, None], "x").spec == P("x")
+        assert explicit.common_sharding("vmap", [plain], [0], None) is None
         with pytest.raises(ValueError, match="mapped axes must have the same sharding"):
-            explicit.divided_alike("vmap", same, [0, 0], None)
+            explicit.common_sharding("vmap", same, [0, 0], None)
         with pytest.raises(ValueError, match="spmd_axis_name is 'y'"):
-            explicit.divided_alike("vmap", same, [0, 1], "y")
+            explicit.common_sharding("vmap", same, [0, 1], "y")
         return xs
 
     specs = [P("x"), P(None, "x"), P()]

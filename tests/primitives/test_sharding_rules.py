@@ -112,7 +112,7 @@ def test_blocks_must_be_complete():
     with pytest.raises(ShardingTypeError, match="axes from 1 on cannot be sharded"):
         rule(operation([(8, 4, 4)], [(N, Y, N)], (8, 4, 4)))
     with pytest.raises(ShardingTypeError, match="it sorts, axis 0, but it is sharded along"):
-        rules.whole_along("axis", "it sorts")(operation([(8,)], [(X,)], (8,), axis=0))
+        rules.replicated_along("axis", "it sorts")(operation([(8,)], [(X,)], (8,), axis=0))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
 from jitney.runtime import assignment
-from jitney.runtime.assignment import Wishes, any_on_mesh, assign, over
+from jitney.runtime.assignment import RequestedShardings, any_on_mesh, assign, over
 from jitney.runtime.client import Client, default_device
 from jitney.runtime.sharding import DeviceOfJit, single_device
 
@@ -39,30 +39,30 @@ def test_operands_that_are_not_read_have_no_say():
     with pytest.raises(ValueError, match=r"operand 0, .* ids \[0\], and operand 1, .* ids \[1\]"):
         assign([one, other])
     with pytest.raises(ValueError, match=r"and the sharding of result 0 on device ids \[0, 1\]"):
-        assign([one], wishes=Wishes(results=(ROWS,)))
+        assign([one], requests=RequestedShardings(results=(ROWS,)))
     with pytest.raises(ValueError, match=r"device ids \[0, 1\], and b, .* ids \[1, 0\]"):
         assign([put(ROWS), put(BACK)], describe="ab".__getitem__)
 
 
 def test_wishes_are_for_uncommitted_operands():
-    wanted = Wishes(operands=(ROWS, None))
-    assert assign([FREE, 1.0], wishes=wanted).in_shardings == (ROWS, None)
+    wanted = RequestedShardings(operands=(ROWS, None))
+    assert assign([FREE, 1.0], requests=wanted).in_shardings == (ROWS, None)
     with pytest.raises(ValueError, match=r"was committed to .* in_shardings has .* for it"):
-        assign([put(BACK), 1.0], wishes=wanted)
-    moved = Wishes(operands=(DeviceOfJit(DEVICES[1]),))
-    assert assign([put(DEVICES[0])], wishes=moved).devices == DEVICES[1:]
+        assign([put(BACK), 1.0], requests=wanted)
+    moved = RequestedShardings(operands=(DeviceOfJit(DEVICES[1]),))
+    assert assign([put(DEVICES[0])], requests=moved).devices == DEVICES[1:]
 
 
 def test_abstract_meshes_get_the_devices_of_operands_or_of_the_context():
-    results = Wishes(results=(None, ABSTRACT))
-    (_, placed) = assign([put(ROWS)], wishes=results).wishes.results
+    results = RequestedShardings(results=(None, ABSTRACT))
+    (_, placed) = assign([put(ROWS)], requests=results).requests.results
     assert placed.device_order == DEVICES
     with pytest.raises(ValueError, match=r"out_shardings has .* but there are none"):
-        assign([FREE], wishes=results)
+        assign([FREE], requests=results)
     with pytest.raises(ValueError, match="the program runs on 1 device"):
-        assign([put(DEVICES[0])], wishes=results)
+        assign([put(DEVICES[0])], requests=results)
     with jax.set_mesh(BACK.mesh):
-        own = assign([FREE], wishes=Wishes(operands=(ABSTRACT,)))
+        own = assign([FREE], requests=RequestedShardings(operands=(ABSTRACT,)))
     assert own.devices == DEVICES[::-1]
 
 

@@ -3,25 +3,25 @@
 import pytest
 
 from jitney.runtime import client, initialize
-from jitney.runtime.initialize import _Wishes
+from jitney.runtime.initialize import _ProcessArguments
 
 
-def wishes(size=None, rank=None, devices=None):
-    return _Wishes(None, size, rank, devices)
+def requests(size=None, rank=None, devices=None):
+    return _ProcessArguments(None, size, rank, devices)
 
 
 @pytest.mark.parametrize(
     "own, problem",
     [
-        (wishes(), ""),
-        (wishes(4, 1), ""),
-        (wishes(5), "num_processes=5, but mpiexec has started 4"),
-        (wishes(4, 0), "process_id=0, but MPI's rank of this process is 1"),
+        (requests(), ""),
+        (requests(4, 1), ""),
+        (requests(5), "num_processes=5, but mpiexec has started 4"),
+        (requests(4, 0), "process_id=0, but MPI's rank of this process is 1"),
         (
-            wishes(devices=[0, 0]),
+            requests(devices=[0, 0]),
             r"local_device_ids=[0, 0], but this process has the devices [0, 1]",
         ),
-        (wishes(devices=2), "local_device_ids=2, but this process has the devices [0, 1]"),
+        (requests(devices=2), "local_device_ids=2, but this process has the devices [0, 1]"),
     ],
 )
 def test_arguments_are_compared_with_those_of_mpi(monkeypatch, own, problem):

@@ -9,7 +9,7 @@ from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
 from jitney.runtime import placements
-from jitney.runtime.assignment import NO_WISHES, Wishes, assign
+from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings, assign
 from jitney.runtime.client import Client
 from jitney.runtime.sharding import single_device
 
@@ -22,8 +22,8 @@ def put(*spec, x=X, mesh=MESH):
     return jax.device_put(x, NamedSharding(mesh, P(*spec)))
 
 
-def places_of(fun, *args, wishes=NO_WISHES):
-    return placements.of_results(jax.make_jaxpr(fun)(*args), assign(args, wishes=wishes))
+def places_of(fun, *args, requests=NO_REQUESTS):
+    return placements.of_results(jax.make_jaxpr(fun)(*args), assign(args, requests=requests))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,9 @@ def test_operands_that_are_results_keep_the_spelling():
 
 def test_requests_come_first():
     wanted = NamedSharding(MESH, P(None, "x"))
-    places = places_of(lambda a: (a, -a), put("y"), wishes=Wishes(results=(None, wanted)))
+    places = places_of(
+        lambda a: (a, -a), put("y"), requests=RequestedShardings(results=(None, wanted))
+    )
     assert places == (NamedSharding(MESH, P("y")), wanted)
 
 
@@ -65,19 +67,21 @@ def test_requests_within_programs():
         y = jax.jit(lambda x: jax.lax.with_sharding_constraint(x, NamedSharding(MESH, P("x"))))(x)
         return y + 1
 
-    wishes = placements.wishes_of(jax.make_jaxpr(f)(X))
-    assert wishes.within == NamedSharding(MESH, P("x"))
-    assert placements.wishes_of(jax.make_jaxpr(lambda x: x + 1)(X)) is NO_WISHES
+    requests = placements.requests_of(jax.make_jaxpr(f)(X))
+    assert requests.within == NamedSharding(MESH, P("x"))
+    assert placements.requests_of(jax.make_jaxpr(lambda x: x + 1)(X)) is NO_REQUESTS
 
 
 def test_the_mesh_in_force_is_the_last_choice():
     empty = Mesh(np.empty((), object), ())
-    own = Wishes(within=single_device(DEVICES[0]))
-    assert placements.or_on(MESH, own) is own and placements.or_on(empty, NO_WISHES) is NO_WISHES
-    assert placements.or_on(MESH, NO_WISHES).within == NamedSharding(MESH, P())
+    own = RequestedShardings(within=single_device(DEVICES[0]))
+    assert (
+        placements.or_on(MESH, own) is own and placements.or_on(empty, NO_REQUESTS) is NO_REQUESTS
+    )
+    assert placements.or_on(MESH, NO_REQUESTS).within == NamedSharding(MESH, P())
     with MESH:
-        assert placements.in_context(NO_WISHES, knows_entered=True).within.mesh == MESH
-        assert placements.in_context(NO_WISHES, knows_entered=False) is NO_WISHES
+        assert placements.in_context(NO_REQUESTS, knows_entered=True).within.mesh == MESH
+        assert placements.in_context(NO_REQUESTS, knows_entered=False) is NO_REQUESTS
     x = jnp.ones(4)
     assert placements.settled(x) is x
     with jax.set_mesh(MESH):

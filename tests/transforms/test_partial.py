@@ -14,7 +14,7 @@ from jitney.transforms.partial import (
     trace_partially,
     trace_unknowns,
     with_own_variables,
-    without_known_prints,
+    without_known_debug_effects,
 )
 
 X, Y = np.float32(3), np.float32(5)
@@ -95,11 +95,11 @@ def test_prints_of_known_values_are_left_out():
 
     closed = program(shown)
     assert names(closed) == ["mul", "debug_print"] * 2
-    left = without_known_prints(closed, [False, True])
+    left = without_known_debug_effects(closed, [False, True])
     assert names(left) == ["mul", "mul", "debug_print"]
     assert left.eqns[-1].invars == left.eqns[-2].outvars
     pure = program(f)
-    assert without_known_prints(pure, [False, False]) is pure
+    assert without_known_debug_effects(pure, [False, False]) is pure
 
 
 def test_what_depends_on_no_argument_is_computed_at_once():

@@ -65,7 +65,7 @@ def with_values_as_operands(program: TracedProgram) -> TracedProgram:
         outer_tracers=(),
         params={**program.params, **params},
         _given_up=None,
-        _wishes=None,
+        _requests=None,
     )
 
 

@@ -465,8 +465,8 @@ class JitCall:
             names = self.spec.argument_names(flat[2], flat[3], flat[4])
             return f"argument {names[i]} of {self.name}"
 
-        wishes = placements.in_context(program.wishes(), self.asked_by == "pjit")
-        assignment = assign(leaves, consumed, live, describe, wishes)
+        requests = placements.in_context(program.requests(), self.asked_by == "pjit")
+        assignment = assign(leaves, consumed, live, describe, requests)
         try:
             on_mesh = assignment.mesh is not None
             outs = self._run_unreduced(program, leaves, assignment) if on_mesh else None

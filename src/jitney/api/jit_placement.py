@@ -18,7 +18,7 @@ from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.user_warnings import warn
 from jitney.runtime import client, placements
-from jitney.runtime.assignment import NO_WISHES, Wishes
+from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings
 from jitney.runtime.device import Device
 from jitney.runtime.sharding import (
     UNSPECIFIED,
@@ -245,20 +245,20 @@ def places_on(
     return DeviceOfJit(device), single_device(device)
 
 
-def wishes_of(closed: ClosedJaxpr, params: Mapping[str, Any]) -> Wishes:
+def requests_of(closed: ClosedJaxpr, params: Mapping[str, Any]) -> RequestedShardings:
     """Returns the shardings that the program of a `jit` equation with `params` requests."""
     operands, results = params["in_shardings"], params["out_shardings"]
-    within = placements.wishes_of(closed)
-    if within is NO_WISHES and {*map(id, operands), *map(id, results)} <= _UNSPECIFIED:
-        return NO_WISHES
-    wishes = Wishes(_said(operands), _said(results), within.within)
-    return NO_WISHES if wishes == NO_WISHES else wishes
+    within = placements.requests_of(closed)
+    if within is NO_REQUESTS and {*map(id, operands), *map(id, results)} <= _UNSPECIFIED:
+        return NO_REQUESTS
+    requests = RequestedShardings(_specified(operands), _specified(results), within.within)
+    return NO_REQUESTS if requests == NO_REQUESTS else requests
 
 
 _UNSPECIFIED = {id(UNSPECIFIED)}
 
 
-def _said(places: tuple[Any, ...]) -> tuple[Sharding | None, ...]:
+def _specified(places: tuple[Any, ...]) -> tuple[Sharding | None, ...]:
     """Replaces `UNSPECIFIED` by None; returns an empty tuple if nothing is specified."""
     shardings = tuple([None if place is UNSPECIFIED else place for place in places])
     return shardings if any([place is not None for place in shardings]) else ()

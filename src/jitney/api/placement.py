@@ -23,7 +23,11 @@ from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
 from jitney.core.wraps import wraps
-from jitney.primitives.array.resharding import as_mesh, on_mesh_in_force, reshard as resharded
+from jitney.primitives.array.resharding import (
+    as_mesh,
+    reshard as resharded,
+    sharding_on_context_mesh,
+)
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import assembly, client, windows
 from jitney.runtime.array import ArrayImpl, array_of, host_array, placed_array
@@ -227,7 +231,7 @@ def make_array_from_process_local_data(
     for x, place, shape in zip(leaves, places, shapes, strict=True):
         data = np.asarray(x)
         if isinstance(place, PartitionSpec):
-            place = on_mesh_in_force(place, "make_array_from_process_local_data")
+            place = sharding_on_context_mesh(place, "make_array_from_process_local_data")
         arrays.append(of_local_data(data, as_sharding(place), shape))
     return pytrees.tree_unflatten(tree, arrays)
 
@@ -339,7 +343,7 @@ def _explicit(place: PartitionSpec | Sharding) -> Sharding:
       ValueError: if it shards along an axis that is not Explicit.
     """
     if isinstance(place, PartitionSpec):
-        place = on_mesh_in_force(place, "reshard: out_shardings")
+        place = sharding_on_context_mesh(place, "reshard: out_shardings")
     if not isinstance(place, NamedSharding):
         return as_sharding(place)
     kinds = dict(zip(place.mesh.axis_names, place.mesh.axis_types, strict=True))
@@ -390,7 +394,7 @@ def auto_axes(
 
     @wraps(f)
     def called(*args: PyTree, **kwargs: PyTree) -> object:
-        place = _given_late("out_sharding", out_sharding, kwargs)
+        place = _option_or_argument("out_sharding", out_sharding, kwargs)
         outer = _mesh_of(args, place)
         _check_not_manual(axes, "Auto")
         if _are(outer, axes, AxisType.Auto):
@@ -444,7 +448,7 @@ def explicit_axes(
 
     @wraps(f)
     def called(*args: PyTree, **kwargs: PyTree) -> object:
-        place = _given_late("in_sharding", in_sharding, kwargs)
+        place = _option_or_argument("in_sharding", in_sharding, kwargs)
         outer = _mesh_of(args, place)
         _check_not_manual(axes, "Explicit")
         if outer.empty:
@@ -461,7 +465,7 @@ def explicit_axes(
     return called
 
 
-def _given_late(option: str, value: PyTree, kwargs: dict[str, PyTree]) -> object:
+def _option_or_argument(option: str, value: PyTree, kwargs: dict[str, PyTree]) -> object:
     """Returns an option of `auto_axes` or `explicit_axes`, given to them or else to the call."""
     if value is not None:
         return value

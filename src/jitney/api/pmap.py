@@ -162,7 +162,7 @@ class _Mapped:
         self.axis_size = axis_size
 
     def __call__(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> object:
-        fixed, values, tree, axes = self.taken_apart(args, kwargs)
+        fixed, values, tree, axes = self.flattened_call(args, kwargs)
         mesh = self.mesh(self.extent(values, axes))
         out_axes: list[Any] = []
         out_trees: list[Any] = []
@@ -193,7 +193,7 @@ class _Mapped:
         outs = on_all(tuple(values))
         return pytrees.tree_unflatten(out_trees[0], outs)
 
-    def taken_apart(
+    def flattened_call(
         self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
     ) -> tuple[dict[int, object], list[Array], pytrees.PyTreeDef, list[int | None]]:
         """Returns (static arguments by position, flat others, their tree, mapped axis of each)."""
@@ -220,7 +220,7 @@ class _Mapped:
         self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
     ) -> tuple[Mesh, tuple[object, ...], dict[str, object]]:
         """Returns the mesh of all devices, and this process's arguments as arrays on it."""
-        fixed, values, tree, axes = self.taken_apart(args, kwargs)
+        fixed, values, tree, axes = self.flattened_call(args, kwargs)
         there = self.there()
         own = [device for device in there if device.is_addressable]
         extent = self.extent(values, axes)

@@ -22,7 +22,7 @@ from jitney.core.jaxpr import is_high
 from jitney.core.refs import any_refs
 from jitney.primitives.call.loaded import loaded_jaxpr
 from jitney.runtime import client
-from jitney.runtime.assignment import NO_WISHES, Wishes, assign
+from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings, assign
 from jitney.runtime.device import Device
 from jitney.runtime.executable import Executable, Lowering
 from jitney.runtime.lazy_compiler import linker
@@ -131,7 +131,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
         {
             "in_avals": tuple(closed.in_avals),
             "out_avals": tuple(closed.out_avals),
-            "wishes": _parts(program.wishes()),
+            "requests": _parts(program.requests()),
             "places": compiled.places,
         }
     )
@@ -155,8 +155,10 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
     )
 
 
-def _parts(wishes: Wishes) -> tuple[object, object, object] | None:
-    return None if wishes is NO_WISHES else (wishes.operands, wishes.results, wishes.within)
+def _parts(requests: RequestedShardings) -> tuple[object, object, object] | None:
+    return (
+        None if requests is NO_REQUESTS else (requests.operands, requests.results, requests.within)
+    )
 
 
 def _calls_python(region: ir.Region) -> bool:
@@ -228,17 +230,19 @@ def deserialize_and_load(
     placed = _Unpickler(head["placed"], owner, devices).load()
     module = parse_module(head["text"])
     in_avals, out_avals = placed["in_avals"], placed["out_avals"]
-    wishes = NO_WISHES if placed["wishes"] is None else Wishes(*placed["wishes"])
+    requests = (
+        NO_REQUESTS if placed["requests"] is None else RequestedShardings(*placed["requests"])
+    )
     if chosen is not None and not numbers:
-        wishes = Wishes(operands=(DeviceOfJit(chosen[0]),) * len(in_avals))
+        requests = RequestedShardings(operands=(DeviceOfJit(chosen[0]),) * len(in_avals))
     params = {
         "donated_invars": head["donated"],
         "keep_unused": head["keep_unused"],
-        "in_shardings": wishes.operands or (UNSPECIFIED,) * len(in_avals),
-        "out_shardings": wishes.results or (UNSPECIFIED,) * len(out_avals),
+        "in_shardings": requests.operands or (UNSPECIFIED,) * len(in_avals),
+        "out_shardings": requests.results or (UNSPECIFIED,) * len(out_avals),
     }
     jaxpr = loaded_jaxpr(module, in_avals, out_avals, head["arg_names"])
-    program = TracedProgram(jaxpr, out_tree, (), params, head["given_up"], wishes)
+    program = TracedProgram(jaxpr, out_tree, (), params, head["given_up"], requests)
     lowering = Lowering(module, in_avals, out_avals)
     linker()
     code = None if head["code"] is None else disk_cache.from_files(head["code"], _KEY, module)

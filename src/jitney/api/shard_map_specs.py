@@ -214,7 +214,7 @@ def check_arguments(
         if not isinstance(aval, ShapedArray):
             continue
         _check_rank(function, "in_specs", spec, aval, name)
-        _check_lies_so(function, region, spec, aval, name)
+        _check_sharding(function, region, spec, aval, name)
         for axis, entry in enumerate(spec):
             parts = math.prod([region.mesh.shape[own] for own in names_of(entry)])
             if aval.shape[axis] % parts:
@@ -226,7 +226,7 @@ def check_arguments(
                 )
 
 
-def _check_lies_so(
+def _check_sharding(
     function: str, region: Region, spec: PartitionSpec, aval: ShapedArray, name: str
 ) -> None:
     """Checks that the sharding in an argument's type agrees with `spec`.

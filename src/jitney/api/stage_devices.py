@@ -14,7 +14,7 @@ from jitney.core.record import record
 from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.named import NamedSharding, has_devices, on_devices
 from jitney.runtime import client
-from jitney.runtime.assignment import NO_WISHES, Wishes
+from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
@@ -30,13 +30,13 @@ class NamedDevices:
     Attributes:
       name: of the function, for messages.
       places: the shardings of arguments, as committed or as `in_shardings` requests.
-      wishes: the shardings that the program requests.
+      requests: the shardings that the program requests.
       mesh: the context mesh at lowering; it may be empty.
     """
 
     name: str
     places: Places
-    wishes: Wishes
+    requests: RequestedShardings
     mesh: Mesh
 
     def check_sizes(self) -> None:
@@ -74,17 +74,17 @@ class NamedDevices:
                 "devices, so device_assignment cannot be None: pass as many devices as the mesh "
                 "has"
             )
-        wishes = self.wishes
-        if wishes is not NO_WISHES:
-            within = None if wishes.within is None else on_devices(wishes.within, devices)
-            wishes = Wishes(
-                _all_on(wishes.operands, devices), _all_on(wishes.results, devices), within
+        requests = self.requests
+        if requests is not NO_REQUESTS:
+            within = None if requests.within is None else on_devices(requests.within, devices)
+            requests = RequestedShardings(
+                _all_on(requests.operands, devices), _all_on(requests.results, devices), within
             )
-        return NamedDevices(self.name, _all_on(self.places, devices), wishes, self.mesh)
+        return NamedDevices(self.name, _all_on(self.places, devices), requests, self.mesh)
 
     def _all(self) -> list[Sharding]:
-        wishes = self.wishes
-        shardings = (*self.places, *wishes.operands, *wishes.results, wishes.within)
+        requests = self.requests
+        shardings = (*self.places, *requests.operands, *requests.results, requests.within)
         return [
             place
             for place in shardings

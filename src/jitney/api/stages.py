@@ -30,7 +30,13 @@ from jitney.core.typecheck import same_type
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import dispatch, placements, sharding
 from jitney.runtime.array import ArrayImpl
-from jitney.runtime.assignment import NO_WISHES, Wishes, any_on_mesh, assign, of_places
+from jitney.runtime.assignment import (
+    NO_REQUESTS,
+    RequestedShardings,
+    any_on_mesh,
+    assign,
+    of_places,
+)
 from jitney.runtime.donation import used_up
 from jitney.runtime.layout import rows
 from jitney.transforms.discharge import discharge
@@ -120,7 +126,7 @@ class Stage:
     @property
     def _result_places(self) -> tuple[Sharding | None, ...]:
         """The shardings of flat results that `out_shardings` requests; empty without it."""
-        return self.program.wishes().results
+        return self.program.requests().results
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -199,7 +205,7 @@ class Traced(Stage):
     def physicalize(self, ctx: Any) -> Traced:
         """Returns a stage with the program that `ctx.physicalize_closed_jaxpr(jaxpr)` returns."""
         closed = ctx.physicalize_closed_jaxpr(self.jaxpr)
-        program = replace(self.program, closed=closed, _given_up=None, _wishes=None)
+        program = replace(self.program, closed=closed, _given_up=None, _requests=None)
         return Traced(program, self.in_tree, self.fun_name, self.seconds, self._places)
 
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
@@ -245,8 +251,8 @@ class Lowered(Stage):
         self._timings = timings
         self._places = places
         self._axes = get_abstract_mesh()  # the context mesh at lowering
-        wishes = placements.in_context(program.wishes(), knows_entered=False)
-        self._named = NamedDevices(name, places, wishes, get_mesh())
+        requests = placements.in_context(program.requests(), knows_entered=False)
+        self._named = NamedDevices(name, places, requests, get_mesh())
         self._named.check_sizes()
 
     def compile(
@@ -268,12 +274,12 @@ class Lowered(Stage):
         """
         check_compiler_options(compiler_options)
         named = self._named.resolved(device_assignment)
-        wishes = named.wishes
-        if device_assignment is not None and wishes is NO_WISHES:
-            wishes = Wishes(operands=named.places)
+        requests = named.requests
+        if device_assignment is not None and requests is NO_REQUESTS:
+            requests = RequestedShardings(operands=named.places)
         return Compiled(
             self.program, self.in_tree, self.fun_name, self._lowering, self._timings,
-            named.places, wishes,
+            named.places, requests,
         )  # fmt: skip
 
     def as_text(self, dialect: str = "hlo", *, debug_info: bool = False) -> str:
@@ -316,8 +322,8 @@ class Lowered(Stage):
 
     def _n_partitions(self) -> int:
         """Returns the number of devices, the maximum over all meshes of arguments and program."""
-        wishes, mesh = self.program.wishes(), placements.mesh_of(self.program.closed)
-        places = (*self._places, *wishes.operands, *wishes.results, wishes.within)
+        requests, mesh = self.program.requests(), placements.mesh_of(self.program.closed)
+        places = (*self._places, *requests.operands, *requests.results, requests.within)
         named = [place.mesh for place in places if isinstance(place, NamedSharding)]
         sizes = [grid.size for grid in (mesh, self._axes, *named) if grid is not None]
         return max([1, *sizes])
@@ -361,12 +367,12 @@ class Compiled(Stage):
         lowering: dispatch.Lowering,
         timings: dict[str, float],
         places: tuple[Sharding | None, ...] = (),
-        wishes: Wishes | None = None,
+        requests: RequestedShardings | None = None,
     ) -> None:
         super().__init__(program, in_tree, name)
         self._places = places
         self._axes = get_mesh()
-        self._wishes = program.wishes() if wishes is None else wishes
+        self._requests = program.requests() if requests is None else requests
         if placements.calls_on_parts(program.closed.jaxpr):
             builder = placements.builder_of_parts(program.closed, self._assignment)
             if builder is not None:
@@ -453,7 +459,7 @@ class Compiled(Stage):
         avals = self.program.closed.in_avals
         places = [p if p is None or has_devices(p) else None for p in self._places]
         places = places or [None] * len(avals)
-        return of_places(places, avals, wishes=placements.or_on(self._axes, self._wishes))
+        return of_places(places, avals, requests=placements.or_on(self._axes, self._requests))
 
     @property
     def input_formats(self) -> Any:
@@ -504,7 +510,9 @@ class Compiled(Stage):
             low_operands = low.operands(leaves)
             outs = self._executable.assigned(assign(low_operands), low.closed).run(low_operands)
             return pytrees.tree_unflatten(self.out_tree, low.results(outs, leaves))
-        assignment = assign(leaves, self.program.consumed(any_on_mesh(leaves)), wishes=self._wishes)
+        assignment = assign(
+            leaves, self.program.consumed(any_on_mesh(leaves)), requests=self._requests
+        )
         executable = self._executable.assigned(assignment, self.program.closed)
         of_terms = None
         if assignment.mesh is not None:
@@ -588,7 +596,7 @@ def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) ->
     in_tree = pytrees.tree_structure((dynamic, dynamic_kwargs))
     leaves = pytrees.tree_leaves((dynamic, dynamic_kwargs))
     places = (*[None] * len(program.outer_tracers), *map(_place, leaves))
-    wanted = program.wishes().operands or (None,) * len(places)
+    wanted = program.requests().operands or (None,) * len(places)
     places = tuple([w if p is None else p for p, w in zip(places, wanted, strict=True)])
     return Traced(program, in_tree, call.name, time.perf_counter() - start, places)
 

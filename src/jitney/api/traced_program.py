@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jitney.api.jit_placement import wishes_of
+from jitney.api.jit_placement import requests_of
 from jitney.core.record import record
 from jitney.core.user_warnings import warn
-from jitney.runtime.assignment import Wishes
+from jitney.runtime.assignment import RequestedShardings
 from jitney.runtime.donation import used_up
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ class TracedProgram:
     outer_tracers: tuple[Any, ...]
     params: dict[str, Any]
     _given_up: tuple[bool, ...] | None = None
-    _wishes: Wishes | None = None
+    _requests: RequestedShardings | None = None
 
-    def wishes(self) -> Wishes:
+    def requests(self) -> RequestedShardings:
         """Returns the shardings that the program requests."""
-        if self._wishes is None:
-            self._wishes = wishes_of(self.closed, self.params)
-        return self._wishes
+        if self._requests is None:
+            self._requests = requests_of(self.closed, self.params)
+        return self._requests
 
     def consumed(self, on_mesh: bool) -> tuple[bool, ...]:
         """Returns which flat operands' buffers are reused: donated ones of a result's size.

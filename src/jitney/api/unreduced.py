@@ -15,7 +15,7 @@ from jitney.core.sharding.named import NamedSharding
 from jitney.primitives.parallel import terms as programs
 from jitney.runtime import dispatch, terms
 from jitney.runtime.array import ArrayImpl, array_from_numpy, host_array
-from jitney.runtime.assignment import Wishes, assign
+from jitney.runtime.assignment import RequestedShardings, assign
 
 if TYPE_CHECKING:
     from jitney.core.jaxpr import ClosedJaxpr
@@ -30,23 +30,23 @@ def call(
 
     Also returns None over several processes, where each device holds its own addend.
     """
-    mesh, wishes = assignment.mesh, assignment.wishes
+    mesh, requests = assignment.mesh, assignment.requests
     if assignment.spans_processes or not isinstance(mesh, Mesh):
         return None
-    if not programs.concerns(closed) and not any(map(terms.names_of_terms, wishes.results)):
+    if not programs.concerns(closed) and not any(map(terms.names_of_terms, requests.results)):
         return None
     donated = assignment.donated or (False,) * len(leaves)
     are_terms = tuple([
         not is_donated and _has_terms(x, aval)
         for x, aval, is_donated in zip(leaves, closed.in_avals, donated, strict=True)
     ])  # fmt: skip
-    wanted = [place if isinstance(place, NamedSharding) else None for place in wishes.results]
+    wanted = [place if isinstance(place, NamedSharding) else None for place in requests.results]
     program, has = programs.program_of(closed, are_terms, tuple(wanted))
     if not (any(has) or any(are_terms)):
         return None
     operands = [_terms_of(x) if g else x for x, g in zip(leaves, are_terms, strict=True)]
-    in_places = wishes.operands or (None,) * len(leaves)
-    results = wishes.results or (None,) * len(has)
+    in_places = requests.operands or (None,) * len(leaves)
+    results = requests.results or (None,) * len(has)
     places: list[Sharding | None] = [
         place or explicit.place_of(aval, mesh)
         for place, aval in zip(results, closed.out_avals, strict=True)
@@ -56,13 +56,13 @@ def call(
         for place, has_terms in zip(places, has, strict=True)
         if has_terms and isinstance(place, NamedSharding)
     ]
-    of_terms = Wishes(
+    of_terms = RequestedShardings(
         tuple([None if g else place for place, g in zip(in_places, are_terms, strict=True)]),
         (*places, *term_places),
-        wishes.within,
+        requests.within,
     )
     results_and_terms = dispatch.run(
-        program, operands, assign(operands, assignment.donated, wishes=of_terms), name=name
+        program, operands, assign(operands, assignment.donated, requests=of_terms), name=name
     )
     outs, result_terms = results_and_terms[: len(has)], iter(results_and_terms[len(has) :])
     for x, has_terms in zip(outs, has, strict=True):

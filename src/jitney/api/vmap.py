@@ -15,7 +15,7 @@ from jitney.api.signature import CallSpec, signature_of
 from jitney.core import messages
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.dtypes import float0
-from jitney.core.explicit import divided_alike
+from jitney.core.explicit import common_sharding
 from jitney.core.flat_function import FlatFunction
 from jitney.core.hi_types import is_high_value
 from jitney.core.jaxpr import DebugInfo
@@ -116,7 +116,7 @@ def vmap(
             for x, d in zip(values, dims, strict=True)
         ]
         flat = FlatFunction(fun, tree, _refusal, has_kwargs=True)
-        along = divided_alike("vmap", values, places, spmd_axis_name)
+        along = common_sharding("vmap", values, places, spmd_axis_name)
         data = AxisData(axis_name, size, spmd_axis_name, along)
         with transform_name_stack("vmap"):
             outs, out_dims = batch_flat(flat, data, values, places)

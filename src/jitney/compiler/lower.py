@@ -200,7 +200,7 @@ def _stretched(b: Builder, eqn: JaxprEqn, nodes: list[Node]) -> list[Node]:
     for atom, node in zip(eqn.invars, nodes, strict=True):
         if not node.shape and aval.shape:
             node = _at_home(b, aval, b.broadcast(node, aval.shape, ()))
-        elif node.shape == aval.shape and not explicit.lies_alike(atom.aval, aval):
+        elif node.shape == aval.shape and not explicit.equally_sharded(atom.aval, aval):
             node = _at_home(b, aval, node)
         out.append(node)
     return out

@@ -142,7 +142,7 @@ def complete_within(
         if _rewrite_separate(error, code, signature, values):
             return
     hashed = _NO_HASH.match(str(error))
-    cure = cures.of_key(code, hashed[1] == _ARRAY) if hashed else _elsewhere(error)
+    cure = cures.of_key(code, hashed[1] == _ARRAY) if hashed else _name_elsewhere(error)
     _rewrite(error, code, arguments, cure)
 
 
@@ -165,7 +165,7 @@ _MODULES = ("numpy", "numpy.linalg", "numpy.fft", "nn", "lax", "random", "tree",
             "scipy.linalg", "experimental", "")  # fmt: skip
 
 
-def _elsewhere(error: BaseException) -> str:
+def _name_elsewhere(error: BaseException) -> str:
     """Returns the full name of a missing attribute that another module has; else ""."""
     name = error.name if isinstance(error, AttributeError) else None
     module = getattr(error, "obj", None)
@@ -284,7 +284,7 @@ def _rewrite_import(error: ImportError) -> None:
     except AttributeError as missing:
         if str(missing) != f"module '{package}' has no attribute '{name}'":
             error.msg = f"cannot import name '{name}' from '{package}': {missing}"
-        elif other := _elsewhere(missing).rpartition(".")[0]:
+        elif other := _name_elsewhere(missing).rpartition(".")[0]:
             error.msg += f"\nInstead: from {other} import {name}"
 
 

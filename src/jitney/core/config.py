@@ -25,12 +25,12 @@ from jitney.core.options import (
     call_epoch as call_epoch,
     integer,
     local,
-    mind,
     one_of,
     parser,
     renew_epochs as renew_epochs,
     settings_of_epoch as settings_of_epoch,
     trace_epoch as trace_epoch,
+    watch_in_epochs,
 )
 
 _PRECISIONS = (
@@ -257,7 +257,7 @@ captured_constants_warn_bytes = _add(
     help="Size in bytes from which a warning is issued for arrays that a jitted function closes over.",
 )  # fmt: skip
 
-mind(_states.values())
+watch_in_epochs(_states.values())
 
 
 @cache

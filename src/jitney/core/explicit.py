@@ -166,7 +166,7 @@ def as_written() -> Within:
     return Within(rewriting, ("is_on",), (True,))
 
 
-def in_force(aval: AbstractValue) -> AbstractValue:
+def on_context_mesh(aval: AbstractValue) -> AbstractValue:
     """Returns the type of a result, none of whose operands is on a mesh.
 
     The result is on the context mesh, if that has Explicit axes and no Manual ones.
@@ -194,7 +194,7 @@ def without(primitive: Primitive, avals: Sequence[AbstractValue]) -> Sequence[Ab
     return [aval if sharding_of(aval) is None else typed(aval, None) for aval in avals]
 
 
-def asked_for(params: dict[str, Any]) -> NamedSharding | None:
+def requested_sharding(params: dict[str, Any]) -> NamedSharding | None:
     """Returns the sharding of the result that the parameters of an operation specify, or None."""
     place = params.get("sharding")
     if place is None:
@@ -227,7 +227,7 @@ def like_factor_of(ct: AbstractValue, aval: AbstractValue) -> NamedSharding | No
     return NamedSharding(own.mesh, PartitionSpec(reduced=own.spec.unreduced))
 
 
-def lies_alike(a: AbstractValue, b: AbstractValue) -> bool:
+def equally_sharded(a: AbstractValue, b: AbstractValue) -> bool:
     """Returns whether two types have equal shardings; on no mesh is equal to replicated."""
     if a is b:
         return True
@@ -286,7 +286,7 @@ def names_along(aval: AbstractValue, dim: int | None) -> tuple[Hashable, ...]:
     return () if sharding is None or dim is None else names_of(sharding.spec[dim])
 
 
-def divided_alike(
+def common_sharding(
     asked_by: str, xs: Sequence[Any], dims: Sequence[int | None], spmd_name: object
 ) -> NamedSharding | None:
     """Returns the common sharding of an axis that arrays share, as that of an array of rank 1.
@@ -355,7 +355,7 @@ def of_results(
     if primitive.declares_sharding or (rule is None and primitive.called is not None):
         return results
     outs: list[AbstractValue] = list(results) if primitive.multiple_results else [results]
-    out_sharding = asked_for(params)
+    out_sharding = requested_sharding(params)
     shardings = [sharding_of(aval) for aval in avals]
     if out_sharding is not None:
         check = primitive.rules.get("checks_place")

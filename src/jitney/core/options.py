@@ -217,7 +217,7 @@ def settings_of_epoch(epoch: int) -> dict[str, object]:
     return dict(zip(names, matches[0], strict=True)) if matches else {}
 
 
-def mind(states: Iterable[State]) -> None:
+def watch_in_epochs(states: Iterable[State]) -> None:
     """Sets the options whose values epochs identify."""
     global _global_epochs, _traced_states, _called_states
     options = tuple(states)

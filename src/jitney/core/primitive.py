@@ -341,7 +341,7 @@ class Primitive:
             )
         is_explicit = not all(map(_HAS_DEFAULT_PLACE, avals)) and explicit.is_explicit(avals)
         if params.get("out_sharding") is not None or params.get("sharding") is not None:
-            is_explicit = is_explicit or explicit.asked_for(params) is not None
+            is_explicit = is_explicit or explicit.requested_sharding(params) is not None
         local_avals = explicit.without(self, avals) if is_explicit else avals
         out = self.abstract_rule(*local_avals, **params)
         outs = out[0] if self.effectful else out

@@ -43,8 +43,8 @@ class MeshWhileRecording(RecordingInterceptor):
         if primitive.called is not None or primitive.declares_sharding:
             return out
         if not isinstance(out, list | tuple):
-            return explicit.in_force(out)
-        return [explicit.in_force(aval) for aval in cast("list[AbstractValue]", out)]
+            return explicit.on_context_mesh(out)
+        return [explicit.on_context_mesh(aval) for aval in cast("list[AbstractValue]", out)]
 
     def context(self, context: JaxprEqnContext) -> JaxprEqnContext:
         mesh = get_abstract_mesh()

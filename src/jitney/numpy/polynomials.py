@@ -26,7 +26,7 @@ from jitney.numpy.selection import where
 from jitney.numpy.signal import convolve
 from jitney.numpy.triangular import diag
 from jitney.primitives.array.broadcasting import expand_dims
-from jitney.primitives.array.resharding import whole_along
+from jitney.primitives.array.resharding import replicated_along
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise import binary, unary
@@ -64,7 +64,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
 
     if p.shape[0] and explicit.is_explicit([get_aval(p), get_aval(x)]):
         # The axis of coefficients is gathered; the first one determines the sharding of the result.
-        whole = whole_along(p, 0)
+        whole = replicated_along(p, 0)
         out, _ = horner(out, whole[0])
         p = whole[1:]
     if state.trace is state.eval_trace and p.shape[0] <= unroll:  # too small to be worth compiling

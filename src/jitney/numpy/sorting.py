@@ -402,12 +402,12 @@ def _ordered(x: Array) -> Array:
     return select.select(compare.ne(x, x), full_like(x, np.nan), x)
 
 
-def _goes_before(x: Array, y: Array, *, or_equal: bool) -> Array:
+def _precedes(x: Array, y: Array, *, or_equal: bool) -> Array:
     """Returns whether x sorts before y; both are `_ordered`."""
     if promotion.is_complex(x.dtype):
-        first = _goes_before(unary.real(x), unary.real(y), or_equal=False)
+        first = _precedes(unary.real(x), unary.real(y), or_equal=False)
         tie = compare.eq_to(unary.real(x), unary.real(y))
-        second = _goes_before(unary.imag(x), unary.imag(y), or_equal=or_equal)
+        second = _precedes(unary.imag(x), unary.imag(y), or_equal=or_equal)
         return binary.bitwise_or(first, binary.bitwise_and(tie, second))
     if promotion.is_floating(x.dtype):
         return compare.le_to(x, y) if or_equal else compare.lt_to(x, y)
@@ -421,7 +421,7 @@ def _count_below(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
     column = expand_dims(a, tuple(range(1, v.ndim + 1)))
     row = expand_dims(v, (0,))
     column, row = promotion.broadcast_arrays(column, row)
-    return sum_of(_goes_before(column, row, or_equal=side == "right"), axis=0, dtype=dtype)
+    return sum_of(_precedes(column, row, or_equal=side == "right"), axis=0, dtype=dtype)
 
 
 def _bisect(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
@@ -438,7 +438,7 @@ def _bisect(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
     for _ in range(n.bit_length()):
         half = binary.shift_right_logical(size, one)
         middle = binary.add(low, half)
-        before = _goes_before(take(a, middle, mode="clip"), v, or_equal=side == "right")
+        before = _precedes(take(a, middle, mode="clip"), v, or_equal=side == "right")
         low = select.select(before, middle, low)
         size = select.select(before, binary.sub(size, half), half)
     return binary.add(low, size)

@@ -232,9 +232,9 @@ class ufunc:
             if dtype is not None:
                 x = convert(x, promotion.dtype_of(np.empty(0, dtype)))
             return self._reduce(x, axis=axis, keepdims=keepdims, initial=initial, where=where)
-        return self._reduce_in_turn(x, axis, dtype, keepdims, initial, where)
+        return self._reduce_axis_by_axis(x, axis, dtype, keepdims, initial, where)
 
-    def _reduce_in_turn(
+    def _reduce_axis_by_axis(
         self,
         x: Array,
         axis: Axis,

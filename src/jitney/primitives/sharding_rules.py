@@ -52,7 +52,7 @@ def check_broadcast(aval: AbstractValue, like: AbstractValue, place: NamedShardi
         )
 
 
-def check_rows_whole(aval: AbstractValue) -> None:
+def check_rows_replicated(aval: AbstractValue) -> None:
     """Raises ValueError if an operand of `scan` is sharded along its leading axis."""
     if names_along(aval, 0):
         raise ValueError(
@@ -279,7 +279,7 @@ def bitcast_convert_type(operation: Operation) -> list[Entries]:
 # --- along an axis, in blocks, in windows ---------------------------------------------------------
 
 
-def whole_along(param: str, what: str) -> Callable[[Operation], list[Entries]]:
+def replicated_along(param: str, what: str) -> Callable[[Operation], list[Entries]]:
     """Returns the rule of operations that need the axis named by `param` to be replicated.
 
     `what` states the requirement in the error message.

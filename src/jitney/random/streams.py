@@ -136,7 +136,7 @@ def _repeat_per_element(
         drawn = [unit_floats(_word_at(k, position, dtype), dtype) for k in keys]
         return step(drawn, of_elements, state)
 
-    def with_keys_of_their_own(key: Array, active: Array, state: State) -> State:
+    def with_separate_keys(key: Array, active: Array, state: State) -> State:
         def one_round(carry: Sequence[Any]) -> State:
             active, keys, *state = carry
             new = split_elements(keys, len(parts))
@@ -149,12 +149,10 @@ def _repeat_per_element(
 
     active, state = flat(active), [flat(x) for x in state]
     if size < _MANY:
-        out = with_keys_of_their_own(key, active, state)
+        out = with_separate_keys(key, active, state)
     else:
         left, key, state = _first_rounds(key, parts, stepped, active, state)
-        out = lax.cond(
-            jnp.any(left), lambda: with_keys_of_their_own(key, left, state), lambda: state
-        )
+        out = lax.cond(jnp.any(left), lambda: with_separate_keys(key, left, state), lambda: state)
     return [lax.reshape(x, shape) for x in out]
 
 

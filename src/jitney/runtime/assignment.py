@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @record(frozen=True)
-class Wishes:
+class RequestedShardings:
     """Shardings that a program requests for its values.
 
     Attributes:
@@ -63,7 +63,7 @@ class Wishes:
             operand_places[i] = wanted
         return operand_places
 
-    def with_mesh_in_force(self, operand_places: Sequence[Sharding | None]) -> Wishes:
+    def with_context_mesh(self, operand_places: Sequence[Sharding | None]) -> RequestedShardings:
         """Returns a copy in which operands' shardings on abstract meshes are on the context mesh.
 
         Shardings requested for committed operands, as `operand_places` says, are left as they are,
@@ -90,7 +90,7 @@ class Wishes:
             operands.append(on_devices(wanted, tuple(mesh.devices.flat)))
         return replace(self, operands=tuple(operands))
 
-    def on_devices(self, places: Sequence[Sharding | None]) -> Wishes:
+    def on_devices(self, places: Sequence[Sharding | None]) -> RequestedShardings:
         """Returns a copy in which results' shardings on abstract meshes are on concrete devices.
 
         The devices are those of the operands (`places`), of other values whose shardings the
@@ -114,10 +114,10 @@ class Wishes:
                     "on a Mesh"
                 )
         results = [None if p is None else on_devices(p, devices) for p in self.results]
-        return Wishes(self.operands, tuple(results), self.within)
+        return RequestedShardings(self.operands, tuple(results), self.within)
 
 
-NO_WISHES = Wishes()
+NO_REQUESTS = RequestedShardings()
 
 
 class Assignment:
@@ -126,26 +126,26 @@ class Assignment:
     Attributes:
       devices: the devices that run the program, in the order of the shardings' devices.
       in_shardings: the sharding of each operand, or None if it is uncommitted; empty if all are.
-      wishes: the shardings that the program requests.
+      requests: the shardings that the program requests.
       mesh: the mesh that values are sharded over, if there is one.
       donated: whether each operand is donated; empty if none is.
       spans_processes: whether devices of other processes take part.
     """
 
-    __slots__ = ("devices", "donated", "in_shardings", "mesh", "spans_processes", "wishes")
+    __slots__ = ("devices", "donated", "in_shardings", "mesh", "requests", "spans_processes")
 
     def __init__(
         self,
         devices: tuple[Device, ...],
         in_shardings: tuple[Sharding | None, ...],
         donated: tuple[bool, ...],
-        wishes: Wishes = NO_WISHES,
+        requests: RequestedShardings = NO_REQUESTS,
     ) -> None:
         self.devices = devices
         self.in_shardings = in_shardings
         self.donated = donated
-        self.wishes = wishes
-        places = (*in_shardings, wishes.within, *wishes.results)
+        self.requests = requests
+        places = (*in_shardings, requests.within, *requests.results)
         meshes = [place.mesh for place in places if isinstance(place, NamedSharding)]
         self.mesh = meshes[0] if meshes else None
         self.spans_processes = not all([device.is_addressable for device in devices])
@@ -153,8 +153,8 @@ class Assignment:
     @property
     def is_placed(self) -> bool:
         """Whether the user has specified the placement of any value."""
-        wishes = self.wishes
-        return bool(self.in_shardings or wishes.results or wishes.within is not None)
+        requests = self.requests
+        return bool(self.in_shardings or requests.results or requests.within is not None)
 
     @property
     def queue(self) -> Queue:
@@ -180,7 +180,7 @@ def assign(
     donated: Sequence[bool] = (),
     live: Sequence[bool] | None = None,
     describe: Callable[[int], str] = "operand {}".format,
-    wishes: Wishes = NO_WISHES,
+    requests: RequestedShardings = NO_REQUESTS,
 ) -> Assignment:
     """Returns the assignment of a call: the devices of committed operands, else the default device.
 
@@ -189,7 +189,7 @@ def assign(
       donated: whether each operand is donated; empty if none is.
       live: whether the program reads each operand, so that its placement matters; by default all.
       describe: returns the name of operand number i for messages.
-      wishes: the shardings that the program requests.
+      requests: the shardings that the program requests.
 
     Raises:
       ValueError: if operands are committed to different devices, or to others than the program
@@ -198,7 +198,7 @@ def assign(
     places: list[Sharding | None] = [
         x.placement if type(x) is ArrayImpl else None for x in leaves
     ]  # fmt: skip
-    return of_places(places, leaves, donated, live, describe, wishes)
+    return of_places(places, leaves, donated, live, describe, requests)
 
 
 def any_on_mesh(leaves: Sequence[Any]) -> bool:
@@ -215,7 +215,7 @@ def of_places(
     donated: Sequence[bool] = (),
     live: Sequence[bool] | None = None,
     describe: Callable[[int], str] = "operand {}".format,
-    wishes: Wishes = NO_WISHES,
+    requests: RequestedShardings = NO_REQUESTS,
 ) -> Assignment:
     """Returns the assignment of a call on operands with the shardings `places`; see `assign`.
 
@@ -223,37 +223,39 @@ def of_places(
     """
     if live is not None:
         places = [place if used else None for place, used in zip(places, live, strict=True)]
-    if wishes is not NO_WISHES:
-        if not all(map(has_devices, wishes.operands)):
-            wishes = wishes.with_mesh_in_force(places)
-        places = wishes.places(places, leaves, describe)
-        if not all(map(has_devices, wishes.results)):
-            wishes = wishes.on_devices(places)
+    if requests is not NO_REQUESTS:
+        if not all(map(has_devices, requests.operands)):
+            requests = requests.with_context_mesh(places)
+        places = requests.places(places, leaves, describe)
+        if not all(map(has_devices, requests.results)):
+            requests = requests.on_devices(places)
     in_shardings: tuple[Sharding | None, ...] = ()
     default: Device | None = None
     if any([place is not None for place in places]):
         in_shardings = tuple(places)
-    elif wishes is NO_WISHES:
+    elif requests is NO_REQUESTS:
         default = client.default_device()
     given_up = tuple(donated) if any(donated) else ()
-    key = (default, in_shardings, given_up, wishes)
+    key = (default, in_shardings, given_up, requests)
     assignment = _interned.get(key)
     if assignment is None:
         devices = (
-            (default,) if default is not None else devices_of(places, leaves, describe, wishes)
+            (default,) if default is not None else devices_of(places, leaves, describe, requests)
         )
-        assignment = _interned.setdefault(key, Assignment(devices, in_shardings, given_up, wishes))
+        assignment = _interned.setdefault(
+            key, Assignment(devices, in_shardings, given_up, requests)
+        )
     return assignment
 
 
 def over(devices: tuple[Device, ...], assignment: Assignment, n_operands: int) -> Assignment:
     """Returns `assignment`, of a program of `n_operands`, moved to `devices`."""
     places = assignment.in_shardings or (None,) * n_operands
-    key = (devices, places, assignment.donated, assignment.wishes)
+    key = (devices, places, assignment.donated, assignment.requests)
     interned = _interned.get(key)
     if interned is None:
         interned = _interned.setdefault(
-            key, Assignment(devices, places, assignment.donated, assignment.wishes)
+            key, Assignment(devices, places, assignment.donated, assignment.requests)
         )
     return interned
 
@@ -262,7 +264,7 @@ def devices_of(
     places: Sequence[Sharding | None],
     leaves: Sequence[Any],
     describe: Callable[[int], str],
-    wishes: Wishes = NO_WISHES,
+    requests: RequestedShardings = NO_REQUESTS,
 ) -> tuple[Device, ...]:
     """Returns the devices that operands are committed to and that the program names.
 
@@ -272,7 +274,7 @@ def devices_of(
       ValueError: if operands are committed to different devices, or to the same ones in another
         order.
     """
-    named = (*places, wishes.within, *wishes.results)
+    named = (*places, requests.within, *requests.results)
     first, order = 0, None
     for i, place in enumerate(named):
         if place is None:

@@ -103,8 +103,8 @@ def run(
             )
         ]
     if assignment is None:
-        wishes = placements.or_in_force(placements.wishes_of(closed))
-        assignment = assign(leaves, wishes=wishes)
+        requests = placements.or_context_mesh(placements.requests_of(closed))
+        assignment = assign(leaves, requests=requests)
     if call_interceptors.features.installed:
         return call_interceptors.intercepted(
             call_interceptors.ProgramCall(closed, leaves, assignment, name),

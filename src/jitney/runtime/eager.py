@@ -316,16 +316,16 @@ def _run_as_program(
 ) -> object:
     closed = _program_of(primitive, avals, params, out)
     if _leaves_sums((*avals, *closed.out_avals)):
-        wishes = placements.or_in_force(placements.wishes_of(closed))
-        sums = _with_terms(closed, args, assign(args, wishes=wishes), primitive.name)
+        requests = placements.or_context_mesh(placements.requests_of(closed))
+        sums = _with_terms(closed, args, assign(args, requests=requests), primitive.name)
         if sums is not None:
             return sums if primitive.multiple_results else sums[0]
     donated: Sequence[bool] = params.get("donated_invars", ())
     assignment = None
     if any(donated):  # the call of a jitted function, by its equation
         donated, _ = used_up(params["jaxpr"], donated, params["keep_unused"])
-        wishes = placements.or_in_force(placements.wishes_of(closed))
-        assignment = assign(args, donated, wishes=wishes)
+        requests = placements.or_context_mesh(placements.requests_of(closed))
+        assignment = assign(args, donated, requests=requests)
     name = params.get("name", primitive.name) if primitive.called is not None else primitive.name
     try:
         results = dispatch.run(closed, args, assignment, name=name)

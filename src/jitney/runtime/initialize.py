@@ -130,7 +130,9 @@ def initialize(
             "instead"
         )
     if is_launched():
-        _join_by_mpi(_Wishes(coordinator_address, num_processes, process_id, local_device_ids))
+        _join_by_mpi(
+            _ProcessArguments(coordinator_address, num_processes, process_id, local_device_ids)
+        )
     else:
         _be_alone(coordinator_address, num_processes, process_id)
         joined.device_counts = (len(_own_devices(local_device_ids)),)
@@ -194,7 +196,7 @@ def _be_alone(
 
 
 @record(frozen=True)
-class _Wishes:
+class _ProcessArguments:
     """The arguments of `initialize` that describe the processes."""
 
     address: str | None
@@ -233,7 +235,7 @@ def _own_devices(device_ids: int | Sequence[int] | None) -> tuple[int, ...]:
     return numbers
 
 
-def _join_by_mpi(wishes: _Wishes) -> None:
+def _join_by_mpi(requests: _ProcessArguments) -> None:
     """Joins the processes of MPI's world, if all of them can join."""
     try:
         from mpi4py import MPI
@@ -245,7 +247,9 @@ def _join_by_mpi(wishes: _Wishes) -> None:
     comm = MPI.COMM_WORLD.Dup()
     joined.world, joined.rank, joined.size = comm, comm.rank, comm.size
     _watch()
-    problems = _told("jax.distributed.initialize", wishes.problem(comm.rank, comm.size))
+    problems = _texts_of_processes(
+        "jax.distributed.initialize", requests.problem(comm.rank, comm.size)
+    )
     if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
         problems[joined.rank] = (
             "this MPI does not let threads call it at the same time (MPI_THREAD_MULTIPLE): do "
@@ -256,29 +260,29 @@ def _join_by_mpi(wishes: _Wishes) -> None:
         reasons = "; ".join([f"process {k}: {text}" for k, text in problems.items() if text])
         _leave()
         raise ValueError(f"jax.distributed.initialize: {reasons}")
-    _check_settings(wishes)
+    _check_settings(requests)
     _look_around(comm, MPI)
     joined.device_counts = tuple([
         int(n)
-        for n in processes.gather("device counts", str(len(_own_devices(wishes.devices))).encode())
+        for n in processes.gather("device counts", str(len(_own_devices(requests.devices))).encode())
     ])  # fmt: skip
     device.thread_count.cache_clear()
 
 
-def _told(what: str, own: str) -> dict[int, str]:
+def _texts_of_processes(what: str, own: str) -> dict[int, str]:
     """Returns the text that each process sends, by its number."""
     texts = processes.gather(what, own.encode())
     return {number: text.decode() for number, text in enumerate(texts)}
 
 
-def _check_settings(wishes: _Wishes) -> None:
+def _check_settings(requests: _ProcessArguments) -> None:
     """Checks that the settings on which programs depend are the same in all processes.
 
     Raises:
       ValueError: in all processes, if they differ.
     """
     settings = {
-        "coordinator_address": wishes.address,
+        "coordinator_address": requests.address,
         "version": version.PACKAGE_VERSION,
         "Python": sys.version_info[:2],
         "byte order": sys.byteorder,
@@ -288,7 +292,9 @@ def _check_settings(wishes: _Wishes) -> None:
     }
     # One line per setting; no value contains a newline.
     own = "\n".join([repr(value) for value in settings.values()])
-    lines_of = {number: text.split("\n") for number, text in _told("settings", own).items()}
+    lines_of = {
+        number: text.split("\n") for number, text in _texts_of_processes("settings", own).items()
+    }
     for k, name in enumerate(settings):
         by_value: dict[str, list[int]] = {}
         for number, values in lines_of.items():

@@ -26,7 +26,7 @@ from jitney.runtime import (
 )
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.array_interceptors import ArrayInterceptor
-from jitney.runtime.assignment import NO_WISHES, assign
+from jitney.runtime.assignment import NO_REQUESTS, assign
 from jitney.runtime.call_interceptors import ProgramCall
 from jitney.runtime.eager import EvalTrace, evaluator_for
 
@@ -104,8 +104,8 @@ class MeshInForce(EvalTrace):
         mesh = get_mesh()
         if mesh.empty or _is_of_user(primitive, own):
             return super().process_primitive(primitive, args, params, own)
-        wishes = placements.or_on(mesh, NO_WISHES)
-        assign(args, describe=lambda i: f"argument {i} of {primitive}", wishes=wishes)
+        requests = placements.or_on(mesh, NO_REQUESTS)
+        assign(args, describe=lambda i: f"argument {i} of {primitive}", requests=requests)
         results = super().process_primitive(primitive, args, params, own)
         is_typed = not primitive.declares_sharding
         if primitive.multiple_results:

@@ -34,7 +34,7 @@ from jitney.core.sharding.tile_assignment import HloSharding
 from jitney.core.sharding.tiling import Tiling
 from jitney.runtime import assignment as assignments, sharding
 from jitney.runtime.array import ArrayImpl
-from jitney.runtime.assignment import NO_WISHES, Wishes
+from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo import ir
@@ -96,7 +96,7 @@ def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | 
     mesh = mesh_of(closed)
     if mesh is None and not assignment.is_placed:
         return None
-    wanted = assignment.wishes.results
+    wanted = assignment.requests.results
     typed_places = of_types(closed.out_avals, assignment)
     if None not in typed_places and not any([_is_partial(place) for place in typed_places]):
         places = typed_places
@@ -252,25 +252,25 @@ def _host_calls(
     return places_of, builder.calls_on_parts
 
 
-def or_in_force(wishes: Wishes) -> Wishes:
-    """Returns `wishes`, or if there are none, a request for the context mesh of `jax.set_mesh`."""
-    return or_on(get_mesh(), wishes)
+def or_context_mesh(requests: RequestedShardings) -> RequestedShardings:
+    """Returns `requests`, or if there are none, a request for the context mesh of `jax.set_mesh`."""
+    return or_on(get_mesh(), requests)
 
 
-def in_context(wishes: Wishes, knows_entered: bool) -> Wishes:
-    """Returns `wishes`, or if there are none, a request for the context mesh.
+def in_context(requests: RequestedShardings, knows_entered: bool) -> RequestedShardings:
+    """Returns `requests`, or if there are none, a request for the context mesh.
 
     If `knows_entered`, a mesh entered by `with` is the second choice.
     """
-    wishes = or_on(get_mesh(), wishes)
-    return or_on(entered_mesh(), wishes) if knows_entered else wishes
+    requests = or_on(get_mesh(), requests)
+    return or_on(entered_mesh(), requests) if knows_entered else requests
 
 
-def or_on(mesh: Mesh, wishes: Wishes) -> Wishes:
-    """Returns `wishes`, or if there are none and `mesh` is not empty, a request for `mesh`."""
-    if wishes is not NO_WISHES or mesh.empty:
-        return wishes
-    return Wishes(within=NamedSharding(mesh, PartitionSpec()))
+def or_on(mesh: Mesh, requests: RequestedShardings) -> RequestedShardings:
+    """Returns `requests`, or if there are none and `mesh` is not empty, a request for `mesh`."""
+    if requests is not NO_REQUESTS or mesh.empty:
+        return requests
+    return RequestedShardings(within=NamedSharding(mesh, PartitionSpec()))
 
 
 def settled(x: V, is_typed: bool = True) -> V | ArrayImpl:
@@ -296,7 +296,7 @@ def settled(x: V, is_typed: bool = True) -> V | ArrayImpl:
 
 
 @fact_of_program
-def wishes_of(jaxpr: Jaxpr) -> Wishes:
+def requests_of(jaxpr: Jaxpr) -> RequestedShardings:
     """Returns a request for the first sharding that a program names for an intermediate value."""
     programs: list[Jaxpr] = [jaxpr]
     while programs:
@@ -310,8 +310,8 @@ def wishes_of(jaxpr: Jaxpr) -> Wishes:
                         isinstance(x, sharding.SingleDeviceSharding)
                         or (isinstance(x, NamedSharding) and isinstance(x.mesh, Mesh))
                     ):
-                        return Wishes(within=x)
-    return NO_WISHES
+                        return RequestedShardings(within=x)
+    return NO_REQUESTS
 
 
 # Parameters that hold shardings: of constraints, `device_put` and jitted functions.
@@ -361,7 +361,7 @@ def _propagated(
     grid: Mesh | AbstractMesh | None = mesh or assignment.mesh
     tiled = grid is None
     if grid is None:
-        tiles = (*places, *assignment.wishes.results)
+        tiles = (*places, *assignment.requests.results)
         meshes = [p.named() for p in tiles if isinstance(p, GSPMDSharding)]
         grid = max(
             meshes, key=lambda p: len(p.spec)

@@ -273,7 +273,7 @@ def with_own_variables(jaxpr: Jaxpr) -> Jaxpr:
     return jaxpr.replace(constvars=constvars, invars=invars, eqns=eqns, outvars=outvars)
 
 
-def without_known_prints(closed: ClosedJaxpr, unknown: Sequence[bool]) -> ClosedJaxpr:
+def without_known_debug_effects(closed: ClosedJaxpr, unknown: Sequence[bool]) -> ClosedJaxpr:
     """Returns `closed` without the debugging effects that known operands determine.
 
     It serves programs whose known part runs twice: such effects occur only in the first run.
@@ -298,7 +298,7 @@ def without_known_prints(closed: ClosedJaxpr, unknown: Sequence[bool]) -> Closed
 
 def _silenced(value: object) -> object:
     if isinstance(value, Jaxpr):
-        return without_known_prints(value, (False,) * len(value.in_avals))
+        return without_known_debug_effects(value, (False,) * len(value.in_avals))
     if _are_programs(value):
         return tuple(map(_silenced, value))
     return value

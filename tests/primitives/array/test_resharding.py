@@ -8,10 +8,10 @@ from jitney.primitives.array.resharding import (
     as_mesh,
     as_named,
     check_explicit,
-    on_mesh_in_force,
+    replicated_along,
     reshard,
     sharding_constraint,
-    whole_along,
+    sharding_on_context_mesh,
 )
 from jitney.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec as P
 
@@ -25,7 +25,7 @@ def mesh_of(kind, name="x"):
 
 def test_specs_are_on_the_context_mesh():
     with pytest.raises(ValueError, match="refers to the context mesh, but none is set"):
-        on_mesh_in_force(P("x"), "out_sharding")
+        sharding_on_context_mesh(P("x"), "out_sharding")
     mesh = mesh_of("Explicit")
     with jitney.set_mesh(mesh):
         place = as_named(P("x"), "full")
@@ -55,7 +55,7 @@ def test_types_say_where_arrays_were_moved():
     with jitney.set_mesh(mesh):
         y = reshard(jitney.numpy.asarray(X), as_named(P("x"), "reshard"))
         assert jitney.typeof(y).sharding.spec == P("x")
-        whole = whole_along(y, 0)
+        whole = replicated_along(y, 0)
         assert jitney.typeof(whole).sharding.spec == P(None)
         np.testing.assert_array_equal(whole, X)
 

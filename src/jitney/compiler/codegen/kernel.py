@@ -125,7 +125,7 @@ class KernelWriter:
         whole = self._indices_of_vectors()
         used = [index for index in self._used_indices() if index not in whole]
         used += [o.index for o in self.kernel.outputs]
-        if any(map(self._lies_apart, used)):
+        if any(map(self._is_gathered, used)):
             widest = max(widest, BITS[access.WORD])
         lanes = max(self.target.vector_bits // max(widest, 8), 1)
         extent = self.kernel.extents[axis]
@@ -380,7 +380,7 @@ class KernelWriter:
             per_lane = steps if per_lane is None else e.add(per_lane, steps)
         return base, per_lane
 
-    def _lies_apart(self, index: Affine) -> bool:
+    def _is_gathered(self, index: Affine) -> bool:
         """Returns whether lanes at `index` are neither contiguous nor all at one position."""
         return self._lane_stride(index) not in (0, 1) or any(self.varies[t] for t, _ in index.terms)
 

@@ -63,7 +63,7 @@ def convolution(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir
         image = b.reshape(image, (n // groups, *space, groups * c))
     out = [shape[k] for k in dims.out_axes[2:]]
     result = _images(b, image, filters, _moving(image, filters, out, dims), groups)
-    return _laid_out(b, result, (dims.out_axes[0], *dims.out_axes[2:], dims.out_axes[1]))
+    return _transposed_to(b, result, (dims.out_axes[0], *dims.out_axes[2:], dims.out_axes[1]))
 
 
 def _moving(x: ir.Node, w: ir.Node, out: Sequence[int], dims: ConvolutionDims) -> Window:
@@ -71,7 +71,7 @@ def _moving(x: ir.Node, w: ir.Node, out: Sequence[int], dims: ConvolutionDims) -
     return Window(x.shape[1:-1], w.shape[:-2], tuple(out), dims.strides, dims.w_dilation, dims.low)
 
 
-def _laid_out(b: Builder, x: ir.Node, axes: Sequence[int]) -> ir.Node:
+def _transposed_to(b: Builder, x: ir.Node, axes: Sequence[int]) -> ir.Node:
     """Returns `x` transposed: its axis k becomes axis `axes[k]`."""
     return b.transpose(x, [axes.index(k) for k in range(len(axes))])
 
@@ -100,7 +100,7 @@ def _contraction(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> i
     places = dict(
         zip((dims.x_axes[0], *space), (dims.out_axes[0], *dims.out_axes[2:]), strict=True)
     )
-    return _laid_out(b, result, [*[places[k] for k in left], dims.out_axes[1]])
+    return _transposed_to(b, result, [*[places[k] for k in left], dims.out_axes[1]])
 
 
 def _remainders(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
@@ -366,7 +366,7 @@ def _filter(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Nod
         (result,) = b.library_call(routine.name, routine.params, [image, cotangent])
         result = b.reduce(result, "add", (0,))
         result = b.reshape(result, (*out, *result.shape[-2:]))
-    return _laid_out(b, result, (*dims.out_axes[2:], *dims.out_axes[:2]))
+    return _transposed_to(b, result, (*dims.out_axes[2:], *dims.out_axes[:2]))
 
 
 def _sums_of_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:

@@ -264,7 +264,7 @@ def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type
         if find(word) is None:
             raise ValueError(f"unknown node {word}")
         return b.apply_again(word, xs, type_.dtype)
-    values = {**fields, **_operands(kind, xs), **_said_otherwise(kind, fields, type_)}
+    values = {**fields, **_operands(kind, xs), **_derived_arguments(kind, fields, type_)}
     method = getattr(b, traversal.builder_method(kind))
     wanted = traversal.builder_parameters(kind)
     built: ir.Node | list[ir.Node] = method(
@@ -303,7 +303,9 @@ _DIMS: dict[type[ir.Node], type[Any]] = {
 }  # fmt: skip
 
 
-def _said_otherwise(kind: type[ir.Node], fields: dict[str, Any], type_: Any) -> dict[str, object]:
+def _derived_arguments(
+    kind: type[ir.Node], fields: dict[str, Any], type_: Any
+) -> dict[str, object]:
     """Returns the builder's arguments that are not fields in the text."""
     arguments: dict[str, Any] = {}
     if isinstance(type_, TensorType):

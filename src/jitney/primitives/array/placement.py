@@ -28,9 +28,9 @@ from jitney.primitives.array.resharding import (
     as_named,
     check_explicit,
     divided,
-    on_mesh_in_force,
     reshard,
     sharding_constraint,
+    sharding_on_context_mesh,
 )
 from jitney.runtime.array import ArrayImpl, array_of
 from jitney.runtime.array_interceptors import features as array_interceptors
@@ -98,7 +98,7 @@ def _device_put_def_impl(
 
 def _place_of(place: object) -> Sharding:
     if isinstance(place, PartitionSpec):
-        place = on_mesh_in_force(place, "device_put: device")
+        place = sharding_on_context_mesh(place, "device_put: device")
     return as_sharding(place)
 
 
@@ -176,7 +176,9 @@ def device_put(
       ValueError: for a PartitionSpec, if there is no context mesh.
     """
     devices = [
-        on_mesh_in_force(place, "device_put: device") if isinstance(place, PartitionSpec) else place
+        sharding_on_context_mesh(place, "device_put: device")
+        if isinstance(place, PartitionSpec)
+        else place
         for place in devices
     ]
     how = ArrayCopySemantics.DONATE_INPUT if donate else ArrayCopySemantics.REUSE_INPUT
@@ -206,7 +208,7 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
         place = as_named(out_sharding, "a new array")
     else:
         if isinstance(place, PartitionSpec):
-            place = on_mesh_in_force(place, "device")
+            place = sharding_on_context_mesh(place, "device")
         if isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh):
             check_explicit(place, "a new array: device")
     sharding = as_sharding(place)

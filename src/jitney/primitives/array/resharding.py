@@ -65,7 +65,7 @@ def as_named(place: object, asked_by: str) -> NamedSharding:
       TypeError: if it is neither a NamedSharding nor a PartitionSpec.
     """
     if isinstance(place, PartitionSpec):
-        place = on_mesh_in_force(place, "out_sharding")
+        place = sharding_on_context_mesh(place, "out_sharding")
     if not isinstance(place, NamedSharding):
         raise TypeError(
             f"{asked_by}: out_sharding must be a NamedSharding or PartitionSpec, not {place!r}"
@@ -97,7 +97,7 @@ def check_explicit(place: NamedSharding, asked_by: str) -> None:
                 )
 
 
-def on_mesh_in_force(spec: PartitionSpec, asked_by: str) -> NamedSharding:
+def sharding_on_context_mesh(spec: PartitionSpec, asked_by: str) -> NamedSharding:
     """Returns the NamedSharding of `spec` on the context mesh (`jax.set_mesh`).
 
     Raises:
@@ -213,7 +213,7 @@ def reshard(x: Value, place: NamedSharding) -> Array:
     return reshard_p.bind(x, dst_sharding=place, concrete_mesh=None)
 
 
-def whole_along(x: Array, axis: int) -> Array:
+def replicated_along(x: Array, axis: int) -> Array:
     """Returns `x` replicated along `axis`, with the shardings of other axes unchanged."""
     aval = get_aval(x)
     sharding = explicit.sharding_of(aval)
@@ -352,7 +352,7 @@ def sharding_constraint(x: Array, place: object) -> Array:
     if isinstance(place, NamedSharding):
         axes = get_abstract_mesh()
         if axes.are_all_axes_explicit:
-            _check_lies_so(x, place)
+            _check_sharding(x, place)
             return x
         _check_is_auto(place)
     if isinstance(x, ArrayImpl):
@@ -388,7 +388,7 @@ def _given_place(place: object) -> Sharding:
     return place
 
 
-def _check_lies_so(x: Value, place: NamedSharding) -> None:
+def _check_sharding(x: Value, place: NamedSharding) -> None:
     """Raises AssertionError unless the type of `x` has the sharding `place`."""
     ndim, aval = np.ndim(x), rules.aval_of(x)
     own = explicit.sharding_of(aval)

@@ -32,7 +32,7 @@ from jitney.primitives.control.tracing import (
     with_types,
 )
 from jitney.primitives.elementwise.convert import as_value
-from jitney.primitives.sharding_rules import check_rows_whole
+from jitney.primitives.sharding_rules import check_rows_replicated
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
@@ -209,7 +209,7 @@ def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
                 f"lax.scan: the arrays of `xs` are scanned along axis 0, but {x!r} has rank 0"
             )
         sizes.append(shape[0])
-        check_rows_whole(aval)
+        check_rows_replicated(aval)
     if length is not None:
         length = int(length)
         if any(n != length for n in sizes):

@@ -271,7 +271,7 @@ def _same(a: AbstractValue, b: AbstractValue) -> bool:
         a.shape == b.shape
         and a.dtype == b.dtype
         and varying.axes_of(a) == varying.axes_of(b)
-        and explicit.lies_alike(a, b)
+        and explicit.equally_sharded(a, b)
     )
 
 
@@ -289,7 +289,7 @@ def _why(a: AbstractValue, b: AbstractValue) -> str:
         reasons.append("their shapes differ")
     if varying.axes_of(a) != varying.axes_of(b):
         reasons.append("they vary along other manual axes of the mesh")
-    if not explicit.lies_alike(a, b):
+    if not explicit.equally_sharded(a, b):
         reasons.append("their shardings differ")
     return " and ".join(reasons)
 

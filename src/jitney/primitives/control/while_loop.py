@@ -54,7 +54,7 @@ from jitney.transforms.partial import (
     PartialTrace,
     dce_closed,
     trace_partially,
-    without_known_prints,
+    without_known_debug_effects,
 )
 from jitney.transforms.zero import Zero, instantiate, with_zeros
 
@@ -378,8 +378,8 @@ def _while_partial(
         )
     silent = {
         **params,
-        "cond_jaxpr": without_known_prints(cond_jaxpr, [*cond_u, *carry_u]),
-        "body_jaxpr": without_known_prints(body_jaxpr, [*body_u, *carry_u]),
+        "cond_jaxpr": without_known_debug_effects(cond_jaxpr, [*cond_u, *carry_u]),
+        "body_jaxpr": without_known_debug_effects(body_jaxpr, [*body_u, *carry_u]),
     }
     late = trace.unknown_trace.process_primitive(while_p, args, silent)
     outs = iter(known)

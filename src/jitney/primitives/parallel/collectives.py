@@ -553,7 +553,7 @@ def in_groups(
     over = "axes" if "axes" in params else "axis_name"
     if len(params[over]) > 1:
         return axis_by_axis(
-            lambda x: _in_groups_of_several(prim, x, over, axis_index_groups, params),
+            lambda x: _in_flattened_groups(prim, x, over, axis_index_groups, params),
             axis_data, args[0], dims[0],
         )  # fmt: skip
     if len({len(group) for group in axis_index_groups}) > 1:
@@ -602,7 +602,7 @@ class _OwnAxis:
     """A unique axis name that no program uses."""
 
 
-def _in_groups_of_several(
+def _in_flattened_groups(
     prim: Primitive, x: Value, over: str, groups: Groups, params: Mapping[str, Any]
 ) -> Array:
     """Runs a collective within groups of devices that are numbered across several mesh axes.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 approx_top_k_p = declare("approx_top_k", multiple_results=True)
 approx_top_k_p.sharding(
-    sharding_rules.whole_along(
+    sharding_rules.replicated_along(
         "reduction_dimension", "the operand must be unsharded along its axis"
     )
 )

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 sort_p = declare("sort", multiple_results=True)
 sort_p.sharding(
-    sharding_rules.whole_along("dimension", "Arguments to sort must be unsharded along its axis")
+    sharding_rules.replicated_along(
+        "dimension", "Arguments to sort must be unsharded along its axis"
+    )
 )
 
 
@@ -131,7 +133,9 @@ def sort_key_val(
 
 
 top_k_p = declare("top_k", multiple_results=True)
-top_k_p.sharding(sharding_rules.whole_along("axis", "the operand must be unsharded along its axis"))
+top_k_p.sharding(
+    sharding_rules.replicated_along("axis", "the operand must be unsharded along its axis")
+)
 
 
 @top_k_p.abstract

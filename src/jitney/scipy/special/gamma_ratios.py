@@ -240,10 +240,10 @@ def _poch(z: Array, m: Array) -> Array:
         to_below & (_is_odd(z) ^ _is_odd(m) ^ (end_sine < 0))
     )
     value = lax.exp(size)
-    return _whole_cases(z, m, where(negative, -value, value))
+    return _at_poles(z, m, where(negative, -value, value))
 
 
-def _whole_cases(z: Array, m: Array, value: Array) -> Array:
+def _at_poles(z: Array, m: Array, value: Array) -> Array:
     """Replaces `value` of gamma(z + m) / gamma(z) by its limit at poles of the gamma functions."""
     end = z + m
     from_pole = is_pole_of_gamma(z)

@@ -6,7 +6,7 @@ import pytest
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.interpret import run_region
 from jitney.compiler.hlo.parse import parse_region
-from jitney.compiler.hlo.partition.counters import shaped_early
+from jitney.compiler.hlo.partition.counters import hoist_reshapes
 
 
 def kinds(region):
@@ -25,7 +25,7 @@ def text(dtype, n, shape, lines=""):
 @pytest.mark.parametrize("dtype", ["uint32", "int8"])
 def test_values_stay_and_no_vector_is_reshaped(n, shape, dtype):
     region = text(dtype, n, shape)
-    shaped = shaped_early(region)
+    shaped = hoist_reshapes(region)
     assert ir.Reshape in kinds(region) and ir.Reshape not in kinds(shaped)
     factor = [np.asarray(11, dtype)]
     np.testing.assert_array_equal(run_region(shaped, factor)[0], run_region(region, factor)[0])
@@ -33,7 +33,7 @@ def test_values_stay_and_no_vector_is_reshaped(n, shape, dtype):
 
 def test_counts_of_small_dtypes_wrap():
     region = text("uint8", 600, "2,300")
-    found = run_region(shaped_early(region), [np.uint8(1)])[0]
+    found = run_region(hoist_reshapes(region), [np.uint8(1)])[0]
     np.testing.assert_array_equal(found, np.arange(600).astype(np.uint8).reshape(2, 300))
 
 
@@ -42,4 +42,4 @@ def test_programs_without_such_counts_are_left_alone():
         "(p0: int32[6]) {\n  %1 = iota dim=0 : int32[6]\n  %2 = add %1, p0 : int32[6]\n"
         "  %3 = reshape %2 : int32[2,3]\n  return %3\n}"
     )
-    assert shaped_early(region) is region
+    assert hoist_reshapes(region) is region

@@ -16,7 +16,7 @@ from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 
 
-def shaped_early(region: ir.Region) -> ir.Region:
+def hoist_reshapes(region: ir.Region) -> ir.Region:
     """Returns `region` with reshapes of values computed from counts hoisted to the counts."""
     order = traversal.topological_order(traversal.roots(region))
     counted = _counted(order)

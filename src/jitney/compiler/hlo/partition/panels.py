@@ -137,7 +137,7 @@ def _added_up(
     """
     blocks = math.lcm(*[g.parts for g in pair])
     length = pair[0].extent // blocks
-    turns = _turns(length, sum([g.extra for g in pair]), room)
+    turns = _panel_count(length, sum([g.extra for g in pair]), room)
     if turns == 1:
         return None
     width, add = length // turns, added_products.routine(node.contract, node.batch)
@@ -162,7 +162,7 @@ def _side_by_side(
     It is None if one panel suffices.
     """
     blocks, length = first.parts, first.x.shape[first.dim]
-    turns = _turns(length, first.extra + node.tensor_type.nbytes, room)
+    turns = _panel_count(length, first.extra + node.tensor_type.nbytes, room)
     if turns == 1:
         return None
     width = length // turns
@@ -207,7 +207,7 @@ def _room(node: ir.Dot, pair: Sequence[Gathered], least: int) -> int:
     return max(least, has // COSTS.panel_share)
 
 
-def _turns(length: int, needed: int, room: int) -> int:
+def _panel_count(length: int, needed: int, room: int) -> int:
     """Returns the number of equal parts of `length` elements such that each fits into `room`.
 
     All parts together need `needed` bytes.

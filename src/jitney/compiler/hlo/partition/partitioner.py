@@ -27,7 +27,7 @@ from jitney.compiler.hlo.build import Builder
 
 # These modules register rules when they are imported.
 from jitney.compiler.hlo.partition import halos as halos, indexed as indexed, rules, scans as scans
-from jitney.compiler.hlo.partition.counters import shaped_early
+from jitney.compiler.hlo.partition.counters import hoist_reshapes
 from jitney.compiler.hlo.partition.factors import Division, Factors, factors_of
 from jitney.compiler.hlo.partition.layout import Mesh, Names
 from jitney.compiler.hlo.partition.movement import Movement, Partial
@@ -126,7 +126,7 @@ class _Region:
 
         These are `wanted`, or those inferred if that is None.
         """
-        region = shaped_early(region)
+        region = hoist_reshapes(region)
         if wanted is not None:
             self.wanted = dict(zip(region.results, wanted, strict=True))
         parameters: list[ir.Parameter] = []

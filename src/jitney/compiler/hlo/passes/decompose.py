@@ -91,7 +91,7 @@ def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> ir.Node | Se
             if narrow is not None:
                 return narrow_products.product(b, node, new[narrow[0]], new[narrow[1]])
             x, y = (b.convert(new[v], carrier(v.dtype)) for v in (node.x, node.y))
-            return b.convert(laid_out(b, b.dot(x, y, node.contract, node.batch)), node.dtype)
+            return b.convert(with_layouts(b, b.dot(x, y, node.contract, node.batch)), node.dtype)
         case ir.Convolution():
             wide = convolutions.carrier(node.dtype)
             x, w = (b.convert(new[v], wide) for v in (node.x, node.w))
@@ -116,8 +116,8 @@ def _is_expanded(node: ir.Node) -> bool:
             return _is_compared(node.xs, node.dim) or _has_code(node.xs, node.dim)
         case ir.Dot():  # BLAS has no half precision, and sums are float32 anyway
             wider = carrier(node.dtype) != node.dtype and not is_small_dot(node)
-            laid_out = is_scattered(node) or turned(node) is not None
-            return wider or laid_out or narrow_products.narrow_operands(node) is not None
+            with_layouts = is_scattered(node) or turned(node) is not None
+            return wider or with_layouts or narrow_products.narrow_operands(node) is not None
         case ir.Convolution():
             return convolutions.is_written(node)
         case ir.TopK():
@@ -147,7 +147,7 @@ def _is_short(shape: Sequence[int], dim: int) -> bool:
     )
 
 
-def laid_out(b: Builder, node: ir.Node) -> ir.Node:
+def with_layouts(b: Builder, node: ir.Node) -> ir.Node:
     """Returns the contraction `node` with operands in the layouts that its implementation needs."""
     if not isinstance(node, ir.Dot):
         return node

@@ -89,7 +89,7 @@ def _is_small_constant(node: ir.Node) -> bool:
     return isinstance(node, ir.Constant) and node.value.size <= COSTS.folded_elements
 
 
-def _has_bits_of_its_own(node: ir.Node) -> bool:
+def _may_round_differently(node: ir.Node) -> bool:
     """Returns whether compiled code may round `node` differently than the reference.
 
     Constants are folded by the reference.
@@ -105,7 +105,7 @@ def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
     operands = traversal.operands(node)
     if not operands or not all(map(_is_small_constant, operands)):
         return None
-    if node.tensor_type.size > COSTS.folded_elements or _has_bits_of_its_own(node):
+    if node.tensor_type.size > COSTS.folded_elements or _may_round_differently(node):
         return None
     with float_errors.ignored():
         value = interpret.evaluate(
@@ -317,7 +317,7 @@ def dot_of_transpose(b: Builder, node: ir.Dot) -> ir.Node | None:
     """Folds transposes of operands into the dimension numbers.
 
     The axes of the result must keep their order. It keeps a transpose if BLAS, or loops over tiles,
-    would not support the layout without it (`decompose.laid_out` adds such transposes).
+    would not support the layout without it (`decompose.with_layouts` adds such transposes).
     """
     if has_tiles(node):
         return None

@@ -208,10 +208,10 @@ def _gather(b: Builder, node: ir.Gather, new: _Values) -> Split:
 
 def _optimization_barrier(b: Builder, node: ir.OptimizationBarrier, new: _Values) -> list[_Value]:
     values = [new[x] for x in node.args]
-    return _joined(b.optimization_barrier(_taken_apart(values)), values)
+    return _joined(b.optimization_barrier(_flattened(values)), values)
 
 
-def _taken_apart(values: Sequence[_Value]) -> list[ir.Node]:
+def _flattened(values: Sequence[_Value]) -> list[ir.Node]:
     """Returns all values, complex ones as two."""
     flat: list[ir.Node] = []
     for x in values:
@@ -220,7 +220,7 @@ def _taken_apart(values: Sequence[_Value]) -> list[ir.Node]:
 
 
 def _joined(nodes: Sequence[ir.Node], like: Sequence[_Value]) -> list[_Value]:
-    """Inverts `_taken_apart`."""
+    """Inverts `_flattened`."""
     flat = iter(nodes)
     return [Split(next(flat), next(flat)) if isinstance(x, Split) else next(flat) for x in like]
 
@@ -234,7 +234,7 @@ def _while(b: Builder, node: ir.While, new: _Values) -> list[_Value]:
         is_complex(r) and r is not p for r, p in zip(body.results, body.parameters, strict=True)
     ]
     values = [new[x] for x in node.init]
-    init = _taken_apart([x if s else _whole(b, x) for x, s in zip(values, split, strict=True)])
+    init = _flattened([x if s else _whole(b, x) for x, s in zip(values, split, strict=True)])
     outs = iter(b.while_(_region(node.cond, split, [False]), _region(body, split, split), init))
     return [Split(next(outs), next(outs)) if s else _value(b, next(outs)) for s in split]
 
@@ -244,7 +244,7 @@ def _cond(b: Builder, node: ir.Cond, new: _Values) -> list[_Value]:
     split = [isinstance(x, Split) for x in values]
     results = [is_complex(r) for r in node.cases[0].results]
     cases = [_region(branch, split, results) for branch in node.cases]
-    outs = iter(b.cond(new[node.index], cases, _taken_apart(values)))
+    outs = iter(b.cond(new[node.index], cases, _flattened(values)))
     return [Split(next(outs), next(outs)) if s else next(outs) for s in results]
 
 
