@@ -8,6 +8,7 @@ import pytest
 from tests.helpers.both import check, outcome, outcome_of_jax
 
 import jitney
+from jitney.core.sharding.mesh import made
 
 # A new array along a sharding on an AbstractMesh.
 MADE: dict[str, Any] = {
@@ -37,6 +38,12 @@ def place(jax: Any, kind: str) -> Any:
     sharding = jax.sharding
     mesh = sharding.AbstractMesh((2,), ("x",), axis_types=(getattr(sharding.AxisType, kind),))
     return sharding.NamedSharding(mesh, sharding.PartitionSpec("x"))
+
+
+@pytest.fixture(autouse=True)
+def no_known_meshes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hides meshes that tests before made, on whose devices the arrays could be."""
+    monkeypatch.setattr(made, "last", {})
 
 
 # Without a context mesh JAX 0.12 ignores Explicit axes here, though not in the others, and an Auto axis

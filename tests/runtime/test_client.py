@@ -5,7 +5,8 @@ import pytest
 import jitney as jax
 from jitney.core.errors import JaxRuntimeError
 from jitney.runtime import client as clients
-from jitney.runtime.client import Client, CompileOptions, ForeignProgram, own_device_count
+from jitney.runtime.client import Client, ForeignProgram, own_device_count
+from jitney.runtime.compile_options import CompileOptions
 
 
 def test_devices_are_numbered_process_by_process():
