@@ -236,8 +236,8 @@ def categorical(
         shape = batch
     else:
         shape = shape_of(shape)
-        tail = shape[len(shape) - len(batch) :] if len(shape) >= len(batch) else None
-        if tail is None or np.broadcast_shapes(tail, batch) != tail:
+        tail = shape[len(shape) - len(batch) :]
+        if len(tail) < len(batch) or any(n not in (1, m) for n, m in zip(batch, tail, strict=True)):
             raise ValueError(
                 "jax.random.categorical: `logits` without the axis of categories has shape "
                 f"{batch}, and `shape`, {shape}, must end in what that broadcasts to"
