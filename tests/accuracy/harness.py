@@ -124,6 +124,20 @@ class Loop:
         return best / out.size
 
 
+def apply(
+    rule: Callable[..., Value],
+    *arrays: np.ndarray,
+    result: Any = None,
+    target: Target | None = None,
+) -> np.ndarray:
+    """Computes rule(e, *values) of the elements of `arrays`; by default of the dtype of the last."""
+    dtypes = [x.dtype for x in arrays]
+    loop = Loop(
+        lambda e, xs: rule(e, *xs), dtypes, dtypes[-1] if result is None else result, target
+    )
+    return loop(*arrays)
+
+
 def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
     """Errors of `got` against a more precise `want`, in units of the last place of got's dtype.
 
