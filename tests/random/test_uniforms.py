@@ -52,6 +52,9 @@ def test_integers_of_small_ranges():
     drawn = np.asarray(randint(KEY, (3000,), -1, 2))
     np.testing.assert_allclose([np.mean(drawn == v) for v in (-1, 0, 1)], 1 / 3, atol=0.04)
     np.testing.assert_array_equal(randint(KEY, (5,), 4, 4), 4)
+    with jitney.enable_x64(True):
+        drawn = randint(KEY, (50,), 2**31 - 3, 2**31, "int32")
+    np.testing.assert_array_equal(np.unique(drawn), 2**31 - np.array([3, 2, 1]))
     np.testing.assert_array_equal(randint(KEY, (5,), 4.9, 5.9), 4)
     np.testing.assert_array_equal(
         np.unique(randint(KEY, (200,), 250, 999, "uint8")), np.arange(250, 256)

@@ -38,8 +38,10 @@ def test_rising_factorials():
 
 
 def test_rising_factorials_at_poles():
-    found = poch(np.array([-3.0, -3.0, 0.0, 2.0, -3.0]), np.array([2.0, 5.0, 1.0, -2.0, 0.0]))
-    np.testing.assert_allclose(found, [6, 0, 0, np.inf, 1], rtol=1e-14)
+    found = poch(
+        np.array([-3.0, -5.0, -3.0, 0.0, 2.0, -3.0]), np.array([2.0, 3.0, 5.0, 1.0, -2.0, 0.0])
+    )
+    np.testing.assert_allclose(found, [6, -60, 0, 0, np.inf, 1], rtol=1e-14)
 
 
 def test_binomial_coefficients():

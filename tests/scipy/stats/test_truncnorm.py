@@ -24,11 +24,13 @@ def test_values(name):
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_far_intervals_do_not_cancel(sign):
-    mass = mpmath.ncdf(-30) - mpmath.ncdf(-30.5)
-    wanted = float(mpmath.log((mpmath.ncdf(-30.1) - mpmath.ncdf(-30.5)) / mass))
-    f, a, b = (truncnorm.logsf, 30, 30.5) if sign > 0 else (truncnorm.logcdf, -30.5, -30)
+    mass = mpmath.ncdf(-45) - mpmath.ncdf(-45.5)
+    wanted = float(mpmath.log((mpmath.ncdf(-45.1) - mpmath.ncdf(-45.5)) / mass))
+    near, far = (truncnorm.logcdf, truncnorm.logsf)[::sign]
+    x, a, b = (45.1, 45, 45.5) if sign > 0 else (-45.1, -45.5, -45)
     with jitney.enable_x64(True):
-        np.testing.assert_allclose(f(30.1 * sign, a, b), wanted, rtol=1e-9)
+        np.testing.assert_allclose(far(x, a, b), wanted, rtol=1e-9)
+        np.testing.assert_allclose(near(x, a, b), np.log1p(-np.exp(wanted)), rtol=1e-9)
 
 
 def test_ends():
