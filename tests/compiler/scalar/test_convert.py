@@ -40,7 +40,7 @@ def test_integers_wrap_and_widen():
     )
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=str)
+@pytest.mark.parametrize("target", TARGETS, ids=lambda x: "host" if x is None else x.cpu)
 @pytest.mark.parametrize("half", [F16, BFLOAT16], ids=str)
 def test_halves_are_widened_exactly_and_narrowed_to_nearest_even(half, target):
     kind = "f16" if half == F16 else "bf16"
