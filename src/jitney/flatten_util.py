@@ -16,7 +16,7 @@ from jitney.core.pytree import pytrees
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, PyTree
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 __dir__ = listing(__name__)
 
@@ -59,7 +59,7 @@ class _Unravel:
         return hash(self._key)
 
 
-def ravel_pytree(pytree: T) -> tuple[Array, Callable[[ArrayLike], T]]:
+def ravel_pytree(pytree: _T) -> tuple[Array, Callable[[ArrayLike], _T]]:
     """Concatenates all elements of a pytree of arrays to one vector.
 
     Args:

@@ -87,6 +87,6 @@ def test_summaries_do_not_depend_on_the_kind_of_array():
 
 
 def test_errors_are_told_in_one_line():
-    assert bench_worker._said(Unable("not installed")) == "not installed"
-    assert bench_worker._said(ValueError("\nfirst\nsecond")) == "ValueError: first"
-    assert bench_worker._said(KeyError()) == "KeyError: "
+    assert bench_worker._in_one_line(Unable("not installed")) == "not installed"
+    assert bench_worker._in_one_line(ValueError("\nfirst\nsecond")) == "ValueError: first"
+    assert bench_worker._in_one_line(KeyError()) == "KeyError: "

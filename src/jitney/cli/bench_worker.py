@@ -268,7 +268,7 @@ def main() -> None:
     try:
         running = Contestant(contestant, path, name)
     except Exception as error:
-        answer(error=_specified(error))
+        answer(error=_in_one_line(error))
         return
     answer(version=running.version)
     for line in sys.stdin:
@@ -279,10 +279,10 @@ def main() -> None:
             else:
                 answer(seconds=running.seconds(request["calls"]))
         except Exception as error:
-            answer(error=_specified(error))
+            answer(error=_in_one_line(error))
 
 
-def _specified(error: Exception) -> str:
+def _in_one_line(error: Exception) -> str:
     """Returns the first line of an error message."""
     text = next(iter(str(error).strip().splitlines()), "")
     return text if isinstance(error, Unable) else f"{type(error).__name__}: {text}"

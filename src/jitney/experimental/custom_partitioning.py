@@ -28,7 +28,7 @@ from jitney.primitives.parallel.custom_partitioning import (
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
-F = TypeVar("F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 __dir__ = listing(__name__)
 
@@ -80,7 +80,7 @@ class custom_partitioning:  # name required by the API
 
     def def_partition(
         self,
-        partition: F,
+        partition: _F,
         infer_sharding_from_operands: Callable[..., PyTree] | None = None,
         propagate_user_sharding: Callable[..., Any] | None = None,
         decode_shardings: bool = True,
@@ -90,7 +90,7 @@ class custom_partitioning:  # name required by the API
         need_replication_factors: tuple[str, ...] = (),
         permutation_factors: tuple[str, ...] = (),
         **factor_sizes: int,
-    ) -> F:
+    ) -> _F:
         """Sets the partitioning rule. Its functions receive the static arguments first.
 
         Args:

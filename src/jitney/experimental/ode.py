@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from jitney.core.typing import Array, ArrayLike, PyTree
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name
@@ -215,14 +215,14 @@ def odeint(
 @overload
 def odeint(
     func: Callable[..., Any],
-    y0: T,
+    y0: _T,
     t: Array,
     *args: PyTree,
     rtol: float = 1.4e-8,
     atol: float = 1.4e-8,
     mxstep: float = jnp.inf,
     hmax: float = jnp.inf,
-) -> T: ...
+) -> _T: ...
 
 
 def odeint(

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from jitney.core.sharding.mesh import AbstractMesh, Mesh
     from jitney.core.typing import PyTree
 
-R = TypeVar("R")
+_R = TypeVar("_R")
 
 __dir__ = listing(__name__)
 
 
 def shard_map(
-    f: Callable[..., R],
+    f: Callable[..., _R],
     mesh: Mesh | AbstractMesh,
     in_specs: PyTree,
     out_specs: PyTree,
     check_rep: bool = True,
-) -> Callable[..., R]:
+) -> Callable[..., _R]:
     """Calls `jax.shard_map`, with the parameter names of its experimental version."""
     return _shard_map.shard_map(
         f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_rep

@@ -22,7 +22,8 @@ def test_passes_are_found_by_the_beginning_of_their_names(monkeypatch):
         register_pass(Pass(name, None, None))
     assert [p.name for p in filter_passes("own:f")] == ["own:first"]
     assert [p.name for p in filter_passes(".*second|jaxpr")] == ["jaxpr", "own:second"]
-    assert filter_passes("first") == [] and len(all_passes()) == 3
+    assert filter_passes("first") == []
+    assert [p.name for p in all_passes()][-2:] == ["own:first", "own:second"]
     with pytest.raises(ValueError, match="pass 'own:first' is registered already"):
         register_pass(Pass("own:first", None, None))
 

@@ -337,6 +337,28 @@ def laid_out(jax: Any, x: Any) -> Any:
     return layout.with_layout_constraint(x, layout.Layout((0,))) * x
 
 
+def in_a_layout(jax: Any, x: Any) -> Any:
+    from jitney.experimental import layout
+
+    f = layout.explicit_layout(lambda y: y * y, in_layouts=layout.Layout((0,)))
+    return f(x) * x
+
+
+def in_order(jax: Any, x: Any) -> Any:
+    """A call that keeps an order, of whose results one is wanted, and whose first part is known."""
+    from jitney.experimental.overlap import program_order
+
+    f = program_order(lambda y: (jax.numpy.sin(y) * y, y), enforce=True)
+    return pruned_call(jax, f, x) + f(x)[0]
+
+
+def in_one_kernel(jax: Any, x: Any) -> Any:
+    from jitney.experimental.fused import fused
+
+    f = fused(out_spaces=[jax.memory.Space.Device] * 2)(lambda y: (jax.numpy.sin(y) * y, y))
+    return pruned_call(jax, f, x) + f(x)[0]
+
+
 def alike(jax: Any, x: Any) -> Any:
     from jitney.experimental.shard_alike import shard_alike
 
@@ -349,13 +371,21 @@ def in_a_group(jax: Any, x: Any) -> Any:
     from jitney.experimental.scheduling_groups import scheduling_group
 
     f = scheduling_group("first")(lambda y: (jax.numpy.sin(y) * y, y))
+    return pruned_call(jax, f, x) + f(x)[0]
+
+
+def pruned_call(jax: Any, f: Any, x: Any) -> Any:
+    """The first result of `f(x)`, by a program that computes no other."""
     closed = jax.make_jaxpr(f)(x)
     pruned, _ = jax.interpreters.partial_eval.dce_jaxpr(closed.jaxpr, [True, False])
-    return jax.core.eval_jaxpr(pruned, closed.consts, x)[0] + f(x)[0]
+    return jax.core.eval_jaxpr(pruned, closed.consts, x)[0]
 
 
 PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "layout_constraint": (laid_out, (V,)),
+    "relayout": (in_a_layout, (V,)),
+    "program_order": (in_order, (V,)),
+    "fused_call": (in_one_kernel, (V,)),
     "log2": (lambda j, x: j.lax.log2(x * x), (V,)),
     "polynomial": (lambda j, x, y: j.lax.polynomial(x, (y, y, 1.0)), (V, V)),
     "tanh": (lambda j, x: j.lax.tanh(x), (V,)),

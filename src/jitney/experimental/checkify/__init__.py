@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array
     from jitney.core.typing import PyTree
 
-R = TypeVar("R")
+_R = TypeVar("_R")
 
 __dir__ = listing(__name__)
 
@@ -55,8 +55,8 @@ all_checks: frozenset[ErrorCategory] = automatic_checks | user_checks
 
 
 def checkify(
-    f: Callable[..., R], errors: Collection[ErrorCategory] = user_checks
-) -> Callable[..., tuple[Error, R]]:
+    f: Callable[..., _R], errors: Collection[ErrorCategory] = user_checks
+) -> Callable[..., tuple[Error, _R]]:
     r"""Returns a function that returns, besides the results of `f`, the first error of its checks.
 
     Errors are ordered as in the program. Operations after a failed check are still computed. If the
@@ -85,7 +85,7 @@ def checkify(
     categories = frozenset(errors)
 
     @functools.wraps(f)
-    def checked(*args: PyTree, **kwargs: PyTree) -> tuple[Error, R]:
+    def checked(*args: PyTree, **kwargs: PyTree) -> tuple[Error, _R]:
         trees: list[pytrees.PyTreeDef] = []
 
         def flat() -> list[Array]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array, PyTree
     from jitney.primitives.rule_types import Param
 
-R = TypeVar("R")
+_R = TypeVar("_R")
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name
@@ -76,8 +76,8 @@ def _split(
 
 
 def flatten_fun_for_sparse_ad(
-    fun: Callable[..., R], argnums: int | Sequence[int], args: Sequence[PyTree]
-) -> tuple[Callable[..., R], tuple[object, ...], Callable[..., object]]:
+    fun: Callable[..., _R], argnums: int | Sequence[int], args: Sequence[PyTree]
+) -> tuple[Callable[..., _R], tuple[object, ...], Callable[..., object]]:
     """Expresses a function of sparse arrays as a function of their data.
 
     Args:
@@ -92,7 +92,7 @@ def flatten_fun_for_sparse_ad(
     partial, operands = argnums_partial(fun, chosen, args, {})
     elements, merged, leaves = _split(operands)
 
-    def of_elements(*parts: PyTree) -> R:
+    def of_elements(*parts: PyTree) -> _R:
         return partial(*merged(parts))
 
     def restored(derivatives: PyTree) -> object:
@@ -106,18 +106,18 @@ def flatten_fun_for_sparse_ad(
 
 
 def value_and_grad(
-    fun: Callable[..., R],
+    fun: Callable[..., _R],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     **kwargs: Param,
-) -> Callable[..., tuple[R, PyTree]]:
+) -> Callable[..., tuple[_R, PyTree]]:
     """Returns a function that computes the value of `fun` and its gradients, as `grad` does.
 
     Args: as for `jax.value_and_grad`; arguments may be sparse arrays.
     """
 
     @wraps(fun)
-    def of_args(*args: PyTree, **kwds: PyTree) -> tuple[R, object]:
+    def of_args(*args: PyTree, **kwds: PyTree) -> tuple[_R, object]:
         called = functools.partial(fun, **kwds) if kwds else fun
         of_elements, elements, restored = flatten_fun_for_sparse_ad(called, argnums, args)
         numbers = tuple(range(len(elements)))
