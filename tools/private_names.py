@@ -15,6 +15,7 @@ Args:
 """
 
 from __future__ import annotations
+import __future__
 
 import argparse
 import importlib
@@ -43,7 +44,10 @@ LEFT_OUT = ("pallas", "cudnn", "tpu_custom_call", "internal_test_util", "lib", "
 # Where a public object is looked for first; the others follow in the order of their names.
 FIRST = ("jax", "jax.numpy", "jax.lax", "jax.nn", "jax.random", "jax.tree_util", "jax.extend.core")
 # Values that Python shares between unrelated names: those of one name are taken for the same.
-SHARED = (int, float, complex, str, bytes, bool, tuple, dict, list, set, frozenset, type(None))
+SHARED = (
+    int, float, complex, str, bytes, bool, tuple, dict, list, set, frozenset, type(None),
+    type(__future__.annotations),
+)  # fmt: skip
 
 LOOP_VARIABLE = re.compile("_?[a-z]")  # at the top of a module, left over
 
@@ -95,6 +99,8 @@ def _public_objects(
         for name in of_jitney[module]:
             value = getattr(modules[module], name, None)
             if value is Any or value is None or isinstance(value, types.ModuleType):
+                continue
+            if isinstance(value, type(__future__.annotations)):  # every module has it
                 continue
             places[id(value)].append(f"{module}:{name}")
     return places

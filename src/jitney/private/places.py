@@ -85,7 +85,6 @@ PLACES: dict[str, dict[str, str]] = {
         "jitney.experimental.checkify.error": "ErrorEffect",
     },
     "interpreters.ad": {
-        "jitney.transforms.jvp": "jvp_jaxpr",
         "jitney.transforms.transpose": "backward_pass",
         f"{_STAND_INS}.shapes": "identity",
     },
