@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from tests.fuzz.interrupts import Interrupt, state
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.core import contexts, float_errors, shielded, source_info, trace
+from jitney.core.sharding.mesh import made
 from jitney.experimental import xla_metadata
 
 MESH = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))
@@ -61,6 +62,14 @@ CONTEXTS: dict[str, Callable[[], None]] = {
     "grad": lambda: jax.grad(jnp.sin)(1.0),
     "jaxpr": lambda: jax.make_jaxpr(lambda x: jax.lax.cond(x > 0, jnp.sin, jnp.cos, x))(1.0),
 }
+
+
+@pytest.fixture(autouse=True)
+def counted_meshes() -> Iterator[None]:
+    """An interrupt may leave a mesh counted that is not the context mesh: look-ups are slower then."""
+    before = made.in_force
+    yield
+    made.count(before - made.in_force)
 
 
 @pytest.mark.parametrize("name", CONTEXTS)
