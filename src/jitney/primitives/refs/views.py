@@ -139,7 +139,7 @@ class MemorySpaceCastTransform(View):
     """A view of the elements as if they were in another memory.
 
     Attributes:
-      memory_space: the memory space of the view, in the user's terms.
+      memory_space: where the elements seem to be, in the user's terms.
     """
 
     memory_space: Any
