@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from jitney.api.environment import live_arrays
+from jitney.core.protobuf import varint
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Device
@@ -121,25 +122,15 @@ def _pair(strings: _Strings, first: str, second: str) -> list[bytes]:
     return [_number(_KEY, strings.index(first)), _number(_TEXT, strings.index(second))]
 
 
-def _varint(value: int) -> bytes:
-    """Encodes a nonnegative integer in groups of seven bits, the lowest first."""
-    out = bytearray()
-    while value >> 7:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value)
+    return varint(field << 3) + varint(value)
 
 
 def _message(field: int, parts: Sequence[bytes]) -> bytes:
     """Returns a length-delimited field: a message or a string."""
     content = b"".join(parts)
-    return _varint(field << 3 | 2) + _varint(len(content)) + content
+    return varint(field << 3 | 2) + varint(len(content)) + content
 
 
 def _packed(field: int, values: Sequence[int]) -> bytes:
-    return _message(field, [*map(_varint, values)])
+    return _message(field, [*map(varint, values)])

@@ -141,7 +141,7 @@ class ProfileData:
 
         Raises:
           TypeError: if `serialized_xspace` is not bytes.
-          RuntimeError: if the bytes are no XSpace.
+          RuntimeError: if the bytes do not encode an XSpace.
         """
         given: Any = serialized_xspace  # unchecked, from the user
         if not isinstance(given, bytes):

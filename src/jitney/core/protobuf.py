@@ -66,14 +66,14 @@ def _values(data: bytes) -> Iterator[tuple[int, Any]]:
     """Yields (number of a field, an integer or bytes)."""
     at = 0
     while at < len(data):
-        tag, at = _read_varint(data, at)
+        tag, at = read_varint(data, at)
         encoding, size = tag & 7, 0
         if encoding == _VARINT:
-            value, at = _read_varint(data, at)
+            value, at = read_varint(data, at)
             yield tag >> 3, value
             continue
         if encoding == _SIZED:
-            size, at = _read_varint(data, at)
+            size, at = read_varint(data, at)
         elif encoding in (_FIXED64, _FIXED32):
             size = 8 if encoding == _FIXED64 else 4
         else:
@@ -84,7 +84,8 @@ def _values(data: bytes) -> Iterator[tuple[int, Any]]:
         at += size
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Returns the integer that `varint` has encoded at position `at`, and the position after it."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -102,7 +103,7 @@ def _decoded(value: Any, field: Field, schema: Schema) -> list[Any]:
         if isinstance(value, bytes):  # packed
             numbers, at = [], 0
             while at < len(value):
-                number, at = _read_varint(value, at)
+                number, at = read_varint(value, at)
                 numbers.append(number)
         if kind == "bool":
             return [n != 0 for n in numbers]
@@ -125,7 +126,7 @@ def encode(message: Message, kind: str, schema: Schema) -> bytes:
             continue
         value = message[name]
         if field.repeated and field.kind in _WHOLE:
-            packed = b"".join([_varint(x % _BITS) for x in value])
+            packed = b"".join([varint(x % _BITS) for x in value])
             out += _sized(field, packed) if packed else b""
         elif field.repeated:
             for x in value:
@@ -137,9 +138,9 @@ def encode(message: Message, kind: str, schema: Schema) -> bytes:
 
 def _encoded(value: Any, field: Field, schema: Schema) -> bytes:
     if field.kind in _WHOLE:
-        return _varint(field.number << 3 | _VARINT) + _varint(value % _BITS)
+        return varint(field.number << 3 | _VARINT) + varint(value % _BITS)
     if field.kind == "double":
-        return _varint(field.number << 3 | _FIXED64) + struct.pack("<d", value)
+        return varint(field.number << 3 | _FIXED64) + struct.pack("<d", value)
     if field.kind == "str":
         value = value.encode()
     elif field.kind != "bytes":
@@ -148,10 +149,10 @@ def _encoded(value: Any, field: Field, schema: Schema) -> bytes:
 
 
 def _sized(field: Field, content: bytes) -> bytes:
-    return _varint(field.number << 3 | _SIZED) + _varint(len(content)) + content
+    return varint(field.number << 3 | _SIZED) + varint(len(content)) + content
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
     """Encodes a nonnegative integer in groups of seven bits, the lowest first."""
     out = bytearray()
     while value >> 7:

@@ -32,7 +32,7 @@ def get_profiled_instructions_proto(tensorboard_dir: str | os.PathLike[str]) -> 
     folder = Path(tensorboard_dir)
     if not folder.is_dir():
         raise JaxRuntimeError(
-            f"get_profiled_instructions_proto: there is no folder {str(tensorboard_dir)!r}"
+            f"get_profiled_instructions_proto: the folder {str(tensorboard_dir)!r} does not exist"
         )
     found = sorted({path for pattern in _FILES for path in folder.rglob(pattern)})
     if not found:

@@ -23,7 +23,7 @@ def get_hlo_sharding_from_serialized_proto(sharding: bytes) -> HloSharding:
     """Returns the tile assignment of a serialized `OpSharding`, a protocol buffer.
 
     Raises:
-      ValueError: if the bytes are no such message.
+      ValueError: if the bytes do not encode such a message.
       NotImplementedError: if it is neither replicated, manual, maximal nor of tiles.
 
     Example:

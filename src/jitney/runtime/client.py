@@ -181,7 +181,7 @@ class Client:
         Returns: an executable. Its method `run` maps a sequence of arrays to a list of arrays.
 
         Raises:
-          JaxRuntimeError: if `computation` is no such program.
+          JaxRuntimeError: if `computation` is not such a program.
           ValueError: if several devices are named.
 
         Example:

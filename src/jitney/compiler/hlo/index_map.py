@@ -29,9 +29,8 @@ from jitney.core.record import record, replace
 
 Dims: TypeAlias = tuple[tuple[int, ...], ...]  # for each axis of a tensor, its factors
 Names: TypeAlias = tuple[Any, ...]  # mesh axes, major first
-Spec: TypeAlias = tuple[
-    Names, ...
-]  # for each axis of a tensor, the mesh axes that it is sharded along
+# For each axis of a tensor, the mesh axes that it is sharded along.
+Spec: TypeAlias = tuple[Names, ...]
 Division: TypeAlias = Mapping[int, Names]  # the mesh axes assigned to factors
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
+from jitney.core.protobuf import read_varint, varint
+
 LEAF, LIST, NONE, TUPLE, DICT = range(1, 6)
 
 Node: TypeAlias = tuple[int, int, tuple[str, ...]]
@@ -31,7 +33,7 @@ def encode(nodes: Iterable[Node]) -> bytes:
             message += _number(1, arity)
         message += _number(2, kind)
         if keys:
-            places = b"".join(_varint(strings.setdefault(key, len(strings))) for key in keys)
+            places = b"".join(varint(strings.setdefault(key, len(strings))) for key in keys)
             message += _block(3, _block(1, places))
         out += _block(1, bytes(message))
     for text in strings:
@@ -88,42 +90,18 @@ def _as_int(value: int | bytes) -> int:
     return value
 
 
-def _varint(n: int) -> bytes:
-    """Returns `n` as a base-128 varint.
-
-    Low digits come first, and all bytes but the last have the highest bit set.
-    """
-    out = bytearray()
-    while n > 0x7F:
-        out.append(n & 0x7F | 0x80)
-        n >>= 7
-    out.append(n)
-    return bytes(out)
-
-
 def _number(field: int, n: int) -> bytes:
-    return _varint(field << 3 | _VARINT) + _varint(n)
+    return varint(field << 3 | _VARINT) + varint(n)
 
 
 def _block(field: int, data: bytes) -> bytes:
-    return _varint(field << 3 | _BYTES) + _varint(len(data)) + data
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Returns (integer, position after it)."""
-    n = shift = 0
-    while True:
-        byte = data[at]
-        n |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return n, at
+    return varint(field << 3 | _BYTES) + varint(len(data)) + data
 
 
 def _varints(data: bytes) -> Iterator[int]:
     at = 0
     while at < len(data):
-        n, at = _read_varint(data, at)
+        n, at = read_varint(data, at)
         yield n
 
 
@@ -131,8 +109,8 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
     """Yields (number, value) of the fields of a message."""
     at = 0
     while at < len(data):
-        tag, at = _read_varint(data, at)
-        n, at = _read_varint(data, at)
+        tag, at = read_varint(data, at)
+        n, at = read_varint(data, at)
         if tag & 7 == _VARINT:
             yield tag >> 3, n
         elif tag & 7 == _BYTES and at + n <= len(data):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DimSize: TypeAlias = Union[int, "DimExpr"]
 _Size: TypeAlias = "DimSize | np.integer"
-_Operand: TypeAlias = "complex | Array | np.ndarray"  # which is no size
+_Operand: TypeAlias = "complex | Array | np.ndarray"  # which is not a size
 _Division: TypeAlias = "tuple[DimSize, DimSize]"  # quotient and remainder
 Key: TypeAlias = tuple[Any, ...]
 V = TypeVar("V")
