@@ -165,8 +165,22 @@ def test_arguments_of_dlpack():
             x.__dlpack__(**unknown)
     with pytest.raises(TypeError, match="positional"):
         x.__dlpack__(None)
-    with pytest.raises(BufferError):
+    with pytest.raises(BufferError, match="cannot be exported to device"):
         x.__dlpack__(dl_device=(2, 0))
-    shared, copied = (np.from_dlpack(x, copy=copy) for copy in (False, True))
-    assert np.shares_memory(shared, np.asarray(x))
-    assert not np.shares_memory(copied, np.asarray(x))
+    for version in (None, (1, 0)):
+        exported = (_Exported(x, max_version=version, copy=copy) for copy in (None, False, True))
+        shared = [np.shares_memory(np.from_dlpack(e), np.asarray(x)) for e in exported]
+        assert shared == [True, True, False]
+
+
+class _Exported:
+    """Hands NumPy what an array exports with the given options; NumPy 2.0 passes none itself."""
+
+    def __init__(self, array, **options):
+        self.array, self.options = array, options
+
+    def __dlpack__(self, **_):
+        return self.array.__dlpack__(**self.options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()

@@ -354,16 +354,20 @@ class ArrayImpl(NativeArray, Array):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> object:
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(
+                f"an array on the CPU, which is device {self.__dlpack_device__()} of DLPack, "
+                f"cannot be exported to device {tuple(dl_device)}"
+            )
         value = self._numpy()
-        options: dict[str, Any] = {
-            "stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy
-        }  # fmt: skip
-        set_options = {k: v for k, v in options.items() if v is not None}
-        if set_options.get("max_version", (0, 0)) < (1, 0):
+        options: dict[str, Any] = {}
+        if max_version is not None and max_version >= (1, 0) and _NUMPY_EXPORTS_DLPACK_1:
+            options = {"max_version": max_version, "copy": copy}
+        else:
             # DLPack before 1.0 cannot mark data as read-only, so NumPy refuses to export them;
             # consumers of jax arrays know not to write.
-            value = _writeable_alias(value)
-        return value.__dlpack__(**set_options)
+            value = value.copy() if copy else _writeable_alias(value)
+        return value.__dlpack__(stream=stream, **options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -555,6 +559,10 @@ def shards_of(x: ArrayImpl) -> list[Shard]:
             place.device_order, tiling.indices(x.shape), tiling.replica_ids(), of_terms, strict=True
         )
     ]
+
+
+# NumPy 2.0 takes no argument but `stream`; a consumer has to accept an older version of the format.
+_NUMPY_EXPORTS_DLPACK_1 = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
 def _writeable_alias(value: np.ndarray) -> np.ndarray:

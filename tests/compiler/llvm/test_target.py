@@ -2,15 +2,20 @@
 
 import pytest
 
+from jitney.compiler.llvm.engine import _Library
 from jitney.compiler.llvm.target import (
+    _AVX2,
+    _LINUX,
     NEON,
     X86_AVX2,
     X86_AVX512,
     X86_SSE2,
     X86_SSE4,
+    Target,
     _vector_bits,
     host,
 )
+from jitney.core.record import replace
 
 PREDEFINED = (X86_SSE2, X86_SSE4, X86_AVX2, X86_AVX512, NEON)
 
@@ -65,6 +70,28 @@ def test_attributes_keep_wide_vectors_whole():
 
 def test_features_are_sorted():
     assert NEON.feature_text == "+fp-armv8,+neon"
+    assert (
+        replace(NEON, absent=frozenset(("sve", "aes"))).feature_text == "+fp-armv8,+neon,-aes,-sve"
+    )
+
+
+SELECT = """
+define float @select(float %a, float %b, i1 %c) {
+  %d = select i1 %c, float %a, float %b
+  ret float %d
+}
+"""
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_no_instruction_is_used_that_a_virtual_machine_masks(masked):
+    own = host()
+    if not own.is_x86:
+        pytest.skip("vectors of x86")
+    absent = frozenset(name for name in host().absent | own.features if name.startswith("avx512"))
+    target = Target(_LINUX, "znver4", _AVX2, 256, absent if masked else frozenset())
+    assembly = _Library(target).assembly(SELECT, level=2)
+    assert ("kmov" in assembly) is not masked
 
 
 def test_the_host_is_known():

@@ -50,3 +50,20 @@ def test_halves_and_complex_numbers_have_rules_of_their_own():
     assert rule(np.ones(2, np.int16)).dtype == "int16" and seen == ["float32", "int16"]
     rule = ufuncs.with_complex(lambda x, y: "real", lambda x, y: "complex")
     assert rule(np.ones(1), 1) == "real" and rule(np.ones(1, complex), 1) == "complex"
+
+
+def test_nan_outside_a_domain_is_negative_whatever_the_c_library_returns():
+    x = np.array([2.0, np.nan, 0.5, -1.0])
+    negative = [True, False, False, False]
+    for f in (np.arcsin, lambda x: np.abs(np.arcsin(x))):
+        f = ufuncs._with_negative_nan(f)
+        with np.errstate(invalid="ignore"):
+            for dtype in (np.float32, np.float64, ml_dtypes.bfloat16):
+                assert np.signbit(f(x.astype(dtype)))[:3].tolist() == negative[:3]
+            assert np.signbit(f(x[0]))
+        assert f(x[2:]).tolist() == [np.arcsin(0.5), f(x[3])]
+    assert ufuncs._with_negative_nan(np.log)(np.array([-1j])).dtype == complex
+    rule = ufuncs.by_ufunc(np.arccos, outside=2.0)
+    small, _ = ufuncs.for_small(rule)
+    with np.errstate(invalid="ignore"):
+        assert np.signbit(rule(x)).tolist() == np.signbit(small(x)).tolist() == negative

@@ -22,12 +22,15 @@ class Target:
       cpu: LLVM processor name; "" for the architecture's baseline.
       features: names of the features that the processor has.
       vector_bits: width of the vectors that kernels use, in bits.
+      absent: names of the features that it lacks although a processor of its name may have them:
+        hypervisors mask AVX-512, for instance.
     """
 
     triple: str
     cpu: str
     features: frozenset[str]
     vector_bits: int
+    absent: frozenset[str] = frozenset()
 
     @property
     def is_x86(self) -> bool:
@@ -87,7 +90,8 @@ class Target:
     @property
     def feature_text(self) -> str:
         """The features in the format of llvmlite's `create_target_machine(features=...)`."""
-        return ",".join(f"+{name}" for name in sorted(self.features))
+        has = [f"+{name}" for name in sorted(self.features)]
+        return ",".join([*has, *(f"-{name}" for name in sorted(self.absent))])
 
     @property
     def function_attributes(self) -> str:
@@ -124,8 +128,15 @@ def _host() -> Target:
     import llvmlite.binding as llvm
 
     triple = llvm.get_process_triple()
-    features = frozenset(name for name, has in llvm.get_host_cpu_features().items() if has)
-    return Target(triple, llvm.get_host_cpu_name(), features, _vector_bits(triple, features))
+    found = llvm.get_host_cpu_features()
+    features = frozenset(name for name, has in found.items() if has)
+    return Target(
+        triple,
+        llvm.get_host_cpu_name(),
+        features,
+        _vector_bits(triple, features),
+        frozenset(found) - features,
+    )
 
 
 _SSE2 = frozenset(("sse", "sse2", "cx8", "fxsr", "mmx", "64bit", "cmov"))

@@ -120,8 +120,8 @@ declare(
     ulp=(1.5, 2),
     code="exponential.expm1",
 )
-declare("log", by_ufunc(np.log), cost=14, ulp=(1, 1), code="logarithm.log")
-declare("log2", by_ufunc(np.log2), cost=16, ulp=(2, 1.5), code="logarithm.log2")
+declare("log", by_ufunc(np.log, outside=-1.0), cost=14, ulp=(1, 1), code="logarithm.log")
+declare("log2", by_ufunc(np.log2, outside=-1.0), cost=16, ulp=(2, 1.5), code="logarithm.log2")
 declare("log1p", with_edges(_log1p, _log1p), cost=18, ulp=(1, 1), code="logarithm.log1p")
 declare(
     "logistic",
@@ -148,8 +148,16 @@ _atan2 = with_complex(by_ufunc(np.arctan2), _complex_atan2)
 declare("sin", _by_ufunc(np.sin, edges.sin), cost=24, ulp=(2, 2), code="trigonometric.sin")
 declare("cos", _by_ufunc(np.cos, edges.cos), cost=24, ulp=(2, 2), code="trigonometric.cos")
 declare("tan", _by_ufunc(np.tan, edges.tan), cost=30, ulp=(3, 2.5), code="trigonometric.tan")
-declare("asin", by_ufunc(np.arcsin), cost=20, ulp=(2.5, 2.5), code="inverse_trigonometric.asin")
-declare("acos", by_ufunc(np.arccos), cost=20, ulp=(2, 2), code="inverse_trigonometric.acos")
+declare(
+    "asin",
+    by_ufunc(np.arcsin, outside=2.0),
+    cost=20,
+    ulp=(2.5, 2.5),
+    code="inverse_trigonometric.asin",
+)
+declare(
+    "acos", by_ufunc(np.arccos, outside=2.0), cost=20, ulp=(2, 2), code="inverse_trigonometric.acos"
+)
 declare("atan", by_ufunc(np.arctan), cost=20, ulp=(2, 2), code="inverse_trigonometric.atan")
 declare("atan2", _atan2, operands=2, cost=26, ulp=(2, 2), code="inverse_trigonometric.atan2")
 

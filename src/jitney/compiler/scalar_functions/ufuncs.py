@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from jitney.compiler.scalar_functions.declaration import Reference
-from jitney.core import dtypes
+from jitney.core import dtypes, float_errors
 from jitney.core.thresholds import threshold
 
 # Sizes from which sharing a loop among threads pays off: if an element takes some computation, and
@@ -27,10 +27,15 @@ def use_threads(apply_ufunc: Threaded) -> None:
     _threaded = apply_ufunc
 
 
-def by_ufunc(ufunc: np.ufunc, *, light: bool = False) -> Reference:
+def by_ufunc(ufunc: np.ufunc, *, light: bool = False, outside: float | None = None) -> Reference:
     """Returns a reference that computes `ufunc`, with the same name.
 
-    `light`: an element takes little more time than reading and writing it.
+    Args:
+      ufunc: NumPy's function.
+      light: whether an element takes little more time than reading and writing it.
+      outside: a number outside its domain, of a function of one operand whose NaN there have their
+        sign set, as in compiled code. The C library's functions, which NumPy calls on processors
+        without AVX-512, return NaN of either sign.
     """
     large = LARGE_IF_LIGHT if light else LARGE
 
@@ -41,9 +46,32 @@ def by_ufunc(ufunc: np.ufunc, *, light: bool = False) -> Reference:
                 return result
         return ufunc(*xs)
 
-    compute.__name__ = ufunc.__name__
-    _of_ufuncs[compute] = ufunc, large
-    return compute
+    rule, small = compute, ufunc
+    if outside is not None and _returns_positive_nan(ufunc, outside):
+        rule, small = _with_negative_nan(compute), _with_negative_nan(ufunc)
+    rule.__name__ = ufunc.__name__
+    _of_ufuncs[rule] = small, large
+    return rule
+
+
+def _returns_positive_nan(ufunc: np.ufunc, x: float) -> bool:
+    with float_errors.ignored():
+        return not all(np.signbit(ufunc(dtype(x))) for dtype in (np.float32, np.float64))
+
+
+def _with_negative_nan(inner: Reference) -> Reference:
+    """Returns `inner` with the sign set of NaN that result from operands that are not NaN."""
+
+    def rule(x: np.ndarray) -> np.ndarray:
+        out = inner(x)
+        if x.dtype.kind == "c":
+            return out
+        is_nan = np.isnan(out)
+        if is_nan.any():
+            return np.where(is_nan & ~np.isnan(x), out.dtype.type(-np.nan), out)
+        return out
+
+    return rule
 
 
 _of_ufuncs: dict[Reference, tuple[Reference, int]] = {}
