@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import pickle
 import sys
 import types
@@ -584,6 +585,15 @@ def test_pickling(monkeypatch):
     assert pickle.loads(pickle.dumps(decorated)) is decorated
     again = pickle.loads(pickle.dumps(jitted))
     assert again.__wrapped__ is plain and int(again(1)) == 2
+
+
+def test_pickling_keeps_all_options():
+    options = {"keep_unused": True, "compiler_options": {"nosuch": 1}}
+    again = pickle.loads(pickle.dumps(jitney.jit(operator.neg, **options)))
+    found = again.call.options
+    assert found.name == "neg" and found.keep_unused
+    with pytest.raises(RuntimeError, match="nosuch"):
+        again(1.0)
 
 
 @pytest.mark.parametrize("case", same.all, ids=same.ids)

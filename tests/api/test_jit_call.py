@@ -76,7 +76,7 @@ def test_options_that_do_not_fit_the_function(options, error, message):
 
 def test_what_is_no_function_of_arrays_is_refused():
     with pytest.raises(TypeError, match="pjit needs a function, but got 3 of type int"):
-        make_call(3, asked_by="pjit")
+        make_call(3, api_name="pjit")
     with pytest.raises(TypeError, match="below @staticmethod"):
         make_call(staticmethod(len))
     with pytest.raises(TypeError, match="generator function"):

@@ -20,9 +20,9 @@ ROWS, WHOLE = NamedSharding(MESH, P("i")), NamedSharding(MESH, P())
 F32 = np.dtype(np.float32)
 
 
-def spread(prefix, full, shapes, option="in_shardings", asked_by="jit"):
+def spread(prefix, full, shapes, option="in_shardings", api_name="jit"):
     avals = [ShapedArray(shape, F32) for shape in shapes]
-    return given_places(option, prefix, asked_by).spread(full, avals, "leaf {}".format)
+    return given_places(option, prefix, api_name).spread(full, avals, "leaf {}".format)
 
 
 def test_options_that_specify_nothing():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from jitney.api.jit_call import JitCall, make_call
+from jitney.api.jit_call import JitCall, JitOptions, make_call
 from jitney.core import source_info
 from jitney.core.avals import is_valid_operand
 from jitney.core.errors import ConcretizationTypeError
@@ -36,7 +36,7 @@ class _CheckpointCall(JitCall):
     traced_for = "checkpoint / remat"
 
     def __init__(self, call: JitCall) -> None:
-        super().__init__(call.fun, call.spec, keep_unused=True, inline=False, name=call.name)
+        super().__init__(call.fun, call.spec, JitOptions(call.name, keep_unused=True))
         self.cache = self.cache.setdefault(self.traced_for, {})
 
 
@@ -80,7 +80,7 @@ def checkpoint(
         )
 
     def call_of(fun: Callable[..., Any]) -> _CheckpointCall:
-        call = make_call(fun, static_argnums, static_argnames, asked_by="checkpoint")
+        call = make_call(fun, static_argnums, static_argnames, api_name="checkpoint")
         return _CheckpointCall(call)
 
     shared = call_of(fun)
@@ -205,7 +205,7 @@ def saved_residuals(
     """Returns the types and origins of the residuals that the derivative of `f` stores."""
     leaves, tree = pytrees.tree_flatten((args, kwargs))
     paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
-    call = make_call(f, asked_by="saved_residuals")
+    call = make_call(f, api_name="saved_residuals")
     names = call.spec.argument_names(args, kwargs, ())
 
     flat = FlatFunction(f, tree, has_kwargs=True)

@@ -20,7 +20,7 @@ from typing import (
 
 from jitney.api import stages
 from jitney.api.inlining import Inline, at_tracing
-from jitney.api.jit_call import JitCall, make_call
+from jitney.api.jit_call import JitCall, JitOptions, make_call
 from jitney.api.jit_placement import places_on
 from jitney.api.make_jaxpr import result_structure
 from jitney.api.signature import CallSpec
@@ -33,7 +33,6 @@ from jitney.runtime.dispatch import PjitFunction
 from jitney.runtime.sharding import UNSPECIFIED
 
 if TYPE_CHECKING:
-    from jitney.api.jit_placement import GivenPlaces
     from jitney.core.typing import PyTree
     from jitney.runtime.device import Device
 
@@ -92,7 +91,7 @@ class JitFunction(PjitFunction):
         program, _ = self.call.trace(args, kwargs, abstract=True)
         result = result_structure(program.closed.out_avals, program.out_tree)
         places = program.params.get("out_shardings")
-        if self.call.out_places is None or places is None:
+        if self.call.options.out_places is None or places is None:
             return result
         leaves, tree = pytrees.tree_flatten(result)
         placed = [
@@ -108,7 +107,7 @@ class JitFunction(PjitFunction):
 
     def _cache_size(self) -> int:
         """Returns how many programs have been traced for calls with these options."""
-        return sum(key[0] == self.call.options for key in self.call.cache if len(key) == 2)
+        return sum(key[0] == self.call.options_key for key in self.call.cache if len(key) == 2)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -126,27 +125,11 @@ class JitFunction(PjitFunction):
         named = getattr(sys.modules.get(self.__module__), name, None)
         if named is self:
             return name
-        call = self.call
-        return _rebuild, (
-            call.fun, call.spec, call.keep_unused, call.inline, call.in_places, call.out_places,
-            call.asked_by,
-        )  # fmt: skip
+        return _rebuild, (self.call.fun, self.call.spec, self.call.options)
 
 
-def _rebuild(
-    fun: Callable[..., Any],
-    spec: CallSpec,
-    keep_unused: bool,
-    inline: bool,
-    in_places: GivenPlaces | None = None,
-    out_places: GivenPlaces | None = None,
-    asked_by: str = "jit",
-) -> JitFunction:
-    call = JitCall(
-        fun, spec, keep_unused=keep_unused, inline=inline, in_places=in_places,
-        out_places=out_places, asked_by=asked_by,
-    )  # fmt: skip
-    return JitFunction(call, fun)
+def _rebuild(fun: Callable[..., Any], spec: CallSpec, options: JitOptions) -> JitFunction:
+    return JitFunction(JitCall(fun, spec, options), fun)
 
 
 @overload
@@ -314,7 +297,7 @@ def pjit(
     call = make_call(
         fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused,
         inline is not False and at_tracing(inline),
-        in_shardings=in_shardings, out_shardings=out_shardings, asked_by="pjit",
+        in_shardings=in_shardings, out_shardings=out_shardings, api_name="pjit",
         compiler_options=compiler_options,
     )  # fmt: skip
     lazy_compiler.start()

@@ -114,39 +114,50 @@ caches.register(
 )  # fmt: skip
 
 
+@record(frozen=True, eq=False)
+class JitOptions:
+    """The options of `jit`, except those that split the arguments, which are in `CallSpec`.
+
+    Attributes:
+      name: the name of the function in jaxprs and messages.
+      keep_unused: whether arguments that the program does not use are passed to it all the same.
+      inline: whether calls while tracing record the equations of the body.
+      in_places: what `in_shardings` or the device says about the arguments.
+      out_places: what `out_shardings` or the device says about the results.
+      compiler_options: checked at each compilation, and without effect.
+      api_name: the public function that was called with them, for messages.
+    """
+
+    name: str
+    keep_unused: bool = False
+    inline: bool = False
+    in_places: GivenPlaces | None = None
+    out_places: GivenPlaces | None = None
+    compiler_options: Mapping[str, Any] | None = None
+    api_name: str = "jit"
+
+    def key(self) -> tuple[object, ...]:
+        """Returns a key that is equal for options with which a function has the same program."""
+        return (
+            self.name, self.keep_unused, self.inline, self.in_places, self.out_places,
+            self.api_name,
+        )  # fmt: skip
+
+
 class JitCall:
     """One function with its `jit` options: everything about calls except the fast path."""
 
     traced_for = "jit"  # the transformation's name in messages
 
-    def __init__(
-        self,
-        fun: Callable[..., Any],
-        spec: CallSpec,
-        *,
-        keep_unused: bool,
-        inline: bool,
-        name: str | None = None,
-        in_places: GivenPlaces | None = None,
-        out_places: GivenPlaces | None = None,
-        asked_by: str = "jit",
-        compiler_options: Mapping[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, fun: Callable[..., Any], spec: CallSpec, options: JitOptions) -> None:
         self.fun = fun
-        self.compiler_options = compiler_options
-        self.asked_by = asked_by
         self.spec = spec
-        self.keep_unused = keep_unused
-        self.inline = inline
-        self.name = name or fun_name(fun)
-        self.in_places = in_places
-        self.out_places = out_places
+        self.options = options
+        self.name = options.name
         self.cache = _cache_of(fun)
         self.narrowing_calls = 0
-        self.options: tuple[Any, ...] = (
-            spec.donate_argnums, spec.donate_argnames, keep_unused, inline, self.name,
-            in_places, out_places, asked_by,
-        )  # fmt: skip
+        # The part of a traced program's key that is the same for all calls.
+        self.options_key = (spec.donate_argnums, spec.donate_argnames, *options.key())
 
     # --- arguments --------------------------------------------------------------------------------
 
@@ -233,8 +244,8 @@ class JitCall:
         _, tree, dynamic, dynamic_kwargs, static = flat
         key = self._key(flat, abstract)
         avals = key[2]
-        program = self.cache.get((self.options, key)) or closures.known(
-            self.fun, (self.options, key)
+        program = self.cache.get((self.options_key, key)) or closures.known(
+            self.fun, (self.options_key, key)
         )
         if program is None:
             traced = self.cache.get(key)
@@ -245,15 +256,15 @@ class JitCall:
                 if state.trace is state.eval_trace and performance.warns():
                     self._watch(key, traced, dynamic, dynamic_kwargs)
             program = self._program(traced, self.spec.donated(dynamic, dynamic_kwargs))
-            if self.in_places is not None or self.out_places is not None:
+            if self.options.in_places is not None or self.options.out_places is not None:
                 program.params.update(self._places(program, dynamic, dynamic_kwargs, static))
             # Mutable values have a state, which may differ in the next call.
             outer = program.outer_tracers
             if not any([isinstance(x, Tracer) or is_mutable(x) for x in outer]):
                 self.cache[key] = traced
-                self.cache[self.options, key] = program
+                self.cache[self.options_key, key] = program
             else:
-                closures.keep(self.fun, (self.options, key), program, outer)
+                closures.keep(self.fun, (self.options_key, key), program, outer)
         return program
 
     def _key(self, flat: Flat, abstract: bool) -> Key:
@@ -301,8 +312,8 @@ class JitCall:
             len(closed.in_avals),
             len(closed.out_avals),
             donated=(False,) * len(outer) + donated,
-            keep_unused=self.keep_unused,
-            inline=self.inline,
+            keep_unused=self.options.keep_unused,
+            inline=self.options.inline,
         )
         return TracedProgram(closed, traced.out_tree, outer, params)
 
@@ -321,23 +332,23 @@ class JitCall:
         """
         closed, n_outer = program.closed, len(program.outer_tracers)
         params: dict[str, Any] = {}
-        if self.in_places is not None:
-            if kwargs and not self.in_places.is_of_one_device:
+        if self.options.in_places is not None:
+            if kwargs and not self.options.in_places.is_of_one_device:
                 raise ValueError(
-                    f"{self.asked_by}: in_shardings applies to positional arguments only, but "
+                    f"{self.options.api_name}: in_shardings applies to positional arguments only, but "
                     f"{', '.join(kwargs)} were passed by keyword; pass them by position"
                 )
             names = self.spec.argument_names(dynamic, kwargs, static)
-            places = self.in_places.spread(
+            places = self.options.in_places.spread(
                 (dynamic, kwargs) if kwargs else dynamic,
                 closed.in_avals[n_outer:],
                 lambda i: str(names[i]),
             )
             params["in_shardings"] = (*(UNSPECIFIED,) * n_outer, *places)
-        if self.out_places is not None:
+        if self.options.out_places is not None:
             result = pytrees.tree_unflatten(program.out_tree, closed.out_avals)
             paths = pytrees.tree_flatten_with_path(result)[0]
-            params["out_shardings"] = self.out_places.spread(
+            params["out_shardings"] = self.options.out_places.spread(
                 result, closed.out_avals, lambda i: f"result{pytrees.keystr(paths[i][0])}"
             )
         return params
@@ -397,11 +408,11 @@ class JitCall:
         """
         if isinstance(state.trace, jaxpr_trace.JaxprTrace):
             raise ValueError(
-                f"jit({self.name}) has compiler_options={self.compiler_options}, but is called "
+                f"jit({self.name}) has compiler_options={self.options.compiler_options}, but is called "
                 "while another function is traced, and is compiled as part of it: pass the "
                 "options to the outermost jit"
             )
-        check_compiler_options(self.compiler_options)
+        check_compiler_options(self.options.compiler_options)
 
     def call(
         self,
@@ -419,7 +430,7 @@ class JitCall:
         """
         if config.disable_jit_enabled():
             return self.fun(*args, **kwargs)
-        if self.compiler_options:
+        if self.options.compiler_options:
             self.check_compiler_options()
         flat = self.flatten(args, kwargs)
         program, leaves = self._traced(flat, abstract=False), flat[0]
@@ -459,13 +470,13 @@ class JitCall:
             remember = None
         if remember is not None:
             signature = signatures.signature(flat[1], leaves, program.closed.in_avals, flat[4])
-        live = None if self.keep_unused else live_inputs(program.closed.jaxpr)
+        live = None if self.options.keep_unused else live_inputs(program.closed.jaxpr)
 
         def describe(i: int) -> str:
             names = self.spec.argument_names(flat[2], flat[3], flat[4])
             return f"argument {names[i]} of {self.name}"
 
-        requests = placements.in_context(program.requests(), self.asked_by == "pjit")
+        requests = placements.in_context(program.requests(), self.options.api_name == "pjit")
         assignment = assign(leaves, consumed, live, describe, requests)
         try:
             on_mesh = assignment.mesh is not None
@@ -474,7 +485,11 @@ class JitCall:
                 remember = None  # native code does not support unreduced arrays
             else:
                 outs = dispatch.run(
-                    program.closed, leaves, assignment, keep_unused=self.keep_unused, name=self.name
+                    program.closed,
+                    leaves,
+                    assignment,
+                    keep_unused=self.options.keep_unused,
+                    name=self.name,
                 )
         except FloatingPointError as error:
             if not config.checks_values() or any(consumed):  # donated: may be overwritten
@@ -572,12 +587,12 @@ def make_call(
     name: str | None = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
-    asked_by: str = "jit",
+    api_name: str = "jit",
     compiler_options: Mapping[str, Any] | None = None,
 ) -> JitCall:
     """Returns the `JitCall` of `fun`, with options checked against its signature.
 
-    `asked_by` is the name of the public function, for messages.
+    `api_name` is the name of the public function, for messages.
 
     Raises:
       TypeError: if `fun` is not callable, or options are of the wrong type.
@@ -590,15 +605,15 @@ def make_call(
 
         inline = inlining.at_tracing(inline)
     if not callable(fun):
-        raise TypeError(f"{asked_by} needs a function, but got {fun} of type {type(fun).__name__}")
+        raise TypeError(f"{api_name} needs a function, but got {fun} of type {type(fun).__name__}")
     if isinstance(fun, staticmethod):
         raise TypeError(
-            f"{asked_by} needs a function, but got {fun}; apply {asked_by} below @staticmethod, "
+            f"{api_name} needs a function, but got {fun}; apply {api_name} below @staticmethod, "
             "not above it"
         )
     if inspect.isgeneratorfunction(fun):
         raise TypeError(
-            f"{asked_by} needs a function that returns arrays, but {fun} is a generator function; "
+            f"{api_name} needs a function that returns arrays, but {fun} is a generator function; "
             "return a tuple of the values it yields, or loop by jax.lax.scan"
         )
     signature = signature_of(fun)
@@ -613,12 +628,16 @@ def make_call(
         _check_disjoint("argnames", names, d_names)
         _check_disjoint("argnums", numbers, d_numbers)
     spec = CallSpec(signature, numbers, frozenset(names), d_numbers, frozenset(d_names))
-    return JitCall(
-        fun, spec, keep_unused=keep_unused, inline=inline, name=name,
-        asked_by=asked_by, compiler_options=compiler_options,
-        in_places=given_places("in_shardings", in_shardings, asked_by),
-        out_places=given_places("out_shardings", out_shardings, asked_by),
-    )  # fmt: skip
+    options = JitOptions(
+        name or fun_name(fun),
+        keep_unused,
+        inline,
+        given_places("in_shardings", in_shardings, api_name),
+        given_places("out_shardings", out_shardings, api_name),
+        compiler_options,
+        api_name,
+    )
+    return JitCall(fun, spec, options)
 
 
 def _check_disjoint(kind: str, static: Iterable[object], donated: Iterable[object]) -> None:
@@ -645,7 +664,7 @@ def _roles(
     return infer_argnums_and_argnames(signature, numbers, names)
 
 
-__all__ = ["JitCall", "TracedProgram", "jit_params", "make_call", "trace_closed"]
+__all__ = ["JitCall", "JitOptions", "TracedProgram", "jit_params", "make_call", "trace_closed"]
 
 
 def _as_argument(name: str | None, x: object) -> str:

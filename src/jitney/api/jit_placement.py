@@ -59,13 +59,13 @@ class GivenPlaces:
       leaves: Shardings, PartitionSpecs on the context mesh, Formats, `UNSPECIFIED`, or
         `WHOLE_ON_MESH`.
       tree: the tree of these leaves.
-      asked_by: the public function: "jit", or "pjit", which also uses the mesh of `with mesh:`.
+      api_name: the public function: "jit", or "pjit", which also uses the mesh of `with mesh:`.
     """
 
     option: str
     leaves: tuple[Any, ...]
     tree: pytrees.PyTreeDef
-    asked_by: str = "jit"
+    api_name: str = "jit"
 
     @property
     def is_of_one_device(self) -> bool:
@@ -104,20 +104,20 @@ class GivenPlaces:
     def _misfit(self, prefix: PyTree, full: PyTree) -> ValueError:
         if self.option == "in_shardings" and _is_tuple(prefix) and len(prefix) != len(full):
             return ValueError(
-                f"{self.asked_by}: in_shardings must have one entry for each positional argument, "
+                f"{self.api_name}: in_shardings must have one entry for each positional argument, "
                 f"or be one sharding for all, but is of length {len(prefix)} for "
                 f"{messages.counted(len(full), 'argument')}"
             )
         if self.option == "in_shardings" and not _is_tuple(prefix):
             return ValueError(
-                f"{self.asked_by}: in_shardings must be a tuple with one entry for each "
+                f"{self.api_name}: in_shardings must be a tuple with one entry for each "
                 f"positional argument, or one sharding for all, but is of type {type(prefix)}; "
                 "wrap it in a tuple"
             )
-        label = f"{self.asked_by} {self.option}"
+        label = f"{self.api_name} {self.option}"
         mismatches = [str(make(label)) for make in prefix_errors(prefix, full)]
         return ValueError(
-            f"{self.asked_by}: {self.option} has to be a tree prefix of the values that it "
+            f"{self.api_name}: {self.option} has to be a tree prefix of the values that it "
             "applies to, but is not:\n" + "\n".join(mismatches)
         )
 
@@ -134,7 +134,7 @@ class GivenPlaces:
             return as_sharding(place)
         if mesh.empty:
             raise RuntimeError(
-                f"{self.asked_by}: a PartitionSpec in {self.option} refers to the context mesh, "
+                f"{self.api_name}: a PartitionSpec in {self.option} refers to the context mesh, "
                 "but none is set: set one by `jax.set_mesh(mesh)`, or pass a `NamedSharding`, "
                 "which includes its mesh"
             )
@@ -149,7 +149,7 @@ class GivenPlaces:
     def _mesh(self) -> Mesh | AbstractMesh:
         """Returns the mesh to which PartitionSpecs refer."""
         mesh = mesh_of_specs()
-        return entered_mesh() if mesh.empty and self.asked_by == "pjit" else mesh
+        return entered_mesh() if mesh.empty and self.api_name == "pjit" else mesh
 
     def _check(self, place: Sharding, aval: AbstractValue, name: str) -> None:
         kind = "arguments" if self.option == "in_shardings" else "outputs"
@@ -160,14 +160,14 @@ class GivenPlaces:
             place.check_compatible_aval(shape)
         except ValueError as error:
             raise ValueError(
-                f"{self.asked_by}: the sharding for {name}, one of its {kind}, does not fit it: "
+                f"{self.api_name}: the sharding for {name}, one of its {kind}, does not fit it: "
                 f"{error}"
             ) from None
         try:
             place.check_fits(shape)
         except ValueError as error:
             raise ValueError(
-                f"{self.asked_by}: {name}, one of its {kind}, cannot have its sharding: {error}"
+                f"{self.api_name}: {name}, one of its {kind}, cannot have its sharding: {error}"
             ) from None
 
 
@@ -175,14 +175,14 @@ def _is_tuple(x: object) -> bool:
     return type(x) is tuple
 
 
-def given_places(option: str, prefix: PyTree, asked_by: str = "jit") -> GivenPlaces | None:
+def given_places(option: str, prefix: PyTree, api_name: str = "jit") -> GivenPlaces | None:
     """Checks a sharding option of `jit` or `pjit`; returns None if it specifies nothing.
 
     Raises:
       TypeError: if a leaf is not a sharding.
       ValueError: if a PartitionSpec has UNCONSTRAINED axes.
     """
-    if prefix is None and asked_by != "pjit":
+    if prefix is None and api_name != "pjit":
         return None
     if isinstance(prefix, list) and option == "in_shardings":
         prefix = tuple(cast("list[object]", prefix))  # one entry for each argument
@@ -203,11 +203,11 @@ def given_places(option: str, prefix: PyTree, asked_by: str = "jit") -> GivenPla
                 f"sharding of every axis, but got {spec}; jax.lax.with_sharding_constraint "
                 "accepts such specs"
             )
-    nothing = WHOLE_ON_MESH if asked_by == "pjit" else UNSPECIFIED
+    nothing = WHOLE_ON_MESH if api_name == "pjit" else UNSPECIFIED
     places = [nothing if place is None else place for place in leaves]
     if tree == _LEAF and places[0] is UNSPECIFIED:
         return None
-    return GivenPlaces(option, tuple(places), tree, asked_by)
+    return GivenPlaces(option, tuple(places), tree, api_name)
 
 
 def places_on(

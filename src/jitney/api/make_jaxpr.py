@@ -73,7 +73,7 @@ def make_jaxpr(
     """
     if abstracted_axes is not None:
         raise ValueError("make_jaxpr: abstracted_axes must be None: shapes are static")
-    call = make_call(fun, static_argnums, inline=True, asked_by="make_jaxpr")
+    call = make_call(fun, static_argnums, inline=True, api_name="make_jaxpr")
 
     @wraps(fun)
     @api_boundary
@@ -143,7 +143,7 @@ def eval_shape(fun: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree) -> P
       >>> jax.eval_shape(lambda x: (x @ x).sum(axis=0), x)
       ShapeDtypeStruct(shape=(1000,), dtype=float32)
     """
-    call = make_call(fun, inline=True, asked_by="eval_shape")
+    call = make_call(fun, inline=True, api_name="eval_shape")
     program, _ = call.trace(args, kwargs, abstract=True)
     return result_structure(program.closed.out_avals, program.out_tree)
 

@@ -171,18 +171,18 @@ def make_array_from_single_device_arrays(
       >>> jax.make_array_from_single_device_arrays((4,), x.sharding, [x])
       Array([0., 1., 2., 3.], dtype=float32)
     """
-    asked_by = "make_array_from_single_device_arrays"
+    api_name = "make_array_from_single_device_arrays"
     place, whole = _placed_shape(sharding, shape)
     if not isinstance(arrays, Sequence):
         raise TypeError(
-            f"jax.{asked_by}: `arrays` must be a sequence, but is of type {type(arrays)}"
+            f"jax.{api_name}: `arrays` must be a sequence, but is of type {type(arrays)}"
         )
     if any([isinstance(x, Tracer) for x in arrays]):
         raise ValueError(
-            f"jax.{asked_by}: `arrays` must be concrete, but some are traced, "
+            f"jax.{api_name}: `arrays` must be concrete, but some are traced, "
             f"{[type(x) for x in arrays]}: call it outside of traced functions"
         )
-    return cast("ArrayImpl", assembly.of_devices(asked_by, whole, place, arrays, dtype))
+    return cast("ArrayImpl", assembly.of_devices(api_name, whole, place, arrays, dtype))
 
 
 @overload

@@ -589,7 +589,7 @@ def _format_of(aval: AbstractValue) -> sharding.Format:
 def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Traced:
     """Traces `call` for these arguments."""
     start = time.perf_counter()
-    if call.compiler_options:
+    if call.options.compiler_options:
         call.check_compiler_options()
     program, _ = call.trace(args, kwargs, abstract=True)
     dynamic, dynamic_kwargs, _ = call.spec.split(args, kwargs)

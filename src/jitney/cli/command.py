@@ -109,7 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from jitney.cli import interactive
 
             return interactive.after(lambda: _run_program(remaining or ["-c", ""]))
-    return _run_program(words)
+        case _:
+            return _run_program(words)
 
 
 def _run_command(name: str, words: Sequence[str]) -> int:
@@ -141,6 +142,13 @@ def _run_program(words: Sequence[str]) -> int:
             else:
                 hint = usage.did_you_mean(option, OPTIONS)
             return usage.refuse(USAGE, f"{option} is not an option of jitney{hint}")
+        case _:
+            return _run_file(words)
+
+
+def _run_file(words: Sequence[str]) -> int:
+    from jitney.cli import run
+
     status = run.run_words(words)
     if status and not os.path.exists(words[0]):
         hint = usage.did_you_mean(words[0], [*COMMANDS, *OPTIONS])

@@ -47,7 +47,8 @@ def run_words(words: Sequence[str]) -> int:
             return run_code(sys.stdin.buffer.read(), arguments, name="-")
         case [path, *arguments]:
             return run_path(path, arguments)
-    return run_code(sys.stdin.buffer.read(), [], name="")
+        case _:
+            return run_code(sys.stdin.buffer.read(), [], name="")
 
 
 def run_path(path: str, arguments: Sequence[str]) -> int:

@@ -287,12 +287,12 @@ def names_along(aval: AbstractValue, dim: int | None) -> tuple[Hashable, ...]:
 
 
 def common_sharding(
-    asked_by: str, xs: Sequence[Any], dims: Sequence[int | None], spmd_name: object
+    api_name: str, xs: Sequence[Any], dims: Sequence[int | None], spmd_name: object
 ) -> NamedSharding | None:
     """Returns the common sharding of an axis that arrays share, as that of an array of rank 1.
 
     Args:
-      asked_by: the transformation that maps the axis.
+      api_name: the transformation that maps the axis.
       xs: the arrays.
       dims: the position of the axis in each array; None for arrays without it.
       spmd_name: the mesh axes along which it is sharded (the user's `spmd_axis_name`); None if the
@@ -314,7 +314,7 @@ def common_sharding(
             for aval, d in zip(avals, dims, strict=True) if aval is not None
         ])  # fmt: skip
         raise ValueError(
-            f"{asked_by}: mapped axes must have the same sharding, but the operands are {listed}; "
+            f"{api_name}: mapped axes must have the same sharding, but the operands are {listed}; "
             "move some of them by jax.reshard"
         )
     ((names, sharding),) = shardings.items() or (((), None),)
@@ -325,7 +325,7 @@ def common_sharding(
         spmd_axes = tuple([name for name in spmd_axes if sharding.mesh.shape[name] != 1])
     if spmd_name is not None and spmd_axes != names:
         raise ValueError(
-            f"{asked_by}: spmd_axis_name must agree with the sharding of the mapped axis, but "
+            f"{api_name}: spmd_axis_name must agree with the sharding of the mapped axis, but "
             f"spmd_axis_name is {spmd_name!r} and the arrays are sharded along {names}; leave out "
             "spmd_axis_name"
         )

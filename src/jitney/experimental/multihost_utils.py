@@ -316,7 +316,7 @@ def global_array_to_host_local_array(global_inputs: T, global_mesh: Mesh, pspecs
 
 
 def _map_with_places(
-    asked_by: str,
+    api_name: str,
     move: Primitive,
     tree: T,
     mesh: Mesh,
@@ -324,14 +324,14 @@ def _map_with_places(
 ) -> T:
     """Applies `move` to each leaf with its PartitionSpec; leaves that are None stay None."""
     if not isinstance(mesh, Mesh):
-        raise TypeError(f"{asked_by}: global_mesh must be a Mesh of devices, but is {mesh!r}")
+        raise TypeError(f"{api_name}: global_mesh must be a Mesh of devices, but is {mesh!r}")
     leaves, structure = pytrees.tree_flatten(tree, is_leaf=_is_none)
     specs = pytrees.broadcast_prefix(pspecs, tree, is_leaf=_is_none)
     out: list[Any] = []
     for leaf, spec in zip(leaves, specs, strict=True):
         if leaf is not None and not isinstance(spec, PartitionSpec):
             raise ValueError(
-                f"{asked_by}: pspecs has {spec!r} for an array, but a PartitionSpec is needed: "
+                f"{api_name}: pspecs has {spec!r} for an array, but a PartitionSpec is needed: "
                 "PartitionSpec() replicates it"
             )
         if leaf is None:

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def of_devices(
-    asked_by: str, shape: tuple[int, ...], place: Sharding, arrays: Sequence[Any],
+    api_name: str, shape: tuple[int, ...], place: Sharding, arrays: Sequence[Any],
     dtype: DTypeLike | None,
 ) -> NativeArray:  # fmt: skip
     """Returns the array of `shape` with sharding `place`, assembled from one array per device.
 
     Args:
-      asked_by: the name of the calling API function, for messages.
+      api_name: the name of the calling API function, for messages.
       shape: the shape of the global array.
       place: its sharding.
       arrays: the shard of each device of this process, in any order.
@@ -44,23 +44,23 @@ def of_devices(
         other devices, or if one has the wrong shape or dtype.
     """
     if any([not isinstance(x, NativeArray) for x in arrays]):
-        raise TypeError(f"{asked_by} takes arrays, got {[type(x) for x in arrays]}")
+        raise TypeError(f"{api_name} takes arrays, got {[type(x) for x in arrays]}")
     if not arrays and dtype is None:
-        raise _no_dtype(asked_by)
+        raise _no_dtype(api_name)
     own = [device for device in place.device_order if device.is_addressable]
     if len(arrays) != len(own):
         raise ValueError(
-            f"jax.{asked_by}: {place} has {messages.counted(len(own), 'device')} of this process, "
+            f"jax.{api_name}: {place} has {messages.counted(len(own), 'device')} of this process, "
             f"which need an array each, but {messages.there_are(len(arrays))}"
         )
     types = {x.dtype for x in arrays}
     if len(types) > 1:
         raise ValueError(
-            f"{asked_by}: shards must have the same dtype, but have {sorted(map(str, types))}"
+            f"{api_name}: shards must have the same dtype, but have {sorted(map(str, types))}"
         )
     if types and dtype is not None and _kind(dtype) not in types:
         raise ValueError(
-            f"jax.{asked_by}: the shards must have the dtype `dtype`, {dtype}, but have "
+            f"jax.{api_name}: the shards must have the dtype `dtype`, {dtype}, but have "
             f"{types.pop()}"
         )
     by_device: dict[Any, Any] = {}
@@ -68,21 +68,21 @@ def of_devices(
         (device, *others) = x.devices()
         if others:
             raise ValueError(
-                f"jax.{asked_by}: each shard must be on one device, but one is on "
+                f"jax.{api_name}: each shard must be on one device, but one is on "
                 f"{len(x.sharding.device_set)}: {x.sharding}"
             )
         by_device[device] = x
     if set(by_device) != set(own):
         raise ValueError(
-            f"{asked_by}: the shards are on {sorted(map(str, by_device))}, but the sharding is on "
+            f"{api_name}: the shards are on {sorted(map(str, by_device))}, but the sharding is on "
             f"{sorted(map(str, own))}"
         )
     parts = [by_device[device] for device in own]
-    return assembled(asked_by, shape, place, parts, dtype)
+    return assembled(api_name, shape, place, parts, dtype)
 
 
 def assembled(
-    asked_by: str, shape: tuple[int, ...], place: Sharding, parts: Sequence[Any],
+    api_name: str, shape: tuple[int, ...], place: Sharding, parts: Sequence[Any],
     dtype: DTypeLike | None,
 ) -> NativeArray:  # fmt: skip
     """Returns the array of `shape` with the shards `parts`, in the order of this process's devices.
@@ -95,18 +95,18 @@ def assembled(
     for part in parts:
         if np.shape(part) != part_shape:
             raise ValueError(
-                f"jax.{asked_by}: a shard of an array of shape {shape} with sharding {place} must "
+                f"jax.{api_name}: a shard of an array of shape {shape} with sharding {place} must "
                 f"have shape {part_shape}, but has shape {np.shape(part)}"
             )
     if not parts:
-        return _without_parts(asked_by, shape, place, dtype)
+        return _without_parts(api_name, shape, place, dtype)
     data, aval = _data_of_parts(parts, shape, dtype)
     window = windows.window(place, shape)
     whole = empty(windows.shape_of(window), data[0].dtype)
     sum_place = place if isinstance(place, NamedSharding) and place.spec.unreduced else None
     if sum_place is not None and not place.is_fully_addressable:
         raise ValueError(
-            f"{asked_by}: {place} is unreduced over devices of several processes, which only jit "
+            f"{api_name}: {place} is unreduced over devices of several processes, which only jit "
             "can reduce: create an array with the partial sums along a new axis, and sum over it "
             "in jit"
         )
@@ -128,11 +128,11 @@ def assembled(
 
 
 def _without_parts(
-    asked_by: str, shape: tuple[int, ...], place: Sharding, dtype: DTypeLike | None
+    api_name: str, shape: tuple[int, ...], place: Sharding, dtype: DTypeLike | None
 ) -> NativeArray:
     """Makes an array that has no shard on this process's devices."""
     if dtype is None:
-        raise _no_dtype(asked_by)
+        raise _no_dtype(api_name)
     aval = explicit.typed(shaped_array(shape, _kind(dtype)), place)
     none = empty(windows.window_shape(place, shape), dtypes.physical_dtype(_kind(dtype)))
     return placed_array(none, aval, place, windows.first_device(place))
@@ -184,9 +184,9 @@ def _fill_with_sum(
     return each
 
 
-def _no_dtype(asked_by: str) -> ValueError:
+def _no_dtype(api_name: str) -> ValueError:
     return ValueError(
-        f"jax.{asked_by}: no shard of the array is on the devices of this process, so its dtype "
+        f"jax.{api_name}: no shard of the array is on the devices of this process, so its dtype "
         "cannot be inferred: pass `dtype`"
     )
 

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from jitney.core.sharding.named import NamedSharding
 
 
-def out_place(place: object, asked_by: str) -> NamedSharding | None:
-    """Validates the option `out_sharding` of the function `asked_by`; returns None if it is None.
+def out_place(place: object, api_name: str) -> NamedSharding | None:
+    """Validates the option `out_sharding` of the function `api_name`; returns None if it is None.
 
     Raises:
       TypeError, ValueError: as `as_named`, unless it is a sharding along Explicit axes of the
         context mesh.
     """
-    return None if place is None else as_named(place, asked_by)
+    return None if place is None else as_named(place, api_name)

@@ -55,7 +55,7 @@ def as_mesh(place: Sharding) -> Mesh:
     return mesh if isinstance(mesh, Mesh) else get_mesh()
 
 
-def as_named(place: object, asked_by: str) -> NamedSharding:
+def as_named(place: object, api_name: str) -> NamedSharding:
     """Returns the option `out_sharding` of a function as a NamedSharding along Explicit axes.
 
     Raises:
@@ -68,36 +68,36 @@ def as_named(place: object, asked_by: str) -> NamedSharding:
         place = sharding_on_context_mesh(place, "out_sharding")
     if not isinstance(place, NamedSharding):
         raise TypeError(
-            f"{asked_by}: out_sharding must be a NamedSharding or PartitionSpec, not {place!r}"
+            f"{api_name}: out_sharding must be a NamedSharding or PartitionSpec, not {place!r}"
         )
     if isinstance(place.mesh, AbstractMesh) and place.memory_kind is not None:
         raise ValueError(
-            f"{asked_by}: out_sharding must not have a memory kind, but is {place}. "
+            f"{api_name}: out_sharding must not have a memory kind, but is {place}. "
             "jax.device_put moves arrays between memories"
         )
     axes = get_abstract_mesh()
     if not (axes.empty or axes.manual_axes or axes == place.mesh.abstract_mesh):
         raise ValueError(
-            f"{asked_by}: out_sharding is on {place.mesh.abstract_mesh}, but the context mesh is "
+            f"{api_name}: out_sharding is on {place.mesh.abstract_mesh}, but the context mesh is "
             f"{axes}. A PartitionSpec always refers to the context mesh"
         )
-    check_explicit(place, asked_by)
+    check_explicit(place, api_name)
     return place
 
 
-def check_explicit(place: NamedSharding, asked_by: str) -> None:
+def check_explicit(place: NamedSharding, api_name: str) -> None:
     """Raises ValueError unless all mesh axes that `place` names are Explicit."""
     kinds = dict(zip(place.mesh.axis_names, place.mesh.axis_types, strict=True))
     for entry in place.spec:
         for name in () if entry is PartitionSpec.UNCONSTRAINED else names_of(entry):
             if kinds[name] is not AxisType.Explicit:
                 raise ValueError(
-                    f"{asked_by}: the axes of {place.spec} must be of type Explicit, but {name} is of "
+                    f"{api_name}: the axes of {place.spec} must be of type Explicit, but {name} is of "
                     f"type {kinds[name]}"
                 )
 
 
-def sharding_on_context_mesh(spec: PartitionSpec, asked_by: str) -> NamedSharding:
+def sharding_on_context_mesh(spec: PartitionSpec, api_name: str) -> NamedSharding:
     """Returns the NamedSharding of `spec` on the context mesh (`jax.set_mesh`).
 
     Raises:
@@ -106,7 +106,7 @@ def sharding_on_context_mesh(spec: PartitionSpec, asked_by: str) -> NamedShardin
     mesh = mesh_of_specs()
     if mesh.empty:
         raise ValueError(
-            f"{asked_by}={spec}: a PartitionSpec refers to the context mesh, but none is set: set "
+            f"{api_name}={spec}: a PartitionSpec refers to the context mesh, but none is set: set "
             "one by `jax.set_mesh`"
         )
     return NamedSharding(mesh, spec)

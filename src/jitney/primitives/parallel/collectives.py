@@ -48,7 +48,7 @@ def is_positional(axis: object) -> bool:
     return isinstance(axis, int | np.integer) and not isinstance(axis, bool)
 
 
-def axis_extent(name: AxisName, asked_by: str) -> int:
+def axis_extent(name: AxisName, api_name: str) -> int:
     """Returns the size of the innermost axis in scope with this name.
 
     Raises:
@@ -58,12 +58,12 @@ def axis_extent(name: AxisName, asked_by: str) -> int:
         if known == name:
             return size
     raise NameError(
-        f"{asked_by}: no axis is named {name!r} here.\n"
+        f"{api_name}: no axis is named {name!r} here.\n"
         f"Instead: within jax.vmap(..., axis_name={name!r}), or jax.shard_map over a mesh that has it"
     )
 
 
-def names_of(axis_name: AxisName, asked_by: str) -> tuple[AxisName, ...]:
+def names_of(axis_name: AxisName, api_name: str) -> tuple[AxisName, ...]:
     """Returns one or more axis names as a tuple.
 
     Raises:
@@ -73,7 +73,7 @@ def names_of(axis_name: AxisName, asked_by: str) -> tuple[AxisName, ...]:
     names = (*several,) if isinstance(axis_name, tuple | list) else (axis_name,)
     for name in names:
         if not is_positional(name):
-            axis_extent(name, asked_by)
+            axis_extent(name, api_name)
     return names
 
 
@@ -134,7 +134,7 @@ def varying_along(x: Val, names: Sequence[AxisName]) -> Val | Array:
     return pvary_p.bind(x, axes=missing) if missing else x
 
 
-def is_unreduced(x: Value, names: Sequence[AxisName], asked_by: str) -> bool:
+def is_unreduced(x: Value, names: Sequence[AxisName], api_name: str) -> bool:
     """Returns whether `x` is unreduced along the axes `names`.
 
     Raises:
@@ -146,7 +146,7 @@ def is_unreduced(x: Value, names: Sequence[AxisName], asked_by: str) -> bool:
     own = aval.manual_axis_type.unreduced.intersection(names)
     if own and not own.issuperset(names):
         raise ValueError(
-            f"{asked_by} over axes {tuple(names)} of {aval.str_short()}, which is unreduced along "
+            f"{api_name} over axes {tuple(names)} of {aval.str_short()}, which is unreduced along "
             f"{tuple(own)} only: sum over these first"
         )
     return bool(own)

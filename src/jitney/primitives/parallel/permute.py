@@ -103,7 +103,7 @@ rules.deflinear(ppermute_p, _ppermute_transpose)
 
 
 def checked_pairs(
-    perm: Sequence[tuple[int, int]], names: Sequence[AxisName], asked_by: str
+    perm: Sequence[tuple[int, int]], names: Sequence[AxisName], api_name: str
 ) -> tuple[tuple[int, int], ...]:
     """Returns `perm` as tuples of ints.
 
@@ -111,11 +111,11 @@ def checked_pairs(
       ValueError: if a source or a destination occurs twice, or is out of range of the axes `names`.
     """
     pairs = tuple([(int(a), int(b)) for a, b in perm])
-    size = math.prod([axis_extent(name, asked_by) for name in names])
+    size = math.prod([axis_extent(name, api_name) for name in names])
     for side in ([a for a, _ in pairs], [b for _, b in pairs]):
         if len(set(side)) != len(side) or not all([0 <= i < size for i in side]):
             raise ValueError(
-                f"{asked_by}: sources and destinations must be unique and within the axis of size "
+                f"{api_name}: sources and destinations must be unique and within the axis of size "
                 f"{size}, got {pairs}"
             )
     return pairs
