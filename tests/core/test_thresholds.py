@@ -85,7 +85,7 @@ LEAST = 8  # numbers below are counts
 
 # Of the cost model, what does not compare with sizes of arrays: costs, widths, bounds on LLVM's time.
 COUNTS = """
-    picked_stride picked_stride_unmasked turned_side turned_blocks turned_vector
+    picked_stride picked_stride_unmasked transposed_side transposed_blocks transposed_vector
     iteration gathered_lane scattered_lane halving gather loop_trips unrolled_share short_axis
     light_body lightest_body accumulators tile_rows narrow_tile_rows tile_sums tiled_operand
     narrow_padding narrow_parts tile_product store_above vectorize_above recomputed_below

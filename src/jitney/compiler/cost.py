@@ -55,14 +55,14 @@ class CostModel:
     # second without masked loads.
     picked_stride: int = 8
     picked_stride_unmasked: int = 4
-    # Blocks that are transposed before lanes are loaded from them (`kernels/turning.py`): elements
-    # of a side (half as many of 64 bits), blocks of one kernel, cost of a vector, and the sizes and
-    # points from which they pay off.
-    turned_side: int = 64
-    turned_blocks: int = 4
-    turned_vector: float = 4.0
-    turned_extent: int = threshold(16, small=4)
-    turned_points: int = threshold(1 << 12, small=32)
+    # Blocks that are transposed before lanes are loaded from them
+    # (`kernels/block_transposition.py`): elements of a side (half as many of 64 bits), blocks of one
+    # kernel, cost of a vector, and the sizes and points from which they pay off.
+    transposed_side: int = 64
+    transposed_blocks: int = 4
+    transposed_vector: float = 4.0
+    transposed_extent: int = threshold(16, small=4)
+    transposed_points: int = threshold(1 << 12, small=32)
     halving: float = 3.0  # per vector, to reduce its lanes
     gather: int = 4  # an element at a computed index
     loop_trips: int = 100  # assumed iterations of a loop in a loop kernel
@@ -93,7 +93,7 @@ class CostModel:
     tiled_row: int = threshold(256, small=16)
     tile_columns: int = threshold(16, small=4)  # columns of the second operand, at least
     # Rows of the first operand from which transposing the second pays off.
-    turned_rows: int = threshold(64, small=4)
+    transposed_rows: int = threshold(64, small=4)
 
     # --- products of narrow dtypes (`hlo/narrow_products.py`, `tile_products.py`) --------------------
 

@@ -208,9 +208,9 @@ def _scaled_dot(x: Array, y: Array, scales: Scales, configs: Configs) -> Array:
         residuals: tuple[Array, Array, Scales], ct: Array
     ) -> tuple[Array, Array, tuple[Array | None, ...]]:
         x, y, scales = residuals
-        turned = partial(jnp.swapaxes, axis1=1, axis2=2)
+        transposed = partial(jnp.swapaxes, axis1=1, axis2=2)
         cts: list[Array] = []
-        for operand, k, other, mine in ((x, 0, y, ct), (y, 1, x, turned(ct))):
+        for operand, k, other, mine in ((x, 0, y, ct), (y, 1, x, transposed(ct))):
             if configs[2].mode == "nvfp4":
                 slope = jnp.matmul(mine, other.astype(_FLOAT32))
                 scale = scales[k]
@@ -218,7 +218,7 @@ def _scaled_dot(x: Array, y: Array, scales: Scales, configs: Configs) -> Array:
                     slope = jnp.where(_is_within(operand, configs[k], scale), slope, 0)
             else:
                 pair, of_pair = (configs[2], configs[1 - k]), (scales[2], scales[1 - k])
-                slope = _product(mine, turned(other), pair, of_pair)
+                slope = _product(mine, transposed(other), pair, of_pair)
             cts.append(slope.astype(operand.dtype))
         nothing = tuple([None if s is None else jnp.zeros_like(s) for s in scales])
         return cts[0], cts[1], nothing

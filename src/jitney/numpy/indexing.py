@@ -299,9 +299,9 @@ def _get_dynamic(x: Array, p: Plan, wrap: bool) -> Array:
 
 def _finish(p: Plan, y: Array, reverse: bool = True) -> Array:
     """Converts `y` from the operand's axes to the axes of the result."""
-    turned = tuple(k for k, e in enumerate(p.entries) if isinstance(e, Span) and e.step < 0)
-    if turned and reverse:
-        y = rev(y, turned)
+    reversed_axes = tuple(k for k, e in enumerate(p.entries) if isinstance(e, Span) and e.step < 0)
+    if reversed_axes and reverse:
+        y = rev(y, reversed_axes)
     scalars = tuple(k for k, e in enumerate(p.entries) if isinstance(e, Scalar))
     y = squeeze(y, scalars) if scalars else y
     return expand_dims(y, p.new_axes)

@@ -240,8 +240,8 @@ class DriverWriter:
         if axis == plan.vector:
             chunk = COSTS.lane_chunk
             grain = -(-max(grain, COSTS.column_grain if plan.strip else 1) // chunk) * chunk
-        if plan.turn is not None and len(plan.outer) == 1:  # complete blocks
-            grain = -(-grain // plan.turn.side) * plan.turn.side
+        if plan.transposition is not None and len(plan.outer) == 1:  # complete blocks
+            grain = -(-grain // plan.transposition.side) * plan.transposition.side
         run = self.native(way, "i32", "ptr, ptr, ptr, i64, i64")
         call = f"call {run}(ptr %call, ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})"
         polls.check(e, e.emit(call, "i32"))

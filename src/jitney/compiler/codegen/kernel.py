@@ -24,7 +24,7 @@ from jitney.compiler.codegen.dependence import dependence
 from jitney.compiler.codegen.grouped_loads import GroupedLoads, mask_of_several, memory_kind
 from jitney.compiler.codegen.kernel_key import Range, is_tile, lanes_hint
 from jitney.compiler.codegen.nest_state import State
-from jitney.compiler.codegen.turned import TurnedBlocks
+from jitney.compiler.codegen.transposed_blocks import TransposedBlocks
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.effort import called_functions
 from jitney.compiler.kernels.ir import Affine, Kernel
@@ -85,10 +85,10 @@ class KernelWriter:
             j for leader, group in self.stored_together.items() for j in group if j != leader
         }
         self.outlined = called_functions(kernel.body)
-        self.turned: TurnedBlocks | None = None
-        if plan.turn is not None and plan.vector is not None:
-            self.turned = TurnedBlocks(plan.turn, plan.vector, kernel.params)
-            self.allocas += self.turned.allocas
+        self.transposed: TransposedBlocks | None = None
+        if plan.transposition is not None and plan.vector is not None:
+            self.transposed = TransposedBlocks(plan.transposition, plan.vector, kernel.params)
+            self.allocas += self.transposed.allocas
         self.one_vector = self._choose_lanes()
         self.vector_lanes = self.one_vector * self._vectors_at_once()
 
@@ -108,8 +108,8 @@ class KernelWriter:
 
     def natives(self) -> list[str]:
         """Returns the functions of the runtime that the code calls."""
-        turned = [] if self.turned is None else self.turned.natives
-        return [*turned, *[polls.POLL] * polls.has_polls(self.kernel)]
+        transposed = [] if self.transposed is None else self.transposed.natives
+        return [*transposed, *[polls.POLL] * polls.has_polls(self.kernel)]
 
     def _choose_lanes(self) -> int:
         """Returns the number of lanes of one vector."""
@@ -171,8 +171,12 @@ class KernelWriter:
         if self.schedule.strip and axis == self.schedule.vector and self.strip is None:
             self._strips(position)
             return
-        if self.turned is not None and axis == self.turned.turn.axis and self.turned.ranges is None:
-            self._blocks(position, self.turned)
+        if (
+            self.transposed is not None
+            and axis == self.transposed.transposition.axis
+            and self.transposed.ranges is None
+        ):
+            self._blocks(position, self.transposed)
             return
         low, high = self._bounds(axis)
         if axis != self.schedule.vector or self.vector_lanes == 1:
@@ -243,7 +247,7 @@ class KernelWriter:
         return self.mask if self.schedule.reduces_lanes else None
 
     def _bounds(self, axis: int) -> tuple[Value, Value]:
-        ranges = None if self.turned is None else self.turned.ranges
+        ranges = None if self.transposed is None else self.transposed.ranges
         if ranges is not None and axis in ranges:
             return ranges[axis]
         if axis == outermost(self.schedule):
@@ -288,16 +292,18 @@ class KernelWriter:
 
         self._count(constant(0, "i64"), high, step, body)
 
-    def _blocks(self, position: int, turned: TurnedBlocks) -> None:
+    def _blocks(self, position: int, transposed: TransposedBlocks) -> None:
         """Writes the loops from `position` inwards, within loops over transposed blocks."""
 
         def block() -> None:
             types = self.kernel.params
-            turned.fill(self.e, lambda p, at: self._pointer(p, at, types[p]), self.state.addresses)
+            transposed.fill(
+                self.e, lambda p, at: self._pointer(p, at, types[p]), self.state.addresses
+            )
             self._emit_loops(position)
 
-        whole = self._bounds(turned.turn.axis), self._bounds(turned.vector)
-        turned.loops(self.e, self._count, whole, block)
+        whole = self._bounds(transposed.transposition.axis), self._bounds(transposed.vector)
+        transposed.loops(self.e, self._count, whole, block)
 
     def _count(self, low: Value, high: Value, step: int, body: Callable[[Value], None]) -> None:
         """Writes for (i = low; i < high; i += step), with what `body` writes for i."""
@@ -350,9 +356,9 @@ class KernelWriter:
 
     def _indices_of_vectors(self) -> set[Affine]:
         """Returns the indices whose loads are all grouped or transposed, so that none is alone."""
-        turned = {} if self.turned is None else self.turned.places
+        transposed = {} if self.transposed is None else self.transposed.places
         loads = [(s.param, s.index) for s in self.kernel.body if isinstance(s, ir.Load)]
-        alone = [place for place in loads if place not in self.grouped and place not in turned]
+        alone = [place for place in loads if place not in self.grouped and place not in transposed]
         return {index for _, index in loads} - {index for _, index in alone}
 
     def _address(self, index: Affine) -> tuple[Value, Value | None]:
@@ -492,10 +498,10 @@ class KernelWriter:
 
             shared, remaining = self.state.shared, self._needed_lanes()
             return self.grouped.load(e, shared, place, s.dtype, pointer_at, self.lanes, remaining)
-        if varies and self.turned is not None and place in self.turned:
+        if varies and self.transposed is not None and place in self.transposed:
             counters, masks = self.state.counters, (self.mask, self._needed_lanes())
             shared = self.state.shared
-            value = self.turned.load(e, shared, place, counters, self.lanes, masks)
+            value = self.transposed.load(e, shared, place, counters, self.lanes, masks)
             return e.trunc(value, "i1") if s.dtype == np.bool_ else value
         base, per_lane = self._address(s.index) if varies else self._uniform_address(s.index)
         memory = memory_kind(s.dtype)

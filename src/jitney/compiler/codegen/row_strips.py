@@ -94,8 +94,8 @@ def _strip(
         name, is_outside = code_of(launch.kernel)
         if is_outside:
             e.declarations.add(f"declare i32 @{name}(ptr, ptr, i64, i64)")
-        turns = constant(outer_extent(launch.kernel) // step.rows, "i64")
-        bounds = f"{e.mul(low, turns)!r}, {e.mul(high, turns)!r}"
+        iterations = constant(outer_extent(launch.kernel) // step.rows, "i64")
+        bounds = f"{e.mul(low, iterations)!r}, {e.mul(high, iterations)!r}"
         status = e.emit(f"call i32 @{name}(ptr %call, ptr %params.{i}, {bounds})", "i32")
         if polls.has_polls(launch.kernel):
             polls.check(e, status)

@@ -1,8 +1,8 @@
 """Sizes and layouts of contractions, and which of them loops compute faster than BLAS.
 
 Loops are faster with little work, without reuse of operands, and with layouts that keep sums in
-registers: `is_by_columns`, `is_by_rows`. `turned` returns the layout that an operand needs for
-that.
+registers: `is_by_columns`, `is_by_rows`. `rhs_permutation` returns the layout that the right operand
+needs for that.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def is_by_rows(node: ir.Dot) -> bool:
     return _fits_rows(node) and all(_last(node, k) in node.contract[k] for k in (0, 1))
 
 
-def turned(node: ir.Dot) -> tuple[int, ...] | None:
+def rhs_permutation(node: ir.Dot) -> tuple[int, ...] | None:
     """Returns the order of y's axes in which `has_tiles` holds.
 
     It is None if `has_tiles` holds already, or in no order. Transposing y pays off only where many
@@ -81,7 +81,7 @@ def turned(node: ir.Dot) -> tuple[int, ...] | None:
     if _fits_rows(node):
         return (*batch, *free, *contract)
     _, m, _, _ = extents(node)
-    many_rows = _fits_columns(node) and m >= COSTS.turned_rows
+    many_rows = _fits_columns(node) and m >= COSTS.transposed_rows
     if free and many_rows and node.y.shape[free[-1]] >= COSTS.tile_columns:
         return (*batch, *contract, *free)
     return None

@@ -375,13 +375,13 @@ def _sums_of_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.
     Each of its elements is the sum of products of the shifted image and the cotangent.
     """
     x = _padded(b, x, window)
-    turned = replace(
+    of_gradient = replace(
         window, window=window.out, out=window.window, strides=window.dilation,
         dilation=window.strides,
     )  # fmt: skip
     sums: list[ir.Node] = []
     for place in itertools.product(*map(range, window.out)):
-        products = b.apply("mul", _window_of(b, x, place, turned), w)
+        products = b.apply("mul", _window_of(b, x, place, of_gradient), w)
         total = b.reduce(products, "add", tuple(range(len(w.shape) - 1)))
         sums.append(b.reshape(total, (1, *total.shape)))
     result = b.concatenate(sums, 0)

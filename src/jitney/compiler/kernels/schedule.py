@@ -13,9 +13,9 @@ import numpy as np
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.block_transposition import BlockTransposition, find_block_transposition
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
-from jitney.compiler.kernels.turning import Turn, find_turn
 from jitney.core import caches
 from jitney.core.record import record, replace
 
@@ -85,7 +85,7 @@ class Schedule:
       reduces_lanes: whether the lanes are reduced.
       strip: size of the strips of the reduced axis that all lanes finish before the next one
         begins; 0 if each vector of lanes reduces the complete axis at once.
-      turn: loads that are made from transposed blocks; their axis is the last of `outer`.
+      transposition: loads that are made from transposed blocks; their axis is the last of `outer`.
     """
 
     outer: tuple[int, ...]
@@ -93,7 +93,7 @@ class Schedule:
     inner: tuple[int, ...]
     reduces_lanes: bool
     strip: int = 0
-    turn: Turn | None = None
+    transposition: BlockTransposition | None = None
 
 
 @caches.memoized("schedules of kernels", "the kernel", 64)  # each one is requested several times
@@ -112,14 +112,16 @@ def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     vector = free[0]
     if len(free) > 1:
         vector = min(reversed(free), key=lambda k: estimate(kernel, k))
-    turned = _turned(kernel, vector, free) if not ordered else None
-    if turned is not None:
-        return turned
+    transposed = _with_transposed_blocks(kernel, vector, free) if not ordered else None
+    if transposed is not None:
+        return transposed
     plan = _order(kernel, vector)
     return replace(plan, strip=COSTS.reduced_strip) if _reduces_columns(kernel, plan) else plan
 
 
-def _turned(kernel: Kernel | LoopKernel, vector: int, free: Sequence[int]) -> Schedule | None:
+def _with_transposed_blocks(
+    kernel: Kernel | LoopKernel, vector: int, free: Sequence[int]
+) -> Schedule | None:
     """Returns the cheapest schedule with transposed blocks, if it beats lanes along `vector`."""
     if isinstance(kernel, LoopKernel) or kernel.reduced or len(kernel.extents) < 2:
         return None
@@ -131,12 +133,13 @@ def _turned(kernel: Kernel | LoopKernel, vector: int, free: Sequence[int]) -> Sc
     best: Schedule | None = None
     for lanes in free:
         for axis in range(len(kernel.extents)):
-            turn = None if axis == lanes else find_turn(kernel, lanes, axis)
-            cost = least if turn is None else estimate(kernel, lanes, turn)
-            if turn is not None and cost < least:
+            transposition = None if axis == lanes else find_block_transposition(kernel, lanes, axis)
+            cost = least if transposition is None else estimate(kernel, lanes, transposition)
+            if transposition is not None and cost < least:
                 plan = _order(kernel, lanes)
                 others = tuple([k for k in plan.outer if k != axis])
-                least, best = cost, replace(plan, outer=(*others, axis), turn=turn)
+                least = cost
+                best = replace(plan, outer=(*others, axis), transposition=transposition)
     return best
 
 
@@ -299,12 +302,14 @@ def least_estimate(kernel: Kernel) -> float:
     return float("inf") if vector is None else estimate(kernel, vector)
 
 
-def estimate(kernel: Kernel | LoopKernel, vector: int, turn: Turn | None = None) -> float:
+def estimate(
+    kernel: Kernel | LoopKernel, vector: int, transposition: BlockTransposition | None = None
+) -> float:
     """Returns the estimated cost of all loops with lanes along axis `vector`, in vector additions.
 
     Each statement runs once per iteration of the loops that it depends on. Contiguous lanes are
-    loaded at once, lanes at a small stride are picked from vectors, those of `turn` are loaded from
-    transposed blocks, others one by one.
+    loaded at once, lanes at a small stride are picked from vectors, those of `transposition` are
+    loaded from transposed blocks, others one by one.
     """
     plan = _order(kernel, vector)
     order = (
@@ -319,11 +324,11 @@ def estimate(kernel: Kernel | LoopKernel, vector: int, turn: Turn | None = None)
         runs.append(runs[-1] * (-(-n // lanes) if axis == vector else n))
 
     rows = _offsets_by_row(kernel)
-    places = {} if turn is None else turn.places()
+    places = {} if transposition is None else transposition.places()
 
     def one(s: ir.Load | ir.Store | ir.Reduce, each: float) -> float:
         if isinstance(s, ir.Load) and (s.param, s.index) in places:
-            return COSTS.turned_vector
+            return COSTS.transposed_vector
         stride = abs(s.index.coefficients[vector])
         if stride == s.index.coefficients[vector] and stride <= 1:
             return 1.0

@@ -155,31 +155,31 @@ class _Transform:
             base = k.linear(rows, tuple(at))
             strides = row_major(after)
             column = [(self.dim + 1 + j, s) for j, s in enumerate(strides) if after[j] > 1]
-            turn = self.dim
+            along = self.dim
         else:
             k = KernelBuilder((math.prod(before), left, done * inner), 0, self.has_buffer)
             base = k.axis(0, factor=self.n * inner)
-            column, turn = [(2, 1)], 1
+            column, along = [(2, 1)], 1
             places = [
-                self._at(k, base, column, turn, q * left, 1, done * inner) for q in range(radix)
+                self._at(k, base, column, along, q * left, 1, done * inner) for q in range(radix)
             ]
             values: list[Part] = [(k.load(source[0], at), k.load(source[1], at)) for at in places]
         arithmetic = _Arithmetic(k, self.dtype)
         if self.node.to_real:
             for p, x in enumerate(arithmetic.to_real(values, radix)):
-                at = self._at(k, base, column, turn, p, radix, inner)
+                at = self._at(k, base, column, along, p, radix, inner)
                 k.store(self.planes[0], at, x)
             return k
         results = arithmetic.transform(values)
         if self.node.of_real:
             results = results[: self.n // 2 + 1]
         if left > 1:
-            results = self._turned(arithmetic, results, left, turn)
+            results = self._twiddled(arithmetic, results, left, along)
         if is_last and self.node.normalized:
             results = [arithmetic.scaled(z, 1 / self.n) for z in results]
         planes = self.planes if is_last else self.between[stage % 2]
         for p, z in enumerate(results):
-            at = self._at(k, base, column, turn, p, radix, done * inner)
+            at = self._at(k, base, column, along, p, radix, done * inner)
             self._store(k, planes, at, z, is_last)
         return k
 
@@ -188,8 +188,8 @@ class _Transform:
         index = tuple([k.axis(j, offset if j == self.dim else 0) for j in range(len(self.shape))])
         if self.node.of_real:
             return k.value(self.node.re, index), None
-        is_turned = self.node.inverse and not self.node.to_real
-        parts = (self.node.im, self.node.re) if is_turned else (self.node.re, self.node.im)
+        swaps_parts = self.node.inverse and not self.node.to_real
+        parts = (self.node.im, self.node.re) if swaps_parts else (self.node.re, self.node.im)
         return k.value(parts[0], index), k.value(parts[1], index)
 
     def _at(
@@ -197,36 +197,36 @@ class _Transform:
         k: KernelBuilder,
         base: Affine,
         column: Sequence[tuple[int, int]],
-        turn: int,
+        along: int,
         offset: int,
         factor: int,
         row: int,
     ) -> Affine:
         """Returns the index of a result.
 
-        It is base + row * (offset + factor * index of axis `turn`) + the position in the row.
+        It is base + row * (offset + factor * index of axis `along`) + the position in the row.
         """
         coefficients = list(base.coefficients)
-        coefficients[turn] += row * factor
+        coefficients[along] += row * factor
         for axis, stride in column:
             coefficients[axis] += stride
         return Affine(base.offset + row * offset, tuple(coefficients))
 
-    def _turned(
-        self, arithmetic: _Arithmetic, results: Sequence[Part], left: int, turn: int
+    def _twiddled(
+        self, arithmetic: _Arithmetic, results: Sequence[Part], left: int, along: int
     ) -> list[Part]:
-        """Multiplies result p by w^(p k), where k is the index of axis `turn`."""
+        """Multiplies result p by w^(p k), where k is the index of axis `along`."""
         k = arithmetic.k
         radix = len(results)
         powers = np.arange(1, radix)[:, None] * np.arange(left)
         roots = unit_roots(radix * left, powers)
         planes = [_constant(part.astype(self.dtype)) for part in (roots.real, roots.imag)]
-        turned = [results[0]]
+        twiddled = [results[0]]
         for p, z in enumerate(results[1:]):
-            index = k.axis(turn, p * left)
+            index = k.axis(along, p * left)
             w = k.load(planes[0], index), k.load(planes[1], index)
-            turned.append(arithmetic.times(z, w))
-        return turned
+            twiddled.append(arithmetic.times(z, w))
+        return twiddled
 
     def _store(
         self, k: KernelBuilder, planes: Sequence[Plane], at: Affine, z: Part, is_last: bool
@@ -305,7 +305,7 @@ class _Arithmetic:
         """Returns z + i w."""
         return self._difference(z[0], w[1]), self._sum(z[1], w[0])
 
-    def turned(self, z: Part, power: int, n: int) -> Part:
+    def rotated(self, z: Part, power: int, n: int) -> Part:
         """Returns z exp(-2 pi i power / n)."""
         eighths, remainder = divmod(8 * power, n)
         if remainder:
@@ -334,7 +334,7 @@ class _Arithmetic:
         inner = [self.transform(values[start::first]) for start in range(first)]
         results: list[Part] = [(None, None)] * n
         for j in range(m):
-            column = [self.turned(part[j], start * j, n) for start, part in enumerate(inner)]
+            column = [self.rotated(part[j], start * j, n) for start, part in enumerate(inner)]
             for p, z in enumerate(self.transform(column)):
                 results[j + m * p] = z
         return results

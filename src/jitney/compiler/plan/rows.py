@@ -30,14 +30,14 @@ class _Reach:
     high: int
     itemsize: int
 
-    def is_within(self, row: int, turns: int) -> bool:
-        """Returns whether `turns` iterations access one row of `row` bytes.
+    def is_within(self, row: int, iterations: int) -> bool:
+        """Returns whether `iterations` iterations access one row of `row` bytes.
 
         The next iterations must access the next row.
         """
-        if self.low < 0 or self.step * turns * self.itemsize != row:
+        if self.low < 0 or self.step * iterations * self.itemsize != row:
             return False
-        return (self.high + self.step * (turns - 1) + 1) * self.itemsize <= row
+        return (self.high + self.step * (iterations - 1) + 1) * self.itemsize <= row
 
 
 @record(frozen=True, eq=False)
@@ -84,12 +84,12 @@ class Rows:
           rows: number of parts, a divisor of the number of iterations.
           nbytes: bytes of all rows of the buffer, if they differ from its own size.
         """
-        turns = self.extent // rows
+        iterations = self.extent // rows
         row, remainder = divmod(buffer.nbytes if nbytes is None else nbytes, rows)
         if remainder or buffer not in self.buffers:
             return False
         return all(
-            reach is not None and reach.is_within(row, turns)
+            reach is not None and reach.is_within(row, iterations)
             for param, reaches in self._reaches.items()
             if self.launch.buffers[param] is buffer
             for reach in reaches

@@ -118,6 +118,6 @@ def _all_roots(n: int) -> ComplexArray:
     re, im = roots[0].real, roots[0].imag
     re[:eighth], im[:eighth] = c[:-1], -s[:-1]
     re[eighth:], im[eighth:] = s[:0:-1], -c[:0:-1]
-    for turned, root in zip(roots[1:], roots[:-1], strict=True):  # times -i
-        turned.real, turned.imag = root.imag, -root.real
+    for rotated, root in zip(roots[1:], roots[:-1], strict=True):  # times -i
+        rotated.real, rotated.imag = root.imag, -root.real
     return roots.reshape(n)

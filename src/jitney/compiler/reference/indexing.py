@@ -231,9 +231,11 @@ def _combine_at(flat: np.ndarray, at: np.ndarray, values: np.ndarray, combine: C
     order = np.argsort(at, kind="stable")
     places = at[order]
     first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))[: len(at)]
-    turn = np.arange(len(at)) - np.repeat(first, np.diff(np.append(first, len(at))))
-    by_turn = np.argsort(turn, kind="stable")
-    rounds = np.split(order[by_turn], np.cumsum(np.bincount(turn))[:-1]) if len(at) else []
+    occurrence = np.arange(len(at)) - np.repeat(first, np.diff(np.append(first, len(at))))
+    by_occurrence = np.argsort(occurrence, kind="stable")
+    rounds = (
+        np.split(order[by_occurrence], np.cumsum(np.bincount(occurrence))[:-1]) if len(at) else []
+    )
     for chosen in rounds:
         where = at[chosen]
         flat[where] = function(flat[where], values[chosen])

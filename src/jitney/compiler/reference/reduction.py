@@ -116,8 +116,8 @@ def _sum(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
     """
     # Axes by decreasing stride, so that contiguous ones can be merged.
     order = sorted(range(x.ndim), key=lambda k: -abs(x.strides[k]))
-    turned = x.transpose(order)
-    joins = turned.flags.c_contiguous
+    transposed = x.transpose(order)
+    joins = transposed.flags.c_contiguous
     shape: list[int] = []
     reduced: list[bool] = []
     for k in order:
@@ -126,13 +126,13 @@ def _sum(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
         else:
             shape.append(x.shape[k])
             reduced.append(k in dims)
-    turned = turned.reshape(shape)
+    transposed = transposed.reshape(shape)
     for axis in range(len(shape) - 1, -1, -1):
         if reduced[axis]:
-            turned = _sum_of_blocks(turned, axis)
+            transposed = _sum_of_blocks(transposed, axis)
     kept = [k for k in order if k not in dims]
-    turned = turned.reshape([x.shape[k] for k in kept])
-    return turned if kept == sorted(kept) else turned.transpose(np.argsort(kept))
+    transposed = transposed.reshape([x.shape[k] for k in kept])
+    return transposed if kept == sorted(kept) else transposed.transpose(np.argsort(kept))
 
 
 def _sum_of_blocks(x: np.ndarray, axis: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar import inverse_trigonometric as real, logarithm
-from jitney.compiler.scalar.complexes import Pair, absolute, div, is_infinite, log, sqrt, turned
+from jitney.compiler.scalar.complexes import Pair, absolute, div, is_infinite, log, rotated, sqrt
 from jitney.compiler.scalar.polynomial import INF
 
 _LN2 = 0.6931471805599453
@@ -106,4 +106,4 @@ def atanh(e: Emitter, x: Pair) -> Pair:
     return e.copysign(u, re), e.copysign(v, im)
 
 
-asinh, atan = turned(asin), turned(atanh)
+asinh, atan = rotated(asin), rotated(atanh)

@@ -301,8 +301,8 @@ def tanh(e: Emitter, x: Pair) -> Pair:
     tail = e.fmul(e.fmul(e.fmul(sine, cosine), e.const(4.0, re)), decay)
     infinite = e.fcmp("oeq", e.fabs(re), e.const(INF, re))
     # Where the angle is not finite: 1 at infinity, else NaN.
-    turning = e.and_(infinite, e.fcmp("uno", sine, sine))
-    tail = e.select(turning, e.copysign(zero, im), tail)
+    no_angle = e.and_(infinite, e.fcmp("uno", sine, sine))
+    tail = e.select(no_angle, e.copysign(zero, im), tail)
     limit = e.select(infinite, one, e.fadd(one, e.fsub(im, im)))
     u = e.select(far, e.copysign(limit, re), u)
     v = e.select(far, tail, v)
@@ -310,7 +310,7 @@ def tanh(e: Emitter, x: Pair) -> Pair:
     return e.select(e.fcmp("oeq", re, zero), re, u), e.select(e.fcmp("oeq", im, zero), im, v)
 
 
-def turned(rule: Callable[[Emitter, Pair], Pair]) -> Callable[[Emitter, Pair], Pair]:
+def rotated(rule: Callable[[Emitter, Pair], Pair]) -> Callable[[Emitter, Pair], Pair]:
     """Returns f(x) = -i g(i x), the circular function of a hyperbolic function g."""
 
     def circle(e: Emitter, x: Pair) -> Pair:
@@ -325,7 +325,7 @@ def cos(e: Emitter, x: Pair) -> Pair:
     return cosh(e, (e.fneg(x[1]), x[0]))
 
 
-sin, tan = turned(sinh), turned(tanh)
+sin, tan = rotated(sinh), rotated(tanh)
 
 
 def rsqrt(e: Emitter, x: Pair) -> Pair:

@@ -159,7 +159,7 @@ def tanh(z: ComplexArray) -> ComplexArray:
     return _joined(np.where(re == 0, re, u), np.where(im == 0, im, v))
 
 
-def turned(rule: Formula) -> Formula:
+def rotated(rule: Formula) -> Formula:
     """Returns -i g(i z), the circular function of the hyperbolic function g = `rule`."""
 
     def circular(z: ComplexArray) -> ComplexArray:
@@ -169,7 +169,7 @@ def turned(rule: Formula) -> Formula:
     return circular
 
 
-sin, tan = turned(sinh), turned(tanh)
+sin, tan = rotated(sinh), rotated(tanh)
 
 
 def cos(z: ComplexArray) -> ComplexArray:

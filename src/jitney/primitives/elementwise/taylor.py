@@ -301,10 +301,10 @@ def angle(y: Series, x: Series) -> Series:
     first = calculus.atan2(y[0], x[0])
     dx, dy = _velocity(x), _velocity(y)
     # The series of t w', t x' and t y' have no term of order 0: it is None.
-    turned = [sub(term_of_product(dy, x, k), term_of_product(dx, y, k)) for k in range(n)]
+    numerator = [sub(term_of_product(dy, x, k), term_of_product(dx, y, k)) for k in range(n)]
     distance: Series = [add(_term_of_square(x, k), _term_of_square(y, k)) for k in range(n)]
     dw: Series = [None]
     for k in range(1, n):
         dw.append(None)
-        dw[k] = div(sub(turned[k], term_of_product(distance, dw, k, first=1)), distance[0])
+        dw[k] = div(sub(numerator[k], term_of_product(distance, dw, k, first=1)), distance[0])
     return [first, *(scale(t, 1 / k) for k, t in enumerate(dw[1:], 1))]

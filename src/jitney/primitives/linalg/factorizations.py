@@ -315,17 +315,17 @@ def _qr_jvp(
     moved = solve_triangular(mat.window(r, k, k), mat.window(t, m, k), left_side=False, lower=False)
     inner = mat.matmul(mat.adjoint(q), moved)
     low = mat.widened(mat.tril(mat.strong(inner), -1), size, size)
-    turn = binary.sub(low, mat.adjoint(low))
+    rotation = binary.sub(low, mat.adjoint(low))
     if mat.is_complex(x):
         phase = mat.widened(mat.only_diagonal(mat.strong(inner)), size, size)
-        turn = binary.add(turn, binary.sub(phase, real_of(phase)))
+        rotation = binary.add(rotation, binary.sub(phase, real_of(phase)))
     if size < m:
         residual = mat.strong(binary.sub(moved, mat.matmul(q, inner)))
-        dq = binary.add(mat.matmul(q, turn), residual)
+        dq = binary.add(mat.matmul(q, rotation), residual)
     else:
-        dq = mat.matmul(q, turn)
-    turned = mat.strong(mat.matmul(mat.adjoint(q), t))
-    dr = mat.triu(binary.sub(turned, mat.matmul(turn, r)))
+        dq = mat.matmul(q, rotation)
+    rotated = mat.strong(mat.matmul(mat.adjoint(q), t))
+    dr = mat.triu(binary.sub(rotated, mat.matmul(rotation, r)))
     return outs, [dq, dr, *map(rules.zero_tangent, order)]
 
 
@@ -401,8 +401,8 @@ def _eigh_jvp(
     inner = mat.matmul(mat.adjoint(vectors), mat.matmul(mat.symmetrize(t), vectors))
     values_ = convert_element_type(values, mat.dtype_of(x))
     gaps = binary.sub(mat.as_row(values_), mat.as_column(values_))
-    turn = binary.mul(off_diagonal_inverse(gaps), mat.strong(inner))
-    dvectors = mat.matmul(vectors, turn)
+    rotation = binary.mul(off_diagonal_inverse(gaps), mat.strong(inner))
+    dvectors = mat.matmul(vectors, rotation)
     diagonal = mat.diagonal(inner)
     return outs, [dvectors, unary.real(diagonal) if mat.is_complex(x) else diagonal]
 

@@ -75,9 +75,9 @@ def symmetrize(x: Value) -> Array:
     """
     shape = shape_of(x)
     if len(shape) < 2 or shape[-1] != shape[-2]:
-        turned = (*shape[:-2], *shape[:-3:-1])
+        transposed = (*shape[:-2], *shape[:-3:-1])
         raise ValueError(
-            f"the operand must hold square matrices, but has shape {shape}, and transposed {turned}"
+            f"the operand must hold square matrices, but has shape {shape}, and transposed {transposed}"
         )
     return binary.div(binary.add(x, adjoint(x)), const(x, 2))
 

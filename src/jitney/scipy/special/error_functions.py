@@ -164,9 +164,9 @@ def _faddeeva(z: Array) -> Array:
     scale, coefficients = _weideman()
     below = lax.imag(z) < 0
     upper = where(below, -z, z)
-    turned = 1j * upper
-    inverse = 1 / (scale - turned)
-    mapped = (scale + turned) * inverse
+    rotated = 1j * upper
+    inverse = 1 / (scale - rotated)
+    mapped = (scale + rotated) * inverse
     value = (2 * horner(mapped, coefficients) * inverse + 1 / _ROOT_PI) * inverse
     # The expansion is undefined at infinity, where the function approaches i / (sqrt(pi) z).
     far = (1j / _ROOT_PI) / upper

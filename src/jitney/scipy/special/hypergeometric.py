@@ -172,8 +172,8 @@ def _positive_1f1_slopes(a: Array, b: Array, x: Array, falls: Array) -> tuple[Ar
     return where(far, far_a, near_a), where(far, far_b, near_b)
 
 
-def _is_turned(a: Array, b: Array, x: Array) -> Array:
-    """Returns whether to compute 1F1(a; b; x) as exp(x) 1F1(b - a; b; -x).
+def _needs_kummer(a: Array, b: Array, x: Array) -> Array:
+    """Returns whether to compute 1F1(a; b; x) as exp(x) 1F1(b - a; b; -x), Kummer's transformation.
 
     For x < 0 the terms of the latter do not cancel, but there are about -x of them. The terms of
     1F1(a; b; x) are few and hardly cancel where b is larger than -x.
@@ -184,8 +184,8 @@ def _is_turned(a: Array, b: Array, x: Array) -> Array:
 
 @custom_jvp
 def _hyp1f1(a: Array, b: Array, x: Array) -> Array:
-    turned = _is_turned(a, b, x)
-    value = _positive_1f1(where(turned, b - a, a), b, where(turned, -x, x), turned)
+    by_kummer = _needs_kummer(a, b, x)
+    value = _positive_1f1(where(by_kummer, b - a, a), b, where(by_kummer, -x, x), by_kummer)
     return where(_divides_by_zero((a,), b), jnp.inf, value).astype(x.dtype)
 
 
@@ -195,12 +195,12 @@ def _hyp1f1_jvp(
 ) -> tuple[Array, Array]:
     (a, b, x), (da, db, dx) = primals, tangents
     by_x = (a / b) * _hyp1f1(a + 1, b + 1, x)
-    turned = _is_turned(a, b, x)
+    by_kummer = _needs_kummer(a, b, x)
     by_top, by_bottom = _positive_1f1_slopes(
-        where(turned, b - a, a), b, where(turned, -x, x), turned
+        where(by_kummer, b - a, a), b, where(by_kummer, -x, x), by_kummer
     )
-    by_a = where(turned, -by_top, by_top)
-    by_b = where(turned, by_top + by_bottom, by_bottom)
+    by_a = where(by_kummer, -by_top, by_top)
+    by_b = where(by_kummer, by_top + by_bottom, by_bottom)
     return _hyp1f1(a, b, x), da * by_a + db * by_b + dx * by_x
 
 
@@ -345,8 +345,8 @@ def _hyp2f1(a: Array, b: Array, c: Array, x: Array) -> Array:
     # Pfaff's transformation: 2F1(a, b; c; x) = (1 - x)^-a 2F1(a, c - b; c; x / (x - 1))
     low = (x < _DIRECT_LOW) & ~polynomial
     above = (x >= 1) & ~polynomial
-    turned = where(low, guarded(low, x, -1.0) / (guarded(low, x, -1.0) - 1), x)
-    value = _below_one(a, where(low, c - b, b), c, guarded(~above, turned, 0.0))
+    z = where(low, guarded(low, x, -1.0) / (guarded(low, x, -1.0) - 1), x)
+    value = _below_one(a, where(low, c - b, b), c, guarded(~above, z, 0.0))
     value = where(low, value * lax.exp(-a * lax.log1p(guarded(low, -x, 0.0))), value)
     at_one = _gamma_quotient((c, guarded(c - a - b > 0, c - a - b, 1.0)), (c - a, c - b))
     ending = where((x == 1) & (c - a - b > 0), at_one, jnp.inf)

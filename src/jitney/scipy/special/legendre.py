@@ -181,6 +181,6 @@ def sph_harm_y(
     size = lax.abs(order)
     value = values.at[size, degree, jnp.arange(size.shape[0])].get(mode="fill", fill_value=0)
     angle = size.astype(azimuth.dtype) * azimuth
-    turned = lax.complex(value * lax.cos(angle), value * lax.sin(angle))
-    mirrored = where(size % 2 == 1, -lax.conj(turned), lax.conj(turned))
-    return where(order < 0, mirrored, turned).reshape(shape)
+    rotated = lax.complex(value * lax.cos(angle), value * lax.sin(angle))
+    mirrored = where(size % 2 == 1, -lax.conj(rotated), lax.conj(rotated))
+    return where(order < 0, mirrored, rotated).reshape(shape)

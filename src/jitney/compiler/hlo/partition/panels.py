@@ -1,6 +1,6 @@
 """Computes products of gathered operands in panels.
 
-    dot(all_gather(x), y)  ->  for t < turns: gather panel t of x, multiply by it
+    dot(all_gather(x), y)  ->  for t < iterations: gather panel t of x, multiply by it
 
 A gathered operand takes the memory of its shard times the number of devices along the axes that it
 is gathered along, while a product needs only one panel of it at a time. Where the operand is
@@ -55,12 +55,12 @@ class Gathered:
         own = self.x.tensor_type.nbytes
         return own if self.collective is None else own * (self.parts + 1)
 
-    def panel(self, b: Builder, turn: ir.Node, blocks: int, width: int) -> ir.Node:
-        """Returns elements `turn * width` ... (`width` of them) of each of `blocks` blocks."""
+    def panel(self, b: Builder, iteration: ir.Node, blocks: int, width: int) -> ir.Node:
+        """Returns elements `iteration * width` ... (`width` of them) of each of `blocks` blocks."""
         own, dim = blocks // self.parts, self.dim
         before, after = self.x.shape[:dim], self.x.shape[dim + 1 :]
         folded = b.reshape(self.x, (*before, own, self.extent // blocks, *after))
-        start = b.apply("mul", turn, b.constant(np.int32(width)))
+        start = b.apply("mul", iteration, b.constant(np.int32(width)))
         piece = _block(b, folded, dim + 1, start, width)
         if self.collective is not None:
             c = self.collective
@@ -137,10 +137,10 @@ def _added_up(
     """
     blocks = math.lcm(*[g.parts for g in pair])
     length = pair[0].extent // blocks
-    turns = _panel_count(length, sum([g.extra for g in pair]), room)
-    if turns == 1:
+    iterations = _panel_count(length, sum([g.extra for g in pair]), room)
+    if iterations == 1:
         return None
-    width, add = length // turns, added_products.routine(node.contract, node.batch)
+    width, add = length // iterations, added_products.routine(node.contract, node.batch)
 
     def step(inner: Builder, t: ir.Node, *carry: ir.Node) -> list[ir.Node]:
         total, *parts = carry
@@ -151,7 +151,7 @@ def _added_up(
         return [*inner.library_call(add.name, add.params, [total, *panels]), *parts]
 
     start = b.full(node.shape, 0, node.dtype)
-    return b.for_(turns, [start, *[g.x for g in pair]], step)[0]
+    return b.for_(iterations, [start, *[g.x for g in pair]], step)[0]
 
 
 def _side_by_side(
@@ -162,10 +162,10 @@ def _side_by_side(
     It is None if one panel suffices.
     """
     blocks, length = first.parts, first.x.shape[first.dim]
-    turns = _panel_count(length, first.extra + node.tensor_type.nbytes, room)
-    if turns == 1:
+    iterations = _panel_count(length, first.extra + node.tensor_type.nbytes, room)
+    if iterations == 1:
         return None
-    width = length // turns
+    width = length // iterations
     free = [
         k
         for k in range(len(first.x.shape))
@@ -186,7 +186,7 @@ def _side_by_side(
         return [inner.dynamic_update_slice(products, product, starts), part, whole]
 
     start = b.full((*before, blocks, length, *after), 0, node.dtype)
-    return b.reshape(b.for_(turns, [start, first.x, other], step)[0], node.shape)
+    return b.reshape(b.for_(iterations, [start, first.x, other], step)[0], node.shape)
 
 
 def _block(b: Builder, x: ir.Node, dim: int, start: ir.Node, size: int) -> ir.Node:

@@ -45,7 +45,7 @@ from jitney.compiler.hlo.contractions import (
     is_scattered,
     is_small_dot,
     operand_order,
-    turned,
+    rhs_permutation,
 )
 from jitney.compiler.reference.reduction import LONG_RUN, ROUNDED, RUN, carrier
 from jitney.core.record import replace
@@ -116,7 +116,7 @@ def _is_expanded(node: ir.Node) -> bool:
             return _is_compared(node.xs, node.dim) or _has_code(node.xs, node.dim)
         case ir.Dot():  # BLAS has no half precision, and sums are float32 anyway
             wider = carrier(node.dtype) != node.dtype and not is_small_dot(node)
-            with_layouts = is_scattered(node) or turned(node) is not None
+            with_layouts = is_scattered(node) or rhs_permutation(node) is not None
             return wider or with_layouts or narrow_products.narrow_operands(node) is not None
         case ir.Convolution():
             return convolutions.is_written(node)
@@ -151,7 +151,7 @@ def with_layouts(b: Builder, node: ir.Node) -> ir.Node:
     """Returns the contraction `node` with operands in the layouts that its implementation needs."""
     if not isinstance(node, ir.Dot):
         return node
-    order = turned(node)
+    order = rhs_permutation(node)
     if order is not None:
         batch, contract = (tuple([order.index(j) for j in axes]) for axes in _axes_of_y(node))
         y, contracts = b.transpose(node.y, order), (node.contract[0], contract)

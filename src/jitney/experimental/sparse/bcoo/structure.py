@@ -313,9 +313,9 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
     data, indices = lax.rev(operand.data, (*batch, *dense)), lax.rev(operand.indices, tuple(batch))
     if sparse:
         extents = jnp.array(operand.sparse_shape, indices.dtype)
-        turned = jnp.array([k in sparse for k in range(p.n_sparse)])
+        is_reversed = jnp.array([k in sparse for k in range(p.n_sparse)])
         stored = is_stored(indices, operand.sparse_shape)[..., None]
-        indices = jnp.where(stored & turned, extents - 1 - indices, indices)
+        indices = jnp.where(stored & is_reversed, extents - 1 - indices, indices)
     return BCOO(
         (data, indices),
         shape=operand.shape,

@@ -1,4 +1,4 @@
-"""Transposed blocks on the stack, and vector loads from them (`kernels/turning.py`)."""
+"""Transposed blocks on the stack, and vector loads from them (`kernels/block_transposition.py`)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 
 from jitney.compiler.codegen import access, interleaved
 from jitney.compiler.codegen.grouped_loads import mask_of_several, memory_kind
-from jitney.compiler.kernels.turning import Place, Turn
+from jitney.compiler.kernels.block_transposition import BlockTransposition, Place
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value, constant, memory_bytes, type_text
 
 Range = tuple[Value, Value]  # begin and end of a loop
 
 
-class TurnedBlocks:
+class TransposedBlocks:
     """The transposed blocks of one kernel.
 
     Args:
-      turn: what is transposed.
+      transposition: what is transposed.
       vector: the axis of the lanes.
       params: element types of the kernel's buffers.
 
@@ -31,19 +31,21 @@ class TurnedBlocks:
         cover.
     """
 
-    def __init__(self, turn: Turn, vector: int, params: Sequence[np.dtype]) -> None:
-        self.turn = turn
+    def __init__(
+        self, transposition: BlockTransposition, vector: int, params: Sequence[np.dtype]
+    ) -> None:
+        self.transposition = transposition
         self.vector = vector
-        self.places = turn.places()
-        self.kinds = [memory_kind(params[block.param]) for block in turn.blocks]
+        self.places = transposition.places()
+        self.kinds = [memory_kind(params[block.param]) for block in transposition.blocks]
         self.allocas: list[str] = []
         self.tiles: list[Value] = []
-        for number, (block, kind) in enumerate(zip(turn.blocks, self.kinds, strict=True)):
+        for number, (block, kind) in enumerate(zip(transposition.blocks, self.kinds, strict=True)):
             name = f"%block.{number}"
-            elements = turn.side * turn.side * block.count
+            elements = transposition.side * transposition.side * block.count
             self.allocas.append(f"  {name} = alloca [{elements} x {type_text(kind)}], align 64")
             self.tiles.append(Value(name, "ptr"))
-        sizes = zip(turn.blocks, self.kinds, strict=True)
+        sizes = zip(transposition.blocks, self.kinds, strict=True)
         self.natives = [_function(block.count * memory_bytes(kind)) for block, kind in sizes]
         self.ranges: dict[int, Range] | None = None
 
@@ -66,7 +68,7 @@ class TurnedBlocks:
           body: writes the code for one block.
         """
         (low, high), (begin, limit) = whole
-        side = self.turn.side
+        side = self.transposition.side
 
         def end(start: Value, most: Value) -> Value:
             return e.intrinsic("llvm.smin", [e.add(start, constant(side, "i64")), most])
@@ -74,7 +76,7 @@ class TurnedBlocks:
         def rows(row: Value) -> None:
             def columns(column: Value) -> None:
                 self.ranges = {
-                    self.turn.axis: (row, end(row, high)),
+                    self.transposition.axis: (row, end(row, high)),
                     self.vector: (column, end(column, limit)),
                 }
                 body()
@@ -95,12 +97,20 @@ class TurnedBlocks:
           known: contributions of outer axes to positions.
         """
         assert self.ranges is not None
-        (first, end), (begin, limit) = self.ranges[self.turn.axis], self.ranges[self.vector]
+        (first, end), (begin, limit) = (
+            self.ranges[self.transposition.axis],
+            self.ranges[self.vector],
+        )
         columns, rows = e.sub(end, first), e.sub(limit, begin)
-        side = self.turn.side
-        for block, kind, tile in zip(self.turn.blocks, self.kinds, self.tiles, strict=True):
+        side = self.transposition.side
+        for block, kind, tile in zip(
+            self.transposition.blocks, self.kinds, self.tiles, strict=True
+        ):
             index = block.index
-            along, across = index.coefficients[self.turn.axis], index.coefficients[self.vector]
+            along, across = (
+                index.coefficients[self.transposition.axis],
+                index.coefficients[self.vector],
+            )
             size = memory_bytes(kind) * block.count
             step, target = side * size, tile
             start = first
@@ -146,10 +156,10 @@ class TurnedBlocks:
             return shared[place]
         assert self.ranges is not None
         number, _ = self.places[place]
-        block, kind = self.turn.blocks[number], self.kinds[number]
-        row = e.sub(counters[self.turn.axis], self.ranges[self.turn.axis][0])
+        block, kind = self.transposition.blocks[number], self.kinds[number]
+        row = e.sub(counters[self.transposition.axis], self.ranges[self.transposition.axis][0])
         column = e.sub(counters[self.vector], self.ranges[self.vector][0])
-        at = e.add(e.mul(row, constant(self.turn.side, "i64")), column)
+        at = e.add(e.mul(row, constant(self.transposition.side, "i64")), column)
         at = e.mul(at, constant(block.count, "i64")) if block.count > 1 else at
         tile = self.tiles[number]
         pointer = e.emit(f"getelementptr {type_text(kind)}, {tile!r}, {at!r}", "ptr")

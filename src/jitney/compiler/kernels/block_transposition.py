@@ -30,7 +30,7 @@ class Block:
 
 
 @record(frozen=True)
-class Turn:
+class BlockTransposition:
     """The loads of a kernel that are made from transposed blocks.
 
     Attributes:
@@ -52,10 +52,10 @@ class Turn:
         }
 
 
-def find_turn(kernel: Kernel, vector: int, axis: int) -> Turn | None:
+def find_block_transposition(kernel: Kernel, vector: int, axis: int) -> BlockTransposition | None:
     """Returns the loads of `kernel` contiguous along `axis` and far apart along `vector`."""
-    enough = min(kernel.extents[vector], kernel.extents[axis]) >= COSTS.turned_extent
-    if not enough or kernel.points < COSTS.turned_points:
+    enough = min(kernel.extents[vector], kernel.extents[axis]) >= COSTS.transposed_extent
+    if not enough or kernel.points < COSTS.transposed_points:
         return None
     written = {o.param for o in kernel.outputs}
     places: set[Place] = set()
@@ -74,11 +74,15 @@ def find_turn(kernel: Kernel, vector: int, axis: int) -> Turn | None:
         elif stride == 2 and second in places and (param, index) not in seconds:
             blocks.append(Block(param, index, 2))
             seconds.add(second)
-    if not blocks or len(blocks) > COSTS.turned_blocks:
+    if not blocks or len(blocks) > COSTS.transposed_blocks:
         return None
     widest = max(block.count * kernel.params[block.param].itemsize for block in blocks)
-    side = COSTS.turned_side if widest <= COSTS.turned_side // 16 else COSTS.turned_side // 2
-    return Turn(axis, side, tuple(blocks))
+    side = (
+        COSTS.transposed_side
+        if widest <= COSTS.transposed_side // 16
+        else COSTS.transposed_side // 2
+    )
+    return BlockTransposition(axis, side, tuple(blocks))
 
 
 def _offset(place: Place) -> tuple[object, ...]:
