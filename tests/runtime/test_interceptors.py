@@ -28,7 +28,7 @@ USES = {
     "jax.debug_infs(True)": "ValueChecks",
     "jax.debug_key_reuse(True)": "KeyReuseChecks",
     "jax.transfer_guard('log')": "TransferGuards",
-    "jax.set_mesh(jax.make_mesh((1,), ('x',)))": "MeshInForce",
+    "jax.set_mesh(jax.make_mesh((1,), ('x',)))": "OnContextMesh",
 }
 
 

@@ -17,7 +17,7 @@ from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.errors import UnexpectedTracerError
 from jitney.core.forbidden_axes import no_collectives
 from jitney.core.pytree import pytrees
-from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh, get_mesh, in_force
+from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh, get_mesh, with_context_mesh
 from jitney.core.sharding.named import NamedSharding, asks_nothing
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
@@ -405,9 +405,9 @@ def auto_axes(
             return _cast(x, inner)
 
         inside = pytrees.tree_map(cast_in, (args, kwargs))
-        with in_force(inner):
+        with with_context_mesh(inner):
             results = f(*inside[0], **inside[1])
-        with in_force(outer):
+        with with_context_mesh(outer):
             return reshard(results, place)
 
     return called
@@ -454,7 +454,7 @@ def explicit_axes(
         if outer.empty:
             return f(*args, **kwargs)
         inner = _with_types(outer, axes, AxisType.Explicit)
-        with in_force(inner):
+        with with_context_mesh(inner):
             results = f(*reshard(args, place), **kwargs)
 
         def cast_out(x: Value) -> Value:

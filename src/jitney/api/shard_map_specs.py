@@ -110,9 +110,9 @@ def concrete(region: Region, values: Sequence[object]) -> Region:
     for place in places:
         if isinstance(place, NamedSharding) and place.mesh.abstract_mesh == region.mesh:
             return replace(region, mesh=place.mesh)
-    in_force = get_mesh()
-    if not in_force.empty and in_force.abstract_mesh == region.mesh:
-        return replace(region, mesh=in_force)
+    context_mesh = get_mesh()
+    if not context_mesh.empty and context_mesh.abstract_mesh == region.mesh:
+        return replace(region, mesh=context_mesh)
     raise ValueError(
         f"shard_map over {region.mesh}, which has no devices: pass `jax.Array`s with a "
         "`NamedSharding` on a mesh with these axes, set the mesh by jax.set_mesh, or pass it as "

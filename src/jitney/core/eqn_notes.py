@@ -32,18 +32,18 @@ class Notes(NamedTuple):
 _NONE = Notes()
 
 
-class _InForce(config.State):
+class _Notes(config.State):
     def _from_environment(self) -> Notes:
         return _NONE
 
 
-_in_force = _InForce("notes on equations", _NONE, lambda notes: notes, traced=True)
+_current = _Notes("notes on equations", _NONE, lambda notes: notes, traced=True)
 
 
 @functools.cache
 def _counts() -> None:
     """Adds the annotations to the settings that traces depend on, once they are first used."""
-    config.add_traced_state(_in_force)
+    config.add_traced_state(_current)
     features.install(_Noting())
 
 
@@ -57,7 +57,7 @@ class _Noting(RecordingInterceptor):
 
 def current() -> Notes:
     """Returns the annotations in effect in this thread."""
-    return _in_force.value
+    return _current.value
 
 
 class noting(config.Overriding):  # lower case, as it is used like a function: `with noting(...)`
@@ -73,4 +73,4 @@ class noting(config.Overriding):  # lower case, as it is used like a function: `
 
     def changes(self) -> list[tuple[config.State, object]]:
         _counts()
-        return [(_in_force, current()._replace(**self.fields()))]
+        return [(_current, current()._replace(**self.fields()))]

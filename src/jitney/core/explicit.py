@@ -31,7 +31,7 @@ from jitney.core.sharding.mesh import (
     Mesh,
     get_abstract_mesh,
     get_mesh,
-    made as made,
+    last_created as last_created,
     mesh_of_specs,
     with_axes_of,
 )
@@ -129,7 +129,7 @@ def place_of(aval: AbstractValue, mesh: Mesh | None = None) -> NamedSharding | N
     if sharding is None:
         return None
     axes = sharding.mesh.abstract_mesh
-    known = [m for m in (mesh, get_mesh(), made.last.get(axes.shape_tuple)) if m is not None]
+    known = [m for m in (mesh, get_mesh(), last_created.get(axes.shape_tuple)) if m is not None]
     # Axes may be of other types within `auto_axes`, and other axes within `use_abstract_mesh`.
     for fits in (_same_axes, _same_size):
         for one in known:

@@ -64,6 +64,6 @@ def _on_mesh(context: JaxprEqnContext, mesh: AbstractMesh) -> JaxprEqnContext:
 _mesh_while_recording = MeshWhileRecording()
 
 
-def intercept(in_force: int) -> None:
+def intercept(context_meshes: int) -> None:
     """Installs the feature while there is a context mesh in some thread."""
-    (features.install if in_force else features.remove)(_mesh_while_recording)
+    (features.install if context_meshes else features.remove)(_mesh_while_recording)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitney.core import config, recorded_on_mesh
 from jitney.core.primitive import Primitive
-from jitney.core.sharding.mesh import get_mesh, made
+from jitney.core.sharding.mesh import context_meshes, get_mesh
 from jitney.core.trace import intercept_evaluation, state
 from jitney.runtime import (
     array_interceptors,
@@ -93,7 +93,7 @@ class ValueChecks(EvalTrace):
         return results
 
 
-class MeshInForce(EvalTrace):
+class OnContextMesh(EvalTrace):
     """A trace that puts results on the context mesh (`jax.set_mesh`)."""
 
     __slots__ = ()
@@ -177,10 +177,10 @@ def _guard_transfers() -> None:
     array_interceptors.features.install(_GUARDS_OF_ARRAYS)
 
 
-def _intercept_on_mesh(in_force: int) -> None:
-    recorded_on_mesh.intercept(in_force)
-    if in_force:
-        intercept_evaluation(MeshInForce)
+def _intercept_on_mesh(context_meshes: int) -> None:
+    recorded_on_mesh.intercept(context_meshes)
+    if context_meshes:
+        intercept_evaluation(OnContextMesh)
         array_interceptors.features.install(_NEW_ARRAYS_ON_MESH)
     else:
         array_interceptors.features.remove(_NEW_ARRAYS_ON_MESH)
@@ -191,4 +191,4 @@ def install() -> None:
     config.key_reuse_checks.installs(_check_key_reuse)
     config.transfer_checks.installs(_guard_transfers)
     config.value_checks.installs(partial(intercept_evaluation, ValueChecks))
-    made.listen(_intercept_on_mesh)
+    context_meshes.listen(_intercept_on_mesh)

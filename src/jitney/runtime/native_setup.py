@@ -12,7 +12,7 @@ from typing import Any
 from jitney.compiler import blas, lapack, sorting
 from jitney.compiler.reference import scalar, threefry
 from jitney.core import config, float_errors
-from jitney.core.sharding.mesh import made
+from jitney.core.sharding.mesh import context_meshes
 from jitney.core.trace import state
 from jitney.runtime import client, elementwise
 from jitney.runtime.array import ArrayImpl
@@ -39,7 +39,7 @@ def install(operators: type) -> None:
     for option in (config.transfer_guard_host_to_device, config.transfer_guard_device_to_device):
         option.listen(lambda mode: None if mode in (None, "allow") else _native.check_values())
     config.debug_key_reuse.listen(lambda is_on: _native.watch_keys() if is_on else None)
-    made.listen(_native.set_meshes_in_force)
+    context_meshes.listen(_native.set_context_meshes)
     for name in _NATIVE_OPERATORS:
         _native.set_operator(name, getattr(operators, name))
     _native.set_main_thread(threading.main_thread().ident or 0)

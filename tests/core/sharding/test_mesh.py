@@ -10,14 +10,15 @@ from jitney.core.sharding.mesh import (
     AbstractMesh,
     AxisType,
     Mesh,
+    context_meshes,
     entered_mesh,
     get_abstract_mesh,
     get_mesh,
-    in_force,
-    made,
+    last_created,
     set_mesh,
     use_abstract_mesh,
     with_axes_of,
+    with_context_mesh,
 )
 
 AUTO, EXPLICIT, MANUAL = AxisType.Auto, AxisType.Explicit, AxisType.Manual
@@ -44,7 +45,7 @@ def test_axes_have_names_sizes_and_types():
     assert mesh.abstract_mesh == AbstractMesh((2, 3), ("test_p", "test_q"), (AUTO, EXPLICIT))
     assert not (mesh.are_all_axes_auto or mesh.are_all_axes_explicit_or_manual)
     assert not AbstractMesh((), ()).are_all_axes_auto
-    assert made.last[mesh.shape_tuple] is mesh
+    assert last_created[mesh.shape_tuple] is mesh
 
 
 @pytest.mark.parametrize(
@@ -100,17 +101,17 @@ def test_abstract_meshes_have_axes_only():
 
 def test_meshes_are_in_force_within_a_context():
     mesh = Mesh(grid(4), "test_p", EXPLICIT)
-    count = made.in_force
-    with in_force(mesh):
+    count = context_meshes.number
+    with with_context_mesh(mesh):
         assert get_mesh() is mesh
         assert get_abstract_mesh() == mesh.abstract_mesh
-        assert made.in_force == count + 1
+        assert context_meshes.number == count + 1
         with use_abstract_mesh(AbstractMesh((2, 2), ("test_p", "test_q"))):
             assert get_mesh().axis_sizes == (2, 2)
             assert [*get_mesh().devices.flat] == [*mesh.devices.flat]
         assert get_mesh() is mesh
     assert get_mesh().empty
-    assert made.in_force == count
+    assert context_meshes.number == count
     with mesh:
         assert entered_mesh() is mesh
         assert get_mesh().empty

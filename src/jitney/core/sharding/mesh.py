@@ -201,33 +201,31 @@ def _types_of(
     return types
 
 
-class _Made:
-    """The meshes that have been created.
+# (names and sizes of axes) -> the mesh with these that was created last.
+last_created: dict[tuple[tuple[Any, int], ...], Mesh] = {}
 
-    Attributes:
-      last: (names and sizes of axes) -> the mesh with these that was created last.
-      in_force: the number of context meshes in all threads; if it is 0, no look-up is needed.
-    """
+
+class _ContextMeshes:
+    """Counts the context meshes in all threads; if there are none, no look-up is needed."""
 
     def __init__(self) -> None:
-        self.last: dict[tuple[tuple[Any, int], ...], Mesh] = {}
-        self.in_force = 0
+        self.number = 0
         self._listeners: list[Callable[[int], None]] = []
 
     def listen(self, listener: Callable[[int], None]) -> None:
-        """Calls `listener` with `in_force`, and again whenever it changes."""
+        """Calls `listener` with the number, and again whenever it changes."""
         self._listeners.append(listener)
-        listener(self.in_force)
+        listener(self.number)
 
-    def count(self, change: int) -> None:
-        """Adds `change` to `in_force`."""
+    def add(self, change: int) -> None:
+        """Adds `change` to the number."""
         with forking.settings:
-            self.in_force += change
+            self.number += change
             for listener in self._listeners:
-                listener(self.in_force)
+                listener(self.number)
 
 
-made = _Made()
+context_meshes = _ContextMeshes()
 
 
 class Mesh(_Axes):
@@ -257,7 +255,7 @@ class Mesh(_Axes):
         self.axis_sizes = () if self.devices.ndim == 0 else self.devices.shape
         self.axis_types = _types_of(axis_types, len(self.axis_names))
         if self.axis_names:
-            made.last[self.shape_tuple] = self
+            last_created[self.shape_tuple] = self
 
     @property
     def device_ids(self) -> np.ndarray:
@@ -460,7 +458,7 @@ class _Context(config.State):
         return self.default
 
 
-_in_force = _Context("context mesh", _NO_MESH, lambda meshes: meshes, traced=True)
+_context_mesh = _Context("context mesh", _NO_MESH, lambda meshes: meshes, traced=True)
 # The mesh of `with mesh:`, which only `pjit` and `with_sharding_constraint` use.
 _entered_mesh = _Context("mesh entered", _EMPTY, lambda mesh: mesh, traced=True)
 
@@ -468,11 +466,11 @@ _entered_mesh = _Context("mesh entered", _EMPTY, lambda mesh: mesh, traced=True)
 @functools.cache
 def _counts() -> None:
     """Adds the context meshes to the settings that traces depend on, once one is first used."""
-    config.add_traced_state(_in_force)
+    config.add_traced_state(_context_mesh)
     config.add_traced_state(_entered_mesh)
 
 
-class _PuttingInForce(config.Overriding):
+class _WithContextMesh(config.Overriding):
     """A context that sets the context mesh and its abstract mesh.
 
     The two may differ in their axes.
@@ -488,26 +486,26 @@ class _PuttingInForce(config.Overriding):
 
     def changes(self) -> list[tuple[config.State, object]]:
         _counts()
-        return [(_in_force, self.meshes())]
+        return [(_context_mesh, self.meshes())]
 
     def find(self) -> tuple[tuple[object, ...], object]:
         context = super().find()
-        made.count(1)
+        context_meshes.add(1)
         return context
 
 
 def _left() -> None:
-    made.count(-1)
+    context_meshes.add(-1)
 
 
 def get_mesh() -> Mesh:
     """Returns the mesh set by `set_mesh`; an empty one if none is set."""
-    return _in_force.value[0]
+    return _context_mesh.value[0]
 
 
 def get_abstract_mesh() -> AbstractMesh:
     """Returns the abstract mesh of the context; an empty one if there is none."""
-    return _in_force.value[1]
+    return _context_mesh.value[1]
 
 
 def mesh_of_specs() -> Mesh | AbstractMesh:
@@ -515,7 +513,7 @@ def mesh_of_specs() -> Mesh | AbstractMesh:
 
     It is the context mesh, or else its abstract mesh; empty if there is neither.
     """
-    mesh, abstract_mesh = _in_force.value
+    mesh, abstract_mesh = _context_mesh.value
     return abstract_mesh if mesh.empty else mesh
 
 
@@ -524,7 +522,7 @@ def entered_mesh() -> Mesh:
     return _entered_mesh.value
 
 
-class set_mesh(_PuttingInForce):  # the name is JAX's
+class set_mesh(_WithContextMesh):  # the name is JAX's
     """Sets the context mesh, or removes it for None; permanently, or within a `with` block.
 
     Attributes:
@@ -544,7 +542,7 @@ class set_mesh(_PuttingInForce):  # the name is JAX's
                 f"set_mesh: {mesh} contains manual axes, which exist only within shard_map"
             )
         super().__init__(mesh, mesh.abstract_mesh)
-        self.prev_mesh, self.prev_abstract_mesh = _in_force.value
+        self.prev_mesh, self.prev_abstract_mesh = _context_mesh.value
         try:
             super().__enter__()
         except BaseException:  # possibly an interrupt after the mesh was set
@@ -555,12 +553,12 @@ class set_mesh(_PuttingInForce):  # the name is JAX's
     __enter__ = entered  # the mesh is set already
 
 
-def in_force(mesh: Mesh) -> Within:
+def with_context_mesh(mesh: Mesh) -> Within:
     """Returns a context with the context mesh `mesh`."""
-    return _PuttingInForce(mesh, mesh.abstract_mesh)
+    return _WithContextMesh(mesh, mesh.abstract_mesh)
 
 
-class use_abstract_mesh(_PuttingInForce):  # the name is JAX's
+class use_abstract_mesh(_WithContextMesh):  # the name is JAX's
     """A context in which `get_abstract_mesh()` returns `mesh`.
 
     The devices of the context mesh, if there is one, are rearranged along these axes.

@@ -117,11 +117,11 @@ def placed_array(cnp.ndarray value not None, aval, placement, device):
 def host_data(x):
     """The data of an array that was not put anywhere, once they are computed; None otherwise.
 
-    None as well while a mesh is in force: results are put there.
+    None as well while there is a context mesh: results are put there.
     """
     if (
         type(x) is _array_type
-        and not _meshes_in_force
+        and not _context_meshes
         and (<NativeArray>x).placement is None
         and _is_at_hand((<NativeArray>x).buffer)
     ):
@@ -133,7 +133,7 @@ def eager_data(x):
     """The same outside of any trace; None within one."""
     if (
         type(x) is _array_type
-        and not _meshes_in_force
+        and not _context_meshes
         and (<NativeArray>x).placement is None
         and _is_at_hand((<NativeArray>x).buffer)
         and _state.trace is _eval_trace
@@ -151,7 +151,7 @@ cdef object np_multiply = np.multiply
 
 cdef dict _slow_operators = {}
 cdef bint _keys_are_watched = False  # whether keys ever were to be used but once
-cdef long _meshes_in_force = 0  # of `set_mesh`, in all threads
+cdef long _context_meshes = 0  # of `set_mesh`, in all threads
 cdef bint _values_are_checked = False  # whether NaN and infinities ever were to be errors
 cdef bint _is_wide = False  # whether x64 was ever enabled
 
@@ -176,10 +176,10 @@ def use_wide_scalars():
     _is_wide = True
 
 
-def set_meshes_in_force(long number):
-    """Says how many meshes are in force: while one is, no shortcut is taken with arrays on none."""
-    global _meshes_in_force
-    _meshes_in_force = number
+def set_context_meshes(long number):
+    """Sets the number of context meshes: while there is one, no shortcut is taken with arrays on none."""
+    global _context_meshes
+    _context_meshes = number
 
 
 def watch_keys():
@@ -233,7 +233,7 @@ cdef inline object _operand(NativeArray x, object other):
         or _state.trace is not _eval_trace
         or _quiet is None
         or _values_are_checked
-        or (_meshes_in_force and x.placement is None)
+        or (_context_meshes and x.placement is None)
         or (x.placement is not None and _is_sum(x.aval))
     ):
         return None
