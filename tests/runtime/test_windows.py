@@ -55,7 +55,7 @@ def test_shards_that_fill_no_box_are_refused():
 @pytest.mark.parametrize("spec", [("process", "own"), ("own",), (None, "process"), ()])
 def test_the_whole_shape_follows_from_the_shape_of_a_window(spec):
     whole = (6, 12)
-    assert windows.whole_shape(place(*spec), windows.window_shape(place(*spec), whole)) == whole
+    assert windows.global_shape(place(*spec), windows.window_shape(place(*spec), whole)) == whole
 
 
 def test_what_belongs_to_this_process():

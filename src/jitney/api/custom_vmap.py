@@ -139,13 +139,13 @@ class _DerivativeRule:
             if unmapped_results is not None:
                 return unmapped_results
             # A rule that maps results of unmapped operands is called on mapped operands instead.
-        own = [value or tangent for value, tangent in alike]
-        of_given = [m for m, present in zip(own, self.nonzero, strict=True) if present]
+        mapped_flags = [value or tangent for value, tangent in alike]
+        of_given = [m for m, present in zip(mapped_flags, self.nonzero, strict=True) if present]
         whole = [
             rules.to_front(x, None, size) if m and not b else x
-            for x, m, b in zip(values, [*own, *of_given], batched, strict=True)
+            for x, m, b in zip(values, [*mapped_flags, *of_given], batched, strict=True)
         ]
-        return self._derivative(size, own, whole)
+        return self._derivative(size, mapped_flags, whole)
 
     def _of_unmapped(
         self, size: int, batched: Sequence[bool], values: Sequence[Any]
@@ -171,9 +171,9 @@ class _DerivativeRule:
         return moved, [d is not None for d in dims]
 
     def _derivative(
-        self, size: int, own: Sequence[bool], values: Sequence[Any]
+        self, size: int, mapped_flags: Sequence[bool], values: Sequence[Any]
     ) -> tuple[list[Value], list[bool]]:
-        """Calls the rule with the mapped flags `own`, and differentiates it.
+        """Calls the rule for operands mapped as `mapped_flags` says, and differentiates it.
 
         Returns ([*values, *tangents], their mapped flags).
         """
@@ -186,7 +186,7 @@ class _DerivativeRule:
         ]
 
         def run(*operands: ArrayLike) -> Sequence[Value]:
-            outs, mapped = self.rule.call(size, own, operands)
+            outs, mapped = self.rule.call(size, mapped_flags, operands)
             mapped_of_calls.append(mapped)
             return outs
 

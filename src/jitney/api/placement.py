@@ -131,18 +131,18 @@ def make_array_from_callback(
             "jax.make_array_from_callback computes concrete elements, so it cannot be called "
             "while a function is traced: create the array outside, and pass it as an argument"
         )
-    place, whole = _placed_shape(sharding, shape)
-    tiling = place.tiling(len(whole))
+    place, global_shape = _placed_shape(sharding, shape)
+    tiling = place.tiling(len(global_shape))
     part_of_tile: dict[tuple[int, ...], Any] = {}
     parts: list[Any] = []
-    indices = tiling.indices(whole)
+    indices = tiling.indices(global_shape)
     for device, tile, index in zip(place.device_order, tiling.tiles, indices, strict=True):
         if not device.is_addressable:
             continue
         if tile not in part_of_tile:
             part_of_tile[tile] = data_callback(index)
         parts.append(part_of_tile[tile])
-    array = assembly.assembled("make_array_from_callback", whole, place, parts, dtype)
+    array = assembly.assembled("make_array_from_callback", global_shape, place, parts, dtype)
     return cast("ArrayImpl", array)
 
 
@@ -172,7 +172,7 @@ def make_array_from_single_device_arrays(
       Array([0., 1., 2., 3.], dtype=float32)
     """
     api_name = "make_array_from_single_device_arrays"
-    place, whole = _placed_shape(sharding, shape)
+    place, global_shape = _placed_shape(sharding, shape)
     if not isinstance(arrays, Sequence):
         raise TypeError(
             f"jax.{api_name}: `arrays` must be a sequence, but is of type {type(arrays)}"
@@ -182,7 +182,7 @@ def make_array_from_single_device_arrays(
             f"jax.{api_name}: `arrays` must be concrete, but some are traced, "
             f"{[type(x) for x in arrays]}: call it outside of traced functions"
         )
-    return cast("ArrayImpl", assembly.of_devices(api_name, whole, place, arrays, dtype))
+    return cast("ArrayImpl", assembly.of_devices(api_name, global_shape, place, arrays, dtype))
 
 
 @overload
@@ -244,46 +244,48 @@ def of_local_data(
     See `make_array_from_process_local_data`.
     """
     place.check_compatible_aval(data.shape)
-    whole = windows.whole_shape(place, data.shape) if global_shape is None else tuple(global_shape)
-    if whole is None:
+    global_shape = (
+        windows.global_shape(place, data.shape) if global_shape is None else tuple(global_shape)
+    )
+    if global_shape is None:
         raise ValueError(
             f"make_array_from_process_local_data: this process has no device of {place}, so the "
             f"shape of the array cannot be inferred from data of shape {data.shape}: pass "
             "global_shape"
         )
-    if len(whole) != data.ndim or not all([isinstance(n, int) for n in whole]):
+    if len(global_shape) != data.ndim or not all([isinstance(n, int) for n in global_shape]):
         raise ValueError(
             "make_array_from_process_local_data: global_shape must have a size for each axis of "
-            f"the data, but is {whole} for data of shape {data.shape}"
+            f"the data, but is {global_shape} for data of shape {data.shape}"
         )
-    place.check_fits(whole)
-    window = windows.window(place, whole)
+    place.check_fits(global_shape)
+    window = windows.window(place, global_shape)
     own_shape = windows.shape_of(window)
     cut: list[slice] = []
-    for axis, (n, own, there) in enumerate(zip(data.shape, own_shape, whole, strict=True)):
-        if n not in (own, there):
+    for axis, (n, local, there) in enumerate(zip(data.shape, own_shape, global_shape, strict=True)):
+        if n not in (local, there):
             raise ValueError(
                 f"make_array_from_process_local_data: axis {axis} of the data has "
-                f"{messages.counted(n, 'element')}, but the devices of this process hold {own} of "
+                f"{messages.counted(n, 'element')}, but the devices of this process hold {local} of "
                 f"the {there} elements of the array: the data must have shape {own_shape} or "
-                f"{whole}, but have {data.shape}"
+                f"{global_shape}, but have {data.shape}"
             )
-        cut.append(slice(None) if n == own else window[axis])
-    return windowed(array_of(data[(*cut, ...)]), place, whole)
+        cut.append(slice(None) if n == local else window[axis])
+    return windowed(array_of(data[(*cut, ...)]), place, global_shape)
 
 
-def windowed(own: ArrayImpl, place: Sharding, whole: tuple[int, ...]) -> ArrayImpl:
-    """Returns the global array of shape `whole` of which this process has `own`."""
-    aval = explicit.typed(own.aval.update(shape=whole), place)
-    return placed_array(host_array(own), aval, place, windows.first_device(place))
+def windowed(local: ArrayImpl, place: Sharding, global_shape: tuple[int, ...]) -> ArrayImpl:
+    """Returns the global array of shape `global_shape` of which this process has `local`."""
+    aval = explicit.typed(local.aval.update(shape=global_shape), place)
+    return placed_array(host_array(local), aval, place, windows.first_device(place))
 
 
 def _placed_shape(
     place: Sharding | Format, shape: Sequence[int]
 ) -> tuple[Sharding, tuple[int, ...]]:
-    whole, sharding = tuple(shape), as_sharding(place)
-    sharding.check_fits(whole)
-    return sharding, whole
+    global_shape, sharding = tuple(shape), as_sharding(place)
+    sharding.check_fits(global_shape)
+    return sharding, global_shape
 
 
 @overload
@@ -521,5 +523,5 @@ def _cast(x: Value, mesh: Mesh) -> Value:
     if isinstance(x, ArrayImpl):
         place = x.placement
         return x.placed(place.update(mesh=mesh)) if isinstance(place, NamedSharding) else x
-    own = explicit.sharding_of(get_aval(x))
-    return x if own is None else resharded(x, own.update(mesh=mesh))
+    sharding = explicit.sharding_of(get_aval(x))
+    return x if sharding is None else resharded(x, sharding.update(mesh=mesh))

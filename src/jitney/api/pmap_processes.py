@@ -56,7 +56,7 @@ def to_all_devices(
 
 def _of_part(x: ArrayImpl, place: NamedSharding) -> ArrayImpl:
     """Returns the global array of which this process has `x`."""
-    whole = windows.whole_shape(place, x.shape)
+    whole = windows.global_shape(place, x.shape)
     assert whole is not None, "pmap's mesh has devices of all processes"
     return windowed(x, place, whole)
 

@@ -63,7 +63,7 @@ class Call:
     """One call in a program: the function, and the types of operands and results.
 
     Attributes:
-      made_here: the reference implementation, if the call was made in this process from something
+      local_reference: the reference implementation, if the call was made in this process from something
         that computes the results. The name stands for the same function; this one is not
         serialized.
     """
@@ -71,7 +71,7 @@ class Call:
     routine: Routine
     args: tuple[TensorType, ...]
     results: tuple[TensorType, ...]
-    made_here: Implementation | None = None
+    local_reference: Implementation | None = None
 
     @property
     def name(self) -> str:
@@ -207,8 +207,8 @@ def implementation(call: Call) -> Implementation:
     Raises:
       ValueError: if the function is not declared.
     """
-    if call.made_here is not None:
-        return call.made_here
+    if call.local_reference is not None:
+        return call.local_reference
     prefix = _prefixes.get(call.name.partition(".")[0])
     if prefix is not None:
         return prefix(call)

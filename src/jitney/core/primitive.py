@@ -325,7 +325,7 @@ class Primitive:
 
     def evaluate(self, *args: Value, **params: object) -> object:
         """Returns the results on arrays by the primitive's own rules, ignoring `def_impl`."""
-        return _trace.state.eval_trace.process_primitive(self, args, params, own=True)
+        return _trace.state.eval_trace.process_primitive(self, args, params, built_in=True)
 
     def abstract_eval(self, *avals: AbstractValue, **params: object) -> tuple[Any, Effects]:
         """Returns (result type or types, effects), without memoization."""

@@ -47,11 +47,11 @@ def of_devices(
         raise TypeError(f"{api_name} takes arrays, got {[type(x) for x in arrays]}")
     if not arrays and dtype is None:
         raise _no_dtype(api_name)
-    own = [device for device in place.device_order if device.is_addressable]
-    if len(arrays) != len(own):
+    local_devices = [device for device in place.device_order if device.is_addressable]
+    if len(arrays) != len(local_devices):
         raise ValueError(
-            f"jax.{api_name}: {place} has {messages.counted(len(own), 'device')} of this process, "
-            f"which need an array each, but {messages.there_are(len(arrays))}"
+            f"jax.{api_name}: {place} has {messages.counted(len(local_devices), 'device')} of this "
+            f"process, which need an array each, but {messages.there_are(len(arrays))}"
         )
     types = {x.dtype for x in arrays}
     if len(types) > 1:
@@ -72,12 +72,12 @@ def of_devices(
                 f"{len(x.sharding.device_set)}: {x.sharding}"
             )
         by_device[device] = x
-    if set(by_device) != set(own):
+    if set(by_device) != set(local_devices):
         raise ValueError(
             f"{api_name}: the shards are on {sorted(map(str, by_device))}, but the sharding is on "
-            f"{sorted(map(str, own))}"
+            f"{sorted(map(str, local_devices))}"
         )
-    parts = [by_device[device] for device in own]
+    parts = [by_device[device] for device in local_devices]
     return assembled(api_name, shape, place, parts, dtype)
 
 
@@ -102,7 +102,7 @@ def assembled(
         return _without_parts(api_name, shape, place, dtype)
     data, aval = _data_of_parts(parts, shape, dtype)
     window = windows.window(place, shape)
-    whole = empty(windows.shape_of(window), data[0].dtype)
+    out = empty(windows.shape_of(window), data[0].dtype)
     sum_place = place if isinstance(place, NamedSharding) and place.spec.unreduced else None
     if sum_place is not None and not place.is_fully_addressable:
         raise ValueError(
@@ -118,10 +118,10 @@ def assembled(
     ]
     each = None
     if sum_place is None:
-        _fill(whole, data, tiles)
+        _fill(out, data, tiles)
     else:
-        each = _fill_with_sum(whole, data, tiles, sum_place)
-    array = placed_array(whole, explicit.typed(aval, place), place, windows.first_device(place))
+        each = _fill_with_sum(out, data, tiles, sum_place)
+    array = placed_array(out, explicit.typed(aval, place), place, windows.first_device(place))
     if each is not None:
         terms.attach(array, each)
     return array
@@ -155,30 +155,30 @@ _Tile: TypeAlias = tuple[tuple[int, ...], tuple[Any, ...]]
 """The shard of one device: its position along each axis, and its slices of the process's window."""
 
 
-def _fill(whole: np.ndarray, data: Sequence[np.ndarray], tiles: Sequence[_Tile]) -> None:
-    """Writes the shards to `whole`; the first of several replicas is used."""
+def _fill(out: np.ndarray, data: Sequence[np.ndarray], tiles: Sequence[_Tile]) -> None:
+    """Writes the shards to `out`; the first of several replicas is used."""
     seen: set[tuple[int, ...]] = set()
     for part, (tile, index) in zip(data, tiles, strict=True):
         if tile not in seen:
-            whole[index] = part
+            out[index] = part
         seen.add(tile)
 
 
 def _fill_with_sum(
-    whole: np.ndarray, data: Sequence[np.ndarray], tiles: Sequence[_Tile], place: NamedSharding
+    out: np.ndarray, data: Sequence[np.ndarray], tiles: Sequence[_Tile], place: NamedSharding
 ) -> np.ndarray:
-    """Writes the sum of the terms to `whole`; returns the terms as `terms.attach` expects them.
+    """Writes the sum of the terms to `out`; returns the terms as `terms.attach` expects them.
 
-    All devices of `place` must belong to this process, so that `whole` is the global array.
+    All devices of `place` must belong to this process, so that `out` is the global array.
     """
     sizes = [place.mesh.shape[name] for name in terms.names_of_terms(place)]
-    each = np.zeros((*sizes, *whole.shape), whole.dtype)
+    each = np.zeros((*sizes, *out.shape), out.dtype)
     seen: set[tuple[int, ...]] = set()
     written: set[tuple[object, ...]] = set()
     for part, (tile, index), at in zip(data, tiles, terms.positions(place), strict=True):
         if (tile, at) not in written:  # devices along other axes hold replicas
             each[(*at, *index)] = part
-            whole[index] = part if tile not in seen else whole[index] + part
+            out[index] = part if tile not in seen else out[index] + part
             written.add((tile, at))
         seen.add(tile)
     return each

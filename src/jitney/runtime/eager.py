@@ -58,18 +58,18 @@ class EvalTrace(Trace):
         primitive: Primitive,
         args: Sequence[Value],
         params: dict[str, Any],
-        own: bool = False,
+        built_in: bool = False,
     ) -> Any:
         """Computes an operation.
 
         Args:
           primitive, args, params: the operation.
-          own: whether to use the primitive's built-in rule even if `def_impl` has replaced it.
+          built_in: whether to use the primitive's built-in rule even if `def_impl` has replaced it.
         """
         if not lazy_compiler.started:
             lazy_compiler.start()
         impl = primitive.user_impl
-        if impl is not None and not own:
+        if impl is not None and not built_in:
             return impl(*[_checked(x) for x in args], **params)
         values: list[np.ndarray] = []
         avals: list[AbstractValue] = []
@@ -77,7 +77,7 @@ class EvalTrace(Trace):
         for x in args:
             if type(x) is ArrayImpl:
                 if x.placement is not None:
-                    return self._process_placed(primitive, args, params, own)
+                    return self._process_placed(primitive, args, params, built_in)
                 value = x._value
                 values.append(value if type(value) is _ndarray else x._data())
                 avals.append(x.aval)
@@ -118,10 +118,10 @@ class EvalTrace(Trace):
         return array if place is None else array.placed(place)
 
     def _process_placed(
-        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], built_in: bool
     ) -> object:
         """Computes an operation with committed operands; its results are committed, too."""
-        if primitive.eager_rule is None and (primitive.user_impl is None or own):
+        if primitive.eager_rule is None and (primitive.user_impl is None or built_in):
             avals = tuple([get_aval(x) for x in args])
             return _run_as_program(
                 primitive, avals, args, params, primitive.result_type(avals, params)[0]
@@ -141,7 +141,7 @@ class EvalTrace(Trace):
             for x in args
         ]
         with explicit.as_written() if is_explicit else nullcontext():
-            results = EvalTrace.process_primitive(self, primitive, bare, params, own)
+            results = EvalTrace.process_primitive(self, primitive, bare, params, built_in)
         outs = results if primitive.multiple_results else (results,)
         if types is not None:
             places = placements.of_types(

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from jitney.core.typing import Value
 
 
-def _is_of_user(primitive: Primitive, own: bool) -> bool:
-    return primitive.user_impl is not None and not own
+def _is_of_user(primitive: Primitive, built_in: bool) -> bool:
+    return primitive.user_impl is not None and not built_in
 
 
 class KeyReuseChecks(EvalTrace):
@@ -46,9 +46,13 @@ class KeyReuseChecks(EvalTrace):
     __slots__ = ()
 
     def process_primitive(
-        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
+        self,
+        primitive: Primitive,
+        args: Sequence[Value],
+        params: dict[str, Any],
+        built_in: bool = False,
     ) -> object:
-        evaluate = partial(super().process_primitive, primitive, args, params, own)
+        evaluate = partial(super().process_primitive, primitive, args, params, built_in)
         if not key_reuse.is_on():
             return evaluate()
         return key_reuse.watch_operation(primitive, args, params, evaluate)
@@ -60,13 +64,17 @@ class TransferGuards(EvalTrace):
     __slots__ = ()
 
     def process_primitive(
-        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
+        self,
+        primitive: Primitive,
+        args: Sequence[Value],
+        params: dict[str, Any],
+        built_in: bool = False,
     ) -> object:
-        if not _is_of_user(primitive, own):
+        if not _is_of_user(primitive, built_in):
             for x in args:
                 if type(x) is not ArrayImpl and evaluator_for(x) is None:
                     transfer_guard.check_operand(x, str(primitive))
-        return super().process_primitive(primitive, args, params, own)
+        return super().process_primitive(primitive, args, params, built_in)
 
 
 class ValueChecks(EvalTrace):
@@ -80,12 +88,16 @@ class ValueChecks(EvalTrace):
     names_sources = True
 
     def process_primitive(
-        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
+        self,
+        primitive: Primitive,
+        args: Sequence[Value],
+        params: dict[str, Any],
+        built_in: bool = False,
     ) -> object:
-        results = super().process_primitive(primitive, args, params, own)
+        results = super().process_primitive(primitive, args, params, built_in)
         if (
             primitive.eager_rule is not None
-            and not _is_of_user(primitive, own)
+            and not _is_of_user(primitive, built_in)
             and config.checks_values()
         ):
             outs = results if primitive.multiple_results else [results]
@@ -99,14 +111,18 @@ class OnContextMesh(EvalTrace):
     __slots__ = ()
 
     def process_primitive(
-        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
+        self,
+        primitive: Primitive,
+        args: Sequence[Value],
+        params: dict[str, Any],
+        built_in: bool = False,
     ) -> object:
         mesh = get_mesh()
-        if mesh.empty or _is_of_user(primitive, own):
-            return super().process_primitive(primitive, args, params, own)
+        if mesh.empty or _is_of_user(primitive, built_in):
+            return super().process_primitive(primitive, args, params, built_in)
         requests = placements.or_on(mesh, NO_REQUESTS)
         assign(args, describe=lambda i: f"argument {i} of {primitive}", requests=requests)
-        results = super().process_primitive(primitive, args, params, own)
+        results = super().process_primitive(primitive, args, params, built_in)
         is_typed = not primitive.declares_sharding
         if primitive.multiple_results:
             return [placements.settled(x, is_typed) for x in results]

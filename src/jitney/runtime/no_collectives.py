@@ -75,9 +75,13 @@ class ForbiddenCollectives(EvalTrace):
     __slots__ = ()
 
     def process_primitive(
-        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
+        self,
+        primitive: Primitive,
+        args: Sequence[Value],
+        params: dict[str, Any],
+        built_in: bool = False,
     ) -> object:
-        results = super().process_primitive(primitive, args, params, own)
+        results = super().process_primitive(primitive, args, params, built_in)
         if no_collectives.value:
             outs = results if primitive.multiple_results else [results]
             _check(primitive, [*map(get_aval, args)], params, [*map(get_aval, outs)])

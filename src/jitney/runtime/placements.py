@@ -104,8 +104,8 @@ def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | 
         places = of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
         forwarded = _forwarded(closed, assignment)
         places = tuple([
-            own if place is None and own is not None else _joined(place, other)
-            for place, own, other in zip(typed_places, forwarded, places, strict=True)
+            typed if place is None and typed is not None else _joined(place, other)
+            for place, typed, other in zip(typed_places, forwarded, places, strict=True)
         ])  # fmt: skip
     return tuple([a or b for a, b in zip(wanted, places, strict=True)]) if wanted else places
 
@@ -140,10 +140,10 @@ def _joined(typed_place: Sharding | None, propagated: Sharding) -> Sharding:
     auto = set(typed_place.mesh.auto_axes)
     entries: list[tuple[Any, ...]] = []
     for entry, other in itertools.zip_longest(typed_place.spec, propagated.spec):
-        own, names = names_of(entry), names_of(other)
+        mine, names = names_of(entry), names_of(other)
         # Propagation keeps axes in order; the type has only the Explicit ones of them.
-        is_more = auto.issuperset(set(names) - set(own)) and set(own) <= set(names)
-        entries.append(names if is_more else (*own, *[name for name in names if name in auto]))
+        is_more = auto.issuperset(set(names) - set(mine)) and set(mine) <= set(names)
+        entries.append(names if is_more else (*mine, *[name for name in names if name in auto]))
     if not any([auto.intersection(names) for names in entries]):
         return typed_place
     while not entries[-1]:  # types have an entry per axis, specs need not
@@ -237,13 +237,13 @@ def _host_calls(
     propagate(region, specs, {} if mesh is None else _extents(mesh), calls)
     places_of: dict[ir.HostCall, list[Sharding]] = {}
     if mesh is None:
-        whole: Sharding = (
+        replicated: Sharding = (
             sharding.single_device(assignment.devices[0])
             if len(assignment.devices) == 1
             else GSPMDSharding.get_replicated(assignment.devices)
         )
         places_of.update(
-            {call: [whole] * len(operand_specs) for call, operand_specs in calls.items()}
+            {call: [replicated] * len(operand_specs) for call, operand_specs in calls.items()}
         )
         return places_of, builder.calls_on_parts
     name_of = {str(name): name for name in mesh.axis_names}
@@ -395,15 +395,15 @@ def _as_given(
     """Returns `place`, or an operand's equivalent sharding, whose spelling is kept."""
     if not place.spec:
         return place
-    for own in operands:
+    for candidate in operands:
         if (
-            isinstance(own, NamedSharding)
-            and own.mesh == place.mesh
-            and own.spec != place.spec
-            and len(own.spec) <= ndim
-            and explicit.entries_of(own, ndim) == explicit.entries_of(place, ndim)
+            isinstance(candidate, NamedSharding)
+            and candidate.mesh == place.mesh
+            and candidate.spec != place.spec
+            and len(candidate.spec) <= ndim
+            and explicit.entries_of(candidate, ndim) == explicit.entries_of(place, ndim)
         ):
-            return NamedSharding(place.mesh, own.spec)
+            return NamedSharding(place.mesh, candidate.spec)
     return place
 
 
@@ -521,7 +521,7 @@ def marked(
     mesh: Mesh | AbstractMesh,
     specs: Sequence[PartitionSpec],
     jaxpr: Jaxpr,
-    whole: Callable[[AbstractValue, PartitionSpec], AbstractValue],
+    to_global: Callable[[AbstractValue, PartitionSpec], AbstractValue],
 ) -> list[ir.Node] | None:
     """Returns placeholders for an operation over `mesh` during sharding propagation, else None.
 
@@ -530,7 +530,7 @@ def marked(
       mesh: the mesh that the operation is over.
       specs: the specs of its results.
       jaxpr: the program of one shard.
-      whole: (type of a shard, spec) -> type of the global result.
+      to_global: (type of a shard, spec) -> type of the global result.
     """
     from jitney.compiler import lower
     from jitney.compiler.hlo.sharding_propagation import PlacementBuilder
@@ -539,7 +539,7 @@ def marked(
         return None
 
     number = {name: k for k, name in enumerate(mesh.axis_names)}
-    avals = [whole(aval, spec) for aval, spec in zip(jaxpr.out_avals, specs, strict=True)]
+    avals = [to_global(aval, spec) for aval, spec in zip(jaxpr.out_avals, specs, strict=True)]
     types = [lower.tensor_type(aval) for aval in avals]
     entries = tuple([
         tuple([tuple([number[name] for name in names]) for names in _named_entries(spec, len(t.shape))])

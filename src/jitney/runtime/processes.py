@@ -137,12 +137,12 @@ def _digest_of(data: bytes) -> bytes:
 
 def _texts(comm: MPI.Intracomm, what: str) -> list[str]:
     """Returns what each process is about to do."""
-    own = np.zeros(_TEXT, np.uint8)
+    local = np.zeros(_TEXT, np.uint8)
     # A character cut in two is dropped in decoding.
     cut = what.encode()[:_TEXT]
-    own[: len(cut)] = np.frombuffer(cut, np.uint8)
+    local[: len(cut)] = np.frombuffer(cut, np.uint8)
     every = np.empty((comm.size, _TEXT), np.uint8)
-    wait(comm.Iallgather(own, every))
+    wait(comm.Iallgather(local, every))
     return [row.tobytes().rstrip(b"\0").decode(errors="ignore") for row in every]
 
 
@@ -204,35 +204,35 @@ def wait(request: MPI.Request) -> None:
         pause = min(1.25 * pause, 2e-3)
 
 
-def stack(what: str, own: np.ndarray) -> np.ndarray:
+def stack(what: str, local: np.ndarray) -> np.ndarray:
     """Returns the arrays of all processes along a new first axis, in every process.
 
     Args:
       what: what is gathered, with its shape and dtype, which must agree; for messages.
-      own: the array of this process.
+      local: the array of this process.
 
     Raises:
       RuntimeError: if processes have reached different operations.
     """
     if joined.world is None:
-        return own[None]
+        return local[None]
     meet(what)
-    every = np.empty((joined.size, *own.shape), own.dtype)
+    every = np.empty((joined.size, *local.shape), local.dtype)
     with forking.processes:
-        wait(group().Iallgather(_bytes_of(np.ascontiguousarray(own)), _bytes_of(every)))
+        wait(group().Iallgather(_bytes_of(np.ascontiguousarray(local)), _bytes_of(every)))
     return every
 
 
-def broadcast(what: str, own: np.ndarray, source: int) -> np.ndarray:
+def broadcast(what: str, local: np.ndarray, source: int) -> np.ndarray:
     """Returns the array of process number `source`, in every process.
 
     Args, Raises: see `stack`.
     """
     if joined.world is None:
-        return own
+        return local
     meet(what)
     # Other processes' elements are overwritten.
-    data = np.array(own, order="C")
+    data = np.array(local, order="C")
     with forking.processes:
         wait(group().Ibcast(_bytes_of(data), source))
     return data
@@ -242,27 +242,27 @@ def _bytes_of(x: np.ndarray) -> np.ndarray:
     return x.reshape(-1).view(np.uint8)
 
 
-def gather(what: str, own: bytes, members: Sequence[int] | None = None) -> list[bytes]:
+def gather(what: str, local: bytes, members: Sequence[int] | None = None) -> list[bytes]:
     """Returns the bytes of each process, of any length, in every process.
 
     Args:
       what: what is gathered, for messages.
-      own: the bytes of this process.
+      local: the bytes of this process.
       members: the numbers of the processes that take part; by default all.
 
     Raises:
       RuntimeError: if processes have reached different operations.
     """
     if joined.world is None:
-        return [own]
+        return [local]
     meet(what, b"", members)
     with forking.processes:
         comm = group(members)
         lengths = np.empty(comm.size, np.int64)
-        wait(comm.Iallgather(np.array([len(own)], np.int64), lengths))
+        wait(comm.Iallgather(np.array([len(local)], np.int64), lengths))
         longest = int(lengths.max())
         padded = np.zeros(longest, np.uint8)
-        padded[: len(own)] = np.frombuffer(own, np.uint8)
+        padded[: len(local)] = np.frombuffer(local, np.uint8)
         every = np.empty((comm.size, longest), np.uint8)
         wait(comm.Iallgather(padded, every))
     return [row[:n].tobytes() for row, n in zip(every, lengths.tolist(), strict=True)]

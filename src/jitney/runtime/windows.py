@@ -65,46 +65,48 @@ def window(placement: Sharding, shape: tuple[int, ...], process_index: int | Non
     placement.check_fits(shape)
     tiling = placement.tiling(len(shape))
     number = joined.rank if process_index is None else process_index
-    own = {
+    indices = {
         tile
         for device, tile in zip(placement.device_order, tiling.tiles, strict=True)
         if device.process_index == number
     }
-    if not own:
+    if not indices:
         return tuple([slice(0, 0)] * len(shape))
-    box = [(min(along), max(along) + 1) for along in zip(*own, strict=True)]
+    box = [(min(along), max(along) + 1) for along in zip(*indices, strict=True)]
     inside = 1
     for first, last in box:
         inside *= last - first
-    if inside != len(own):
-        raise ValueError(_no_box(placement, shape, number, tiling, own))
+    if inside != len(indices):
+        raise ValueError(_no_box(placement, shape, number, tiling, indices))
     part = tiling.part_shape(shape)
     return tuple([slice(a * n, b * n) for (a, b), n in zip(box, part, strict=True)])
 
 
 def _no_box(
     placement: Sharding, shape: tuple[int, ...], number: int, tiling: Tiling,
-    own: set[tuple[int, ...]],
+    indices: set[tuple[int, ...]],
 ) -> str:  # fmt: skip
     return (
         f"{placement} splits an array of shape {shape} into {tiling.counts} shards, of which "
-        f"process {number} has the indices {sorted(own)}, which must form a box but do not. Order "
+        f"process {number} has the indices {sorted(indices)}, which must form a box but do not. Order "
         "the devices of the mesh so that the devices of a process are adjacent: "
         "`jax.make_mesh(...)` without `devices`, or "
         "`jax.experimental.mesh_utils.create_hybrid_device_mesh`"
     )
 
 
-def whole_shape(placement: Sharding, own: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Returns the global shape of an array of which this process's window has shape `own`.
+def global_shape(placement: Sharding, local_shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Returns the global shape of an array of which this process's window has shape `local_shape`.
 
     None if this process has no device of the sharding, so that its window has no information.
     """
-    counts = placement.tiling(len(own)).counts
+    counts = placement.tiling(len(local_shape)).counts
     held = window_shape(placement, counts)  # number of shards along each axis
     if not all(held):
         return None
-    return tuple([n * count // here for n, count, here in zip(own, counts, held, strict=True)])
+    return tuple(
+        [n * count // here for n, count, here in zip(local_shape, counts, held, strict=True)]
+    )
 
 
 def window_shape(

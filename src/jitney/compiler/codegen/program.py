@@ -155,7 +155,7 @@ def _outlined(written: Iterable[_Written]) -> dict[str, Outlined]:
     return {name: function for w in written for name, function in w.outlined.items()}
 
 
-def divided(sizes: Sequence[int], own: int, threads: int) -> list[list[int]]:
+def divided(sizes: Sequence[int], entry_lines: int, threads: int) -> list[list[int]]:
     """Returns kernels in groups of about equal compile time, each a module for one thread.
 
     Long programs have more groups than threads, as an interrupt waits for the modules being
@@ -163,16 +163,16 @@ def divided(sizes: Sequence[int], own: int, threads: int) -> list[list[int]]:
 
     Args:
       sizes: lines of the kernels' code.
-      own: lines of the program's entry, which is in the first group's module.
+      entry_lines: lines of the program's entry, which is in the first group's module.
       threads: the number of threads.
 
     Returns: the numbers of the kernels in each group; one group, if there is little code.
     """
-    lines_in_all = sum(sizes) + own
+    lines_in_all = sum(sizes) + entry_lines
     group_count = max(min(threads, lines_in_all // COSTS.module_lines), 1)
     group_count = max(group_count, lines_in_all // COSTS.long_module_lines)
     groups: list[list[int]] = [[] for _ in range(group_count)]
-    lines = [own] + [0] * (group_count - 1)
+    lines = [entry_lines] + [0] * (group_count - 1)
     for k in sorted(range(len(sizes)), key=lambda k: -sizes[k]):
         least = lines.index(min(lines))
         groups[least].append(k)

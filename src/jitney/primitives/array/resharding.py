@@ -391,10 +391,10 @@ def _given_place(place: object) -> Sharding:
 def _check_sharding(x: Value, place: NamedSharding) -> None:
     """Raises AssertionError unless the type of `x` has the sharding `place`."""
     ndim, aval = np.ndim(x), rules.aval_of(x)
-    own = explicit.sharding_of(aval)
+    current = explicit.sharding_of(aval)
     required = explicit.sharding_of(explicit.typed(aval, place))
-    if explicit.entries_of(own, ndim) != explicit.entries_of(required, ndim):
-        spec = PartitionSpec(*[None] * ndim) if own is None else own.spec
+    if explicit.entries_of(current, ndim) != explicit.entries_of(required, ndim):
+        spec = PartitionSpec(*[None] * ndim) if current is None else current.spec
         raise AssertionError(
             "all axes of the context mesh are Explicit, so `with_sharding_constraint` acts as an "
             f"assertion: the sharding in the type of the value is {spec}, but the constraint is "
@@ -425,8 +425,8 @@ def _on_devices_of(x: ArrayImpl, place: Sharding) -> Sharding:
 
 def _mesh_under(x: ArrayImpl, place: NamedSharding) -> Mesh:
     """Returns the device mesh for a `place` on an AbstractMesh: the mesh of `x`."""
-    own = x.placement
-    if not isinstance(own, NamedSharding):
+    current = x.placement
+    if not isinstance(current, NamedSharding):
         mesh = get_mesh()
         if not mesh.empty and mesh.size == place.mesh.size:
             return with_axes_of(mesh, place.mesh.abstract_mesh)
@@ -435,7 +435,7 @@ def _mesh_under(x: ArrayImpl, place: NamedSharding) -> Mesh:
             f"input, whose sharding must be a NamedSharding, but {x.aval.str_short()} is on "
             f"{x.sharding}"
         )
-    mesh = own.mesh
+    mesh = current.mesh
     assert isinstance(mesh, Mesh)
     if mesh.shape_tuple != place.mesh.shape_tuple:
         raise ValueError(
@@ -446,11 +446,11 @@ def _mesh_under(x: ArrayImpl, place: NamedSharding) -> Mesh:
     return mesh
 
 
-def _check_same_devices(x: ArrayImpl, own: Sharding, place: Sharding) -> None:
-    if own.device_order != place.device_order:
+def _check_same_devices(x: ArrayImpl, current: Sharding, place: Sharding) -> None:
+    if current.device_order != place.device_order:
         raise ValueError(
             f"Received incompatible devices for jitted computation: {x.aval.str_short()} is on "
-            f"device ids {device_ids(own)}, but the constraint is on {device_ids(place)}. "
+            f"device ids {device_ids(current)}, but the constraint is on {device_ids(place)}. "
             "jax.device_put moves arrays between devices"
         )
 

@@ -51,11 +51,11 @@ def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) ->
     sizes = dict(axes)
     evaluate = untyped.evaluate if untyped.has_types(jaxpr) else eval_jaxpr
 
-    def program(*wholes: Value) -> list[Value]:
-        outs, own = on_parts(lambda *xs: evaluate(jaxpr, (), *xs), axes, in_specs, wholes)
+    def program(*operands: Value) -> list[Value]:
+        outs, stacked = on_parts(lambda *xs: evaluate(jaxpr, (), *xs), axes, in_specs, operands)
         return [
             joined(x, names, spec, sizes)
-            for x, names, spec in zip(outs, own, out_specs, strict=True)
+            for x, names, spec in zip(outs, stacked, out_specs, strict=True)
         ]
 
     avals = [_whole(v.aval, spec, sizes) for v, spec in zip(jaxpr.invars, in_specs, strict=True)]
@@ -65,7 +65,7 @@ def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) ->
 
 
 def on_parts(
-    fun: Callable[..., Sequence[Any]], axes: Axes, in_specs: Specs, wholes: Sequence[Value]
+    fun: Callable[..., Sequence[Any]], axes: Axes, in_specs: Specs, operands: Sequence[Value]
 ) -> tuple[Sequence[Value], list[list[tuple[AxisName, int]]]]:
     """Evaluates a function of one device's shards for all devices.
 
@@ -73,7 +73,7 @@ def on_parts(
       fun: the function.
       axes: (name, size) of the mesh axes.
       in_specs: specs of the operands.
-      wholes: the operands, global arrays.
+      operands: the operands, global arrays.
 
     Returns: (results of all devices; for each the mesh axes along which it differs between devices,
       which are its leading axes).
@@ -94,7 +94,7 @@ def on_parts(
         varies[name] = [d is not None for d in dims]
         return [x if d is None else move_to(x, d, 0, size) for x, d in zip(outs, dims, strict=True)]
 
-    parts = [_cut(x, spec, axes) for x, spec in zip(wholes, in_specs, strict=True)]
+    parts = [_cut(x, spec, axes) for x, spec in zip(operands, in_specs, strict=True)]
     outs = level(0, *parts)
     return outs, [[axis for axis in axes if varies[axis[0]][i]] for i in range(len(outs))]
 
@@ -118,8 +118,8 @@ def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Value:
 
     This includes axes along which `spec` is unreduced: the first device has `x`, the others zeros.
     """
-    own = [(name, size) for name, size in axes if name not in spec.unreduced]
-    x = divided(x, spec, own)
+    stacked = [(name, size) for name, size in axes if name not in spec.unreduced]
+    x = divided(x, spec, stacked)
     front = _mentioned(spec) | spec.unreduced
     for k, (name, size) in enumerate([(name, size) for name, size in axes if name in front]):
         if name in spec.unreduced:
@@ -149,9 +149,9 @@ def divided(x: Value, spec: PartitionSpec, axes: Sequence[tuple[Any, int]]) -> V
 
 
 def joined(
-    x: Value, own: Sequence[tuple[Any, int]], spec: PartitionSpec, sizes: dict[Any, int]
+    x: Value, stacked: Sequence[tuple[Any, int]], spec: PartitionSpec, sizes: dict[Any, int]
 ) -> Value:
-    """Inverts `_cut`, for an array whose leading axes are the mesh axes `own`.
+    """Inverts `_cut`, for an array whose leading axes are the mesh axes `stacked`.
 
     Along axes that `spec` does not mention, the shard of the first device is taken. Along axes on
     which it is unreduced, the partial sums are added.
@@ -160,11 +160,11 @@ def joined(
     k = 0
     names: list[Any] = []
     times = math.prod(
-        [sizes[name] for name in spec.unreduced.difference([name for name, _ in own])]
+        [sizes[name] for name in spec.unreduced.difference([name for name, _ in stacked])]
     )
     if times > 1:  # equal partial sums
         x = calculus.mul(x, rules.const(x, times))
-    for name, _ in own:
+    for name, _ in stacked:
         if name in mentioned:
             names.append(name)
             k += 1
