@@ -48,12 +48,18 @@ def from_dlpack(
             "write to it, and jax.Arrays are immutable"
         )
     else:
-        array = array_of(np.from_dlpack(external_array))
+        from jitney.runtime import dlpack_types  # few programs exchange arrays
+
+        array = array_of(dlpack_types.imported(external_array))
     return array if device is None else device_put(array, device)
 
 
 def is_supported_dtype(dtype: DTypeLike) -> bool:
-    """Returns whether arrays of `dtype` can be exchanged by DLPack."""
+    """Returns whether arrays of `dtype` can be exchanged by DLPack with all libraries.
+
+    8-bit floats, for which it returns False as in JAX, can be exchanged with libraries that know the
+    types of DLPack 1.1.
+    """
     try:
         resolved = dtypes.dtype(dtype)
     except TypeError:

@@ -359,7 +359,10 @@ class ArrayImpl(NativeArray, Array):
                 f"an array on the CPU, which is device {self.__dlpack_device__()} of DLPack, "
                 f"cannot be exported to device {tuple(dl_device)}"
             )
-        value = self._numpy()
+        from jitney.runtime import dlpack_types  # few programs exchange arrays
+
+        dtype = self.dtype
+        value = dlpack_types.bits(self._numpy())
         options: dict[str, Any] = {}
         if max_version is not None and max_version >= (1, 0) and _NUMPY_EXPORTS_DLPACK_1:
             options = {"max_version": max_version, "copy": copy}
@@ -367,7 +370,8 @@ class ArrayImpl(NativeArray, Array):
             # DLPack before 1.0 cannot mark data as read-only, so NumPy refuses to export them;
             # consumers of jax arrays know not to write.
             value = value.copy() if copy else _writeable_alias(value)
-        return value.__dlpack__(stream=stream, **options)
+        capsule = value.__dlpack__(stream=stream, **options)
+        return dlpack_types.label(capsule, dtype)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)

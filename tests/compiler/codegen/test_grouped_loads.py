@@ -45,7 +45,7 @@ def test_each_lane_gets_its_element(factors, remaining):
     k = kernel(*places)
     loads = GroupedLoads(k, 0, [True] * len(places), host())
     if remaining is not None and not host().has_masks:
-        pytest.skip("the processor has no masks")
+        pytest.skip("this processor has no masks")
     x = np.arange(40, dtype=np.float32)
     found = np.zeros((len(places), 8), np.float32)
 

@@ -87,7 +87,7 @@ define float @select(float %a, float %b, i1 %c) {
 def test_no_instruction_is_used_that_a_virtual_machine_masks(masked):
     own = host()
     if not own.is_x86:
-        pytest.skip("vectors of x86")
+        pytest.skip("this processor has no vectors of x86")
     absent = frozenset(name for name in host().absent | own.features if name.startswith("avx512"))
     target = Target(_LINUX, "znver4", _AVX2, 256, absent if masked else frozenset())
     assembly = _Library(target).assembly(SELECT, level=2)
