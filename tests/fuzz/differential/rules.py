@@ -398,7 +398,7 @@ def window(r: random.Random, scope: Scope) -> Draft | None:
             "min": f"jnp.iinfo('{x[1].dtype}').max",
         }.get(name, start)
     padding = r.choice(("SAME", "VALID"))
-    initial = f"{{0}}, jnp.array({start}, {{0}}.dtype), lax.{name}"
+    initial = f"{{0}}, np.array({start}, {{0}}.dtype), lax.{name}"
     text = f"lax.reduce_window({initial}, {size}, {stride}, {padding!r})"
     if r.random() < 0.2:
         axes = (axis(r, x[1]) % rank,)
