@@ -18,9 +18,6 @@ ROOT = pathlib.Path(jitney.__file__).parent
 # terms, limits of formats and of other packages; and copies of native code's numbers, whose both sides
 # `compiler/test_thresholds.py` tries at true sizes.
 OTHERS = {
-    "api/memory_profile.py": {  # numbers of fields
-        "_FUNCTION", "_LOCATION", "_SAMPLE", "_SAMPLE_TYPE", "_STRING", "_TIME",
-    },
     "api/slow_calls.py": {"LARGE_ARRAY", "MANY_TRACES"},
     "api/visualize.py": {"_MAX_COLORS", "_LINES", "_COLUMNS_PER_LINE"},
     "cli/bench.py": {"ROUNDS"},

@@ -13,24 +13,37 @@ import collections
 import gzip
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from jitney.api.environment import live_arrays
-from jitney.core.protobuf import varint
+from jitney.core import protobuf
+from jitney.core.protobuf import Field, Message, Schema
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Device
     from jitney.runtime.array import ArrayImpl
 
-# Field numbers in the messages: of a profile,
-_SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _STRING, _TIME = 1, 2, 4, 5, 6, 9
-_TYPE, _UNIT = 1, 2  # of a sample type
-_LOCATIONS, _VALUES, _LABEL = 1, 2, 3  # of a sample
-_KEY, _TEXT = 1, 2  # of a label
-_ID, _LINE = 1, 4  # of a location
-_FUNCTION_ID = 1  # of a line
-_NAME, _SYSTEM_NAME = 2, 3  # of a function, which also has an id
+_SCHEMA: Schema = {
+    "profile": {
+        "sample_type": Field(1, "value_type", repeated=True),
+        "sample": Field(2, "sample", repeated=True),
+        "location": Field(4, "location", repeated=True),
+        "function": Field(5, "function", repeated=True),
+        "string_table": Field(6, "str", repeated=True),
+        "time_nanos": Field(9, "int"),
+    },
+    "value_type": {"type": Field(1, "int"), "unit": Field(2, "int")},
+    "sample": {
+        "location_id": Field(1, "uint", repeated=True),
+        "value": Field(2, "int", repeated=True),
+        "label": Field(3, "label", repeated=True),
+    },
+    "label": {"key": Field(1, "int"), "str": Field(2, "int")},
+    "location": {"id": Field(1, "uint"), "line": Field(4, "line", repeated=True)},
+    "line": {"function_id": Field(1, "uint")},
+    "function": {"id": Field(1, "uint"), "name": Field(2, "int"), "system_name": Field(3, "int")},
+}
 
 
 def device_memory_profile(backend: str | None = None) -> bytes:
@@ -45,33 +58,31 @@ def device_memory_profile(backend: str | None = None) -> bytes:
       RuntimeError: if `backend` is unknown.
     """
     strings = _Strings()
+    types = (("allocations", "count"), ("space", "bytes"))
+    sample_types = [{"type": strings(name), "unit": strings(unit)} for name, unit in types]
     names: dict[str, int] = {}
-    fields = [
-        _message(_SAMPLE_TYPE, _pair(strings, "allocations", "count")),
-        _message(_SAMPLE_TYPE, _pair(strings, "space", "bytes")),
-    ]
+    samples: list[Message] = []
     for (name, device), sizes in _by_type(live_arrays(backend)).items():
-        location = names.setdefault(name, len(names) + 1)
-        labels = ("kind", "buffer"), ("device", f"{device.platform}:{device.id}")
-        fields.append(
-            _message(
-                _SAMPLE,
-                [
-                    _packed(_LOCATIONS, [location]),
-                    _packed(_VALUES, [len(sizes), sum(sizes)]),
-                    *[_message(_LABEL, _pair(strings, *label)) for label in labels],
-                ],
-            )
+        labels = {"kind": "buffer", "device": f"{device.platform}:{device.id}"}
+        samples.append(
+            {
+                "location_id": [names.setdefault(name, len(names) + 1)],
+                "value": [len(sizes), sum(sizes)],
+                "label": [{"key": strings(k), "str": strings(v)} for k, v in labels.items()],
+            }
         )
-    for name, number in names.items():
-        line = _message(_LINE, [_number(_FUNCTION_ID, number)])
-        fields.append(_message(_LOCATION, [_number(_ID, number), line]))
-        text = strings.index(name)
-        words = [_number(_ID, number), _number(_NAME, text), _number(_SYSTEM_NAME, text)]
-        fields.append(_message(_FUNCTION, words))
-    fields += [_message(_STRING, [text.encode()]) for text in strings.all]
-    fields.append(_number(_TIME, time.time_ns()))
-    return gzip.compress(b"".join(fields))
+    profile = {
+        "sample_type": sample_types,
+        "sample": samples,
+        "location": [{"id": k, "line": [{"function_id": k}]} for k in names.values()],
+        "function": [
+            {"id": k, "name": strings(name), "system_name": strings(name)}
+            for name, k in names.items()
+        ],
+        "string_table": strings.table(),
+        "time_nanos": time.time_ns(),
+    }
+    return gzip.compress(protobuf.encode(profile, "profile", _SCHEMA))
 
 
 def save_device_memory_profile(filename: str, backend: str | None = None) -> None:
@@ -99,38 +110,15 @@ def _by_type(arrays: Iterable[ArrayImpl]) -> dict[tuple[str, Device], list[int]]
     return sizes
 
 
-# --- protocol buffers -----------------------------------------------------------------------------
-
-
 class _Strings:
     """The string table, to which messages refer by index; its first entry is empty."""
 
     def __init__(self) -> None:
         self._indices = {"": 0}
 
-    def index(self, text: str) -> int:
+    def __call__(self, text: str) -> int:
         return self._indices.setdefault(text, len(self._indices))
 
-    @property
-    def all(self) -> Iterator[str]:
-        return iter(self._indices)
-
-
-def _pair(strings: _Strings, first: str, second: str) -> list[bytes]:
-    """Returns the fields of a message of two strings: a sample type or a label."""
-    assert (_TYPE, _UNIT) == (_KEY, _TEXT)
-    return [_number(_KEY, strings.index(first)), _number(_TEXT, strings.index(second))]
-
-
-def _number(field: int, value: int) -> bytes:
-    return varint(field << 3) + varint(value)
-
-
-def _message(field: int, parts: Sequence[bytes]) -> bytes:
-    """Returns a length-delimited field: a message or a string."""
-    content = b"".join(parts)
-    return varint(field << 3 | 2) + varint(len(content)) + content
-
-
-def _packed(field: int, values: Sequence[int]) -> bytes:
-    return _message(field, [*map(varint, values)])
+    def table(self) -> list[str]:
+        """Returns the strings, in the order of their indices."""
+        return list(self._indices)
