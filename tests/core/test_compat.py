@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-import jitney
+import jitney.core
+import jitney.extend.core
 from jitney.core import compat
 from jitney.core.symbolic.shapes import symbolic_shape
 
@@ -67,3 +68,11 @@ def test_tokens_hold_no_data():
     token.block_until_ready()
     assert np.asarray(token).shape == (0,)
     assert compat.valid_jaxtype(token)
+
+
+@pytest.mark.parametrize("name", jitney.core._DEPRECATED)
+def test_warnings_name_the_successor_if_there_is_one(name):
+    has_successor = hasattr(jitney.extend.core, name)
+    text = rf"jax\.core\.{name} is deprecated" + f"; use jax.extend.core.{name}" * has_successor
+    with pytest.warns(DeprecationWarning, match=text + "$"):
+        getattr(jitney.core, name)

@@ -53,6 +53,11 @@ _DEPRECATED = {
     "unsafe_get_axis_names_DO_NOT_USE": "compat",
     "valid_jaxtype": "compat",
 }
+# Those of them that `jax.extend.core` lacks.
+_WITHOUT_SUCCESSOR = frozenset(
+    "JaxprPpContext JaxprPpSettings abstract_token is_concrete is_constant_dim "
+    "is_constant_shape pytype_aval_mappings trace_ctx".split()
+)
 
 
 def __getattr__(name: str) -> object:
@@ -62,5 +67,6 @@ def __getattr__(name: str) -> object:
     module, _, attribute = where.partition(".")
     from jitney.core.user_warnings import warn  # imported late: `warn` is not part of `jax.core`
 
-    warn(f"jax.core.{name} is deprecated; look for it in jax.extend.core", DeprecationWarning)
+    successor = "" if name in _WITHOUT_SUCCESSOR else f"; use jax.extend.core.{name}"
+    warn(f"jax.core.{name} is deprecated{successor}", DeprecationWarning)
     return getattr(importlib.import_module(f"jitney.core.{module}"), attribute or name)
