@@ -190,6 +190,11 @@ def test_joined_commands_are_found(text: str, is_joined: bool) -> None:
     assert bool(joined(text)) == is_joined
 
 
+def test_the_architecture_page_is_a_map() -> None:
+    """Of 200 lines: what a part needs beyond a paragraph has a page of its own."""
+    assert (ROOT / "docs" / "architecture.md").read_text().count("\n") <= 200
+
+
 def update() -> None:
     """Writes what the examples print into the documents."""
     for path in DOCUMENTS:

@@ -1,7 +1,7 @@
 """Which operations compiled programs leave to Python: these, and no others.
 
 Every primitive has a record or a program, so the whole interface is made of what is tried here.
-docs/architecture.md has the table.
+docs/kernels.md has the table.
 """
 
 import warnings

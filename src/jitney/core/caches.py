@@ -1,7 +1,7 @@
 """The registry of all caches of a process, with their keys, their sizes, and how to empty them.
 
 A cache registers itself where it is created; `jax.clear_caches()` empties all of them, and
-`docs/architecture.md` lists them. Objects that are created once and kept, such as the loaded LLVM,
+`docs/caches.md` lists them. Objects that are created once and kept, such as the loaded LLVM,
 are not caches.
 """
 

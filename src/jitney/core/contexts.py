@@ -4,7 +4,7 @@
 current trace, named axes, scopes, meshes) uses them, never a generator or an `__exit__` written in
 Python.
 
-`docs/architecture.md` has a table of all foreign resources that the package owns, and what releases
+`docs/interrupts.md` has a table of all foreign resources that the package owns, and what releases
 them.
 """
 

@@ -1,4 +1,4 @@
-"""The persistent compilation cache, shared by processes; see `docs/architecture.md`."""
+"""The persistent compilation cache, shared by processes; see `docs/caches.md`."""
 
 from __future__ import annotations
 
