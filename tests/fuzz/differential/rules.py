@@ -379,7 +379,7 @@ def product(r: random.Random, scope: Scope) -> Draft | None:
         "jax.vmap(lambda y, z: jnp.outer(y, z))({0}, {0})",
         "jnp.tanh({0} @ jnp.swapaxes({0}, -1, -2)) @ {0}",
     ))  # fmt: skip
-    in_floats = any(word in text for word in ("norm", "float32", "convolve", "correlate"))
+    in_floats = any(word in text for word in ("norm", "float32", "convolve", "correlate", "tanh"))
     exact = kind(x[1].dtype) in "iub" and not in_floats
     return Draft(text, (x[0], y[0]) if "{1}" in text else (x[0],), exact)
 
