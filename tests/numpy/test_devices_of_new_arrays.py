@@ -8,7 +8,7 @@ import pytest
 from tests.helpers.both import check, outcome, outcome_of_jax
 
 import jitney
-from jitney.core.sharding.mesh import made
+from jitney.core.sharding.mesh import last_created
 
 # A new array along a sharding on an AbstractMesh.
 MADE: dict[str, Any] = {
@@ -43,7 +43,8 @@ def place(jax: Any, kind: str) -> Any:
 @pytest.fixture(autouse=True)
 def no_known_meshes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hides meshes that tests before made, on whose devices the arrays could be."""
-    monkeypatch.setattr(made, "last", {})
+    for axes in list(last_created):
+        monkeypatch.delitem(last_created, axes)
 
 
 # Without a context mesh JAX 0.12 ignores Explicit axes here, though not in the others, and an Auto axis
