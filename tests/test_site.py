@@ -135,7 +135,7 @@ json.dump({
 """
 SOURCES = {
     "jax.numpy.cross": "jitney.numpy.products",
-    "jax.jit": "jitney.api.jit",
+    "jax.jit": "jitney.api.jit.jit",
     "jax.lax.scan": "jitney.primitives.control.scan",
     "jax.numpy.get_printoptions": None,  # NumPy's
     "jax.no_such_name": None,

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from jitney.api.checkpoint import (
+from jitney.api.autodiff.checkpoint import (
     checkpoint_name as checkpoint_name,
     checkpoint_name_fwd as checkpoint_name_fwd,
     print_saved_residuals as print_saved_residuals,
     saved_residuals as saved_residuals,
 )
-from jitney.api.checkpoint_policies import (
+from jitney.api.autodiff.checkpoint_policies import (
     Offloadable as Offloadable,
     checkpoint_policies as checkpoint_policies,
 )

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.api.signature import CallSpec, signature_of
+from jitney.api.jit.signature import CallSpec, signature_of
 from jitney.core import linear_util as lu, source_info
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import DebugInfo

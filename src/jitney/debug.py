@@ -1,8 +1,12 @@
 """`jax.debug`: printing from and inspecting programs while they run."""
 
-from jitney.api.callbacks import debug_callback as callback, debug_log as log, debug_print as print
-from jitney.api.debugger import breakpoint
-from jitney.api.visualize import visualize_array_sharding, visualize_sharding
+from jitney.api.debugging.callbacks import (
+    debug_callback as callback,
+    debug_log as log,
+    debug_print as print,
+)
+from jitney.api.debugging.debugger import breakpoint
+from jitney.api.parallel.visualize import visualize_array_sharding, visualize_sharding
 from jitney.core.effects import DebugEffect as DebugEffect, OrderedDebugEffect as OrderedDebugEffect
 from jitney.core.lazy import listing
 from jitney.primitives.array.inspection import inspect_array_sharding

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney import numpy as jnp
-from jitney.api.jit import jit
-from jitney.api.repeated import publish
+from jitney.api.jit.jit import jit
+from jitney.api.jit.repeated import publish
 from jitney.core.lazy import listing
 from jitney.numpy.promotion import check_arraylike, is_floating, promote_dtypes_inexact
 from jitney.primitives.array.canonical import canonical_axes

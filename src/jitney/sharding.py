@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from jitney.api.placement import (
+from jitney.api.parallel.placement import (
     auto_axes as auto_axes,
     explicit_axes as explicit_axes,
     make_single_device_sharding as make_single_device_sharding,
     reshard as reshard,
 )
-from jitney.api.shard_map_specs import Infer as Infer
+from jitney.api.parallel.shard_map_specs import Infer as Infer
 from jitney.core.lazy import listing, refusing
 from jitney.core.manual_axes import ManualAxisType as ManualAxisType
 from jitney.core.sharding.mesh import (

@@ -1,7 +1,7 @@
 """`jax.stages`: the stages of a jitted function: traced, lowered, compiled."""
 
-from jitney.api.jit import JitFunction
-from jitney.api.stages import (
+from jitney.api.jit.jit import JitFunction
+from jitney.api.jit.stages import (
     ArgInfo as ArgInfo,
     Compiled as Compiled,
     Lowered as Lowered,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from jitney.api.autodiff import jvp, vjp
+from jitney.api.autodiff.autodiff import jvp, vjp
 from jitney.core import dtypes
 from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees

@@ -132,7 +132,7 @@ class _Executables:
         return loading.deserialize(owner, serialized, devices)
 
     def heap_profile(self, platform: str) -> bytes:
-        from jitney.api import memory_profile
+        from jitney.api.debugging import memory_profile
 
         return memory_profile.device_memory_profile(platform)
 
@@ -162,7 +162,7 @@ def _run_on_refs(*args: Any) -> list[Value]:
 def _call_with_terms(
     closed: ClosedJaxpr, leaves: Sequence[object], assignment: Assignment, name: str
 ) -> list[ArrayImpl] | None:
-    from jitney.api import unreduced
+    from jitney.api.jit import unreduced
 
     return unreduced.call(closed, leaves, assignment, name)
 

@@ -5,8 +5,8 @@ import logging
 import numpy as np
 
 import jitney as jax
-from jitney.api import cache_misses
-from jitney.api.jit_call import make_call
+from jitney.api.jit import cache_misses
+from jitney.api.jit.jit_call import make_call
 
 
 def f(x, n):

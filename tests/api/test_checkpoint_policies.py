@@ -2,8 +2,8 @@
 
 import pytest
 
-from jitney.api import checkpoint_policies as policies
-from jitney.api.checkpoint_policies import Offloadable
+from jitney.api.autodiff import checkpoint_policies as policies
+from jitney.api.autodiff.checkpoint_policies import Offloadable
 from jitney.lax import add_p, dot_general_p
 from jitney.primitives.call.remat import name_p
 from jitney.primitives.call.remat_policies import Recompute, Saveable

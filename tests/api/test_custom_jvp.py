@@ -4,7 +4,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.api.custom_jvp import custom_jvp
+from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.core.dtypes import float0
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.api.custom_root import custom_root
+from jitney.api.autodiff.custom_root import custom_root
 
 
 def newton(f, x):

@@ -5,7 +5,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.api.custom_vjp import custom_vjp
+from jitney.api.autodiff.custom_vjp import custom_vjp
 
 
 def with_rules(fwd, bwd, fun=lambda x, y: x * y, **options):

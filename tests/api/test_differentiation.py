@@ -5,7 +5,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.api import differentiation
+from jitney.api.autodiff import differentiation
 from jitney.core.avals import get_aval
 from jitney.core.dtypes import float0
 from jitney.runtime.array import ArrayImpl

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import jitney.numpy as jnp
-from jitney.api import gradient
-from jitney.api.gradient import argnums_partial, checked_argnums, fwd_and_bwd, name_of_leaf
+from jitney.api.autodiff import gradient
+from jitney.api.autodiff.gradient import argnums_partial, checked_argnums, fwd_and_bwd, name_of_leaf
 
 
 def f(x, y, *rest, k=1.0):

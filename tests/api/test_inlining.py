@@ -2,7 +2,7 @@
 
 import pytest
 
-from jitney.api.inlining import Inline, at_tracing
+from jitney.api.jit.inlining import Inline, at_tracing
 
 
 @pytest.mark.parametrize("inline", [True, False, *Inline])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jitney.api.inner_rules import inner_rule
+from jitney.api.rules.inner_rules import inner_rule
 
 
 class Inner:

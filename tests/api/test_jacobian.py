@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney.numpy as jnp
-from jitney.api.jacobian import divided, hessian, jacfwd, jacrev, standard_basis
+from jitney.api.autodiff.jacobian import divided, hessian, jacfwd, jacrev, standard_basis
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
 

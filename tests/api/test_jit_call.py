@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import jitney as jax
-from jitney.api.inlining import Inline
-from jitney.api.jit_call import fun_name, jit_params, make_call
+from jitney.api.jit.inlining import Inline
+from jitney.api.jit.jit_call import fun_name, jit_params, make_call
 
 
 def test_equal_types_share_a_program_and_others_do_not():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jitney as jax
-from jitney.api import jit_placement
-from jitney.api.jit_placement import WHOLE_ON_MESH, GivenPlaces, given_places
+from jitney.api.jit import jit_placement
+from jitney.api.jit.jit_placement import WHOLE_ON_MESH, GivenPlaces, given_places
 from jitney.core.avals import ShapedArray
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding

@@ -3,7 +3,7 @@
 import pytest
 
 import jitney as jax
-from jitney.api.nondiff import NondiffArguments, has_tracers
+from jitney.api.autodiff.nondiff import NondiffArguments, has_tracers
 from jitney.core.evaluate import eval_jaxpr
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney.api import slow_calls
+from jitney.api.jit import slow_calls
 from jitney.core import user_code
 from jitney.runtime import executable, slow_programs
 

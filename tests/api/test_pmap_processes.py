@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney as jax
-from jitney.api.pmap_processes import own_parts, to_all_devices
+from jitney.api.parallel.pmap_processes import own_parts, to_all_devices
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.partition_spec import PartitionSpec as P
 from jitney.runtime.client import Client

@@ -6,7 +6,7 @@ from tests.helpers.both import of_both
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.api.pullback import VJP, NotNeeded
+from jitney.api.autodiff.pullback import VJP, NotNeeded
 
 
 def two_products(x, w):

@@ -15,8 +15,8 @@ from tests.helpers.oracle import answer, jax as real_jax
 
 import jitney
 import jitney.numpy as jnp
-from jitney.api import repeated
-from jitney.api.repeated import COMPILED_AT, LibraryFunction
+from jitney.api.jit import repeated
+from jitney.api.jit.repeated import COMPILED_AT, LibraryFunction
 from jitney.core import config, dtypes, user_warnings
 
 CALLS = COMPILED_AT + 2

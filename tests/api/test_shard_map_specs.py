@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jitney.api import shard_map_specs as specs
+from jitney.api.parallel import shard_map_specs as specs
 from jitney.core.avals import ShapedArray
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh

@@ -4,8 +4,8 @@ import inspect
 
 import pytest
 
-from jitney.api import signature
-from jitney.api.signature import CallSpec
+from jitney.api.jit import signature
+from jitney.api.jit.signature import CallSpec
 
 
 def f(a, b, /, c, *rest, d=1, **others):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import jitney as jax
-from jitney.api import slow_calls
-from jitney.api.jit_call import make_call
+from jitney.api.jit import slow_calls
+from jitney.api.jit.jit_call import make_call
 from jitney.core import performance
 
 CALL = make_call(lambda x, n: x, static_argnums=1)

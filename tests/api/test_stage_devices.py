@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jitney.api.stage_devices import NamedDevices
+from jitney.api.jit.stage_devices import NamedDevices
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.api.jit_call import make_call
+from jitney.api.jit.jit_call import make_call
 from jitney.runtime.assignment import NO_REQUESTS
 from jitney.runtime.sharding import single_device
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney as jax
-from jitney.api import unreduced
+from jitney.api.jit import unreduced
 from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P

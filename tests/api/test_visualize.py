@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jitney.api import visualize
+from jitney.api.parallel import visualize
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jitney.numpy as jnp
-from jitney.api.vmap import vmap
+from jitney.api.batching.vmap import vmap
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 

@@ -5,7 +5,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.api import vmappables
+from jitney.api.batching import vmappables
 
 
 class Pair:

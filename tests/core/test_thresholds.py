@@ -18,8 +18,8 @@ ROOT = pathlib.Path(jitney.__file__).parent
 # terms, limits of formats and of other packages; and copies of native code's numbers, whose both sides
 # `compiler/test_thresholds.py` tries at true sizes.
 OTHERS = {
-    "api/slow_calls.py": {"LARGE_ARRAY", "MANY_TRACES"},
-    "api/visualize.py": {"_MAX_COLORS", "_LINES", "_COLUMNS_PER_LINE"},
+    "api/jit/slow_calls.py": {"LARGE_ARRAY", "MANY_TRACES"},
+    "api/parallel/visualize.py": {"_MAX_COLORS", "_LINES", "_COLUMNS_PER_LINE"},
     "cli/bench.py": {"ROUNDS"},
     "cli/command.py": {"_COLUMN"},
     "cli/measure.py": {"_MESSAGES", "_MESSAGE_BYTES"},

@@ -1,1 +1,1 @@
-"""The public API: `jit`, `grad`, `vmap`, `device_put` and the rest, one topic per module."""
+"""The public API: `jit`, `grad`, `vmap`, `device_put` and the rest, a folder for each theme."""

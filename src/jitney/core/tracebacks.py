@@ -4,7 +4,7 @@ An error passes through frames of this package on its way to the user's line. Th
 
 - by `api_boundary`, where an error leaves a transformation, a jitted function or a loop: these call
 the user's functions, so that frames of both kinds alternate; - by `leave_call`, where an error
-leaves a native function that counts its calls (`api/repeated.py`); - by `install`, where an
+leaves a native function that counts its calls (`api/jit/repeated.py`); - by `install`, where an
 uncaught error is displayed: by Python, in threads, by IPython. The pytest plugin, `jitney_pytest`,
 calls `mark`.
 

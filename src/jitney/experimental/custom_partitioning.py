@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.api.signature import positional
+from jitney.api.jit.signature import positional
 from jitney.core import errors, jaxpr_trace, source_info
 from jitney.core.avals import get_aval
 from jitney.core.flat_function import FlatFunction

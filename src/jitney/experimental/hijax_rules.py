@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from jitney.api.autodiff import linear_transpose
+from jitney.api.autodiff.autodiff import linear_transpose
 from jitney.core.avals import get_aval
 from jitney.core.pytree import pytrees
 from jitney.primitives import calculus

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.api.placement import of_local_data
+from jitney.api.parallel.placement import of_local_data
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import AbstractValue, ShapedArray

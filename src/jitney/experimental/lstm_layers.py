@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney import lax, numpy as jnp, random
-from jitney.api.jit import jit
+from jitney.api.jit.jit import jit
 from jitney.nn import sigmoid as sigmoid, tanh as tanh
 
 if TYPE_CHECKING:

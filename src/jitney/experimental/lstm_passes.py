@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney import numpy as jnp
-from jitney.api.autodiff import vjp
+from jitney.api.autodiff.autodiff import vjp
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive
 from jitney.experimental.lstm_layers import lstm

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.autodiff import vjp
-from jitney.api.custom_gradient import closure_convert
-from jitney.api.custom_vjp import custom_vjp
-from jitney.api.jit import jit
-from jitney.api.vmap import vmap
+from jitney.api.autodiff.autodiff import vjp
+from jitney.api.autodiff.custom_gradient import closure_convert
+from jitney.api.autodiff.custom_vjp import custom_vjp
+from jitney.api.batching.vmap import vmap
+from jitney.api.jit.jit import jit
 from jitney.core import dtypes
 from jitney.core.avals import is_valid_operand
 from jitney.core.lazy import listing, refusing

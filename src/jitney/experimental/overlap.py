@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitney.api.signature import (
+from jitney.api.jit.signature import (
     canonicalize_argnames,
     check_argnames,
     infer_argnums_and_argnames,

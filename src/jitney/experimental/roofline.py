@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from jitney.api.autodiff import vjp as pull_back_of
-from jitney.api.make_jaxpr import make_jaxpr
-from jitney.api.shard_map import shard_map
+from jitney.api.autodiff.autodiff import vjp as pull_back_of
+from jitney.api.jit.make_jaxpr import make_jaxpr
+from jitney.api.parallel.shard_map import shard_map
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.jaxpr import Literal

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from jitney.api.serialized import (
+from jitney.api.jit.serialized import (
     deserialize_and_load as deserialize_and_load,
     serialize as serialize,
 )

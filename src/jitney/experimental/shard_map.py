@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from jitney.api import shard_map as _shard_map
+from jitney.api.parallel import shard_map as _shard_map
 from jitney.core.lazy import listing
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from jitney.api.jit import jit
+from jitney.api.jit.jit import jit
 from jitney.core import eqn_notes
 from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees

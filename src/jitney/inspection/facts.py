@@ -34,7 +34,7 @@ from jitney.inspection.sources import Source as Source, source_of as source_of
 from jitney.inspection.values import Named, Values
 
 if TYPE_CHECKING:
-    from jitney.api.jit import JitFunction
+    from jitney.api.jit.jit import JitFunction
     from jitney.core.typing import PyTree, Value
 
 Kind: TypeAlias = Literal[
@@ -191,7 +191,7 @@ def operands_of(
     Returns None if an argument is a type instead of a value, or if the program has other operands,
     such as references.
     """
-    from jitney.api.jit import JitFunction
+    from jitney.api.jit.jit import JitFunction
 
     jitted = _jitted(fun)
     if not isinstance(jitted, JitFunction):
@@ -206,7 +206,7 @@ def operands_of(
 
 
 def _jitted(fun: Callable[..., Any]) -> JitFunction:
-    from jitney.api.jit import jit
+    from jitney.api.jit.jit import jit
 
     jitted: object = fun if hasattr(fun, "lower") else jit(fun)
     return cast("JitFunction", jitted)

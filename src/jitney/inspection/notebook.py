@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jitney.inspection import collect
 
 if TYPE_CHECKING:
-    from jitney.api.stages import Compiled, Lowered
+    from jitney.api.jit.stages import Compiled, Lowered
     from jitney.compiler.hlo import ir
     from jitney.core.array import Array
     from jitney.core.avals import AbstractValue
@@ -59,7 +59,7 @@ class Shell(Protocol):
 
 def load_ipython_extension(shell: Shell) -> None:
     """Loads the extension; IPython calls it for `%load_ext jitney`."""
-    from jitney.api.stages import Compiled, Lowered
+    from jitney.api.jit.stages import Compiled, Lowered
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.install import install_as_jax
     from jitney.runtime.array import ArrayImpl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.api.vmappables import (
+from jitney.api.batching.vmappables import (
     register_vmappable as register_vmappable,
     unregister_vmappable as unregister_vmappable,
 )

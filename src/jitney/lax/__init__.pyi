@@ -187,7 +187,7 @@ from jitney.primitives.random.bit_generator import rng_bit_generator_p as rng_bi
 from jitney.primitives.random.process_state import rng_uniform as rng_uniform
 from jitney.primitives.random.process_state import rng_uniform_p as rng_uniform_p
 from jitney.primitives.array.annotations import copy_p as copy_p
-from jitney.api.device_put import with_sharding_constraint as with_sharding_constraint
+from jitney.api.parallel.device_put import with_sharding_constraint as with_sharding_constraint
 from jitney.primitives.array.annotations import optimization_barrier as optimization_barrier
 from jitney.primitives.array.annotations import optimization_barrier_p as optimization_barrier_p
 from jitney.primitives.array.annotations import stage as stage
@@ -351,7 +351,7 @@ from jitney.primitives.parallel.permute import pshuffle as pshuffle
 from jitney.primitives.parallel.all_gather import psum_scatter as psum_scatter
 from jitney.primitives.parallel.futures import psum_scatter_start as psum_scatter_start
 from jitney.primitives.parallel.all_to_all import pswapaxes as pswapaxes
-from jitney.api.custom_root import custom_root as custom_root
+from jitney.api.autodiff.custom_root import custom_root as custom_root
 from jitney.primitives.linalg.linear_solve import custom_linear_solve as custom_linear_solve
 from jitney.primitives.linalg.linear_solve import linear_solve_p as linear_solve_p
 from jitney.primitives.control.platform import platform_dependent as platform_dependent

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.custom_jvp import custom_jvp
-from jitney.api.jit import jit_when_traced
-from jitney.api.repeated import repeated
+from jitney.api.autodiff.custom_jvp import custom_jvp
+from jitney.api.jit.jit import jit_when_traced
+from jitney.api.jit.repeated import repeated
 from jitney.numpy.promotion import promote_dtypes_inexact
 from jitney.primitives.array.canonical import canonical_axis
 

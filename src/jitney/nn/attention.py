@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.checkpoint import checkpoint
-from jitney.api.jit import jit
-from jitney.api.vmap import vmap
+from jitney.api.autodiff.checkpoint import checkpoint
+from jitney.api.batching.vmap import vmap
+from jitney.api.jit.jit import jit
 from jitney.core.pytree.pytrees import tree_flatten, tree_unflatten
 from jitney.core.thresholds import threshold
 from jitney.nn.normalization import logsumexp, softmax

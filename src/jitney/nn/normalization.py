@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.custom_jvp import custom_jvp
-from jitney.api.jit import jit_when_traced
+from jitney.api.autodiff.custom_jvp import custom_jvp
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.trace import concrete_or_error
 from jitney.core.user_warnings import warn

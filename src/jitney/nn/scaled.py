@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.custom_vjp import custom_vjp
-from jitney.api.make_jaxpr import eval_shape
+from jitney.api.autodiff.custom_vjp import custom_vjp
+from jitney.api.jit.make_jaxpr import eval_shape
 from jitney.core import dtypes
 from jitney.core.user_warnings import warn
 from jitney.numpy.promotion import check_arraylike

@@ -9,7 +9,7 @@ _lookup, __dir__, __all__ = attach(
     __name__,
     __file__,
     without=() if _dtypes.int1_types else ("int1", "uint1"),
-    published_by="jitney.api.repeated",
+    published_by="jitney.api.jit.repeated",
 )
 
 pi, e, inf, nan = _np.pi, _np.e, _np.inf, _np.nan

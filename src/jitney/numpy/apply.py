@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitney.api.vmap import vmap
+from jitney.api.batching.vmap import vmap
 from jitney.core.typing import Array, ArrayLike, PyTree
 from jitney.numpy import promotion
 from jitney.primitives.array.broadcasting import expand_dims

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, SupportsInt, TypeGuard, TypeVa
 
 import numpy as np
 
-from jitney.api.custom_jvp import custom_jvp
-from jitney.api.jit import jit_when_traced
+from jitney.api.autodiff.custom_jvp import custom_jvp
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.trace import state

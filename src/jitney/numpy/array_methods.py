@@ -128,7 +128,7 @@ class ArrayMethods(_Base):
 
     def to_device(self, device: Device | Sharding, *, stream: object = None) -> Array:
         """Returns the array on a device or with a sharding; in a trace, records the move."""
-        from jitney.api.device_put import device_put
+        from jitney.api.parallel.device_put import device_put
 
         return device_put(self, device)
 

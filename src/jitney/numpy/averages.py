@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.typing import Array, ArrayLike, Axis, DTypeLike
 from jitney.numpy import promotion

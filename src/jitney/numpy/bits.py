@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.manipulation import moveaxis, swapaxes

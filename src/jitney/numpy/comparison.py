@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike

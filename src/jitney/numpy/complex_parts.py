@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, overload
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core.typing import Array, ArrayLike
 from jitney.lax import linalg as lax
 from jitney.numpy.matrix_operands import inexact

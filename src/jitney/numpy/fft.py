@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
-from jitney.api.repeated import publish
+from jitney.api.jit.jit import jit_when_traced
+from jitney.api.jit.repeated import publish
 from jitney.core import dtypes
 from jitney.core.lazy import listing
 from jitney.core.typing import Array, ArrayLike, DTypeLike

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitney.api.custom_jvp import custom_jvp
-from jitney.api.jit import jit_when_traced
+from jitney.api.autodiff.custom_jvp import custom_jvp
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion

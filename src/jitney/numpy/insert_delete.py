@@ -10,7 +10,7 @@ import operator
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.trace import Tracer, concrete_or_error
 from jitney.core.typing import ArrayLike, Axis, ShapeLike

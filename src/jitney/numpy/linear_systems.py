@@ -9,8 +9,8 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from jitney.api.custom_jvp import custom_jvp
-from jitney.api.jit import jit
+from jitney.api.autodiff.custom_jvp import custom_jvp
+from jitney.api.jit.jit import jit
 from jitney.core import dtypes, messages
 from jitney.core.avals import get_aval
 from jitney.core.typing import Array, ArrayLike

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import messages
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error

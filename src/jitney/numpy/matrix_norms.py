@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.primitives.array.broadcasting import expand_dims

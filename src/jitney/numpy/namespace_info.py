@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.api.device_put import devices
+from jitney.api.parallel.device_put import devices
 from jitney.core import config, dtypes
 
 if TYPE_CHECKING:

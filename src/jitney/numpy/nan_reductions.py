@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike, Axis, DTypeLike
 from jitney.numpy import averages, promotion, reductions

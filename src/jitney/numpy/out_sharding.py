@@ -38,7 +38,9 @@ def call_with_sharding(
     """
     if place is None:
         return function(*args)
-    from jitney.api.placement import auto_axes  # imported late: needed with several devices only
+    from jitney.api.parallel.placement import (
+        auto_axes,  # imported late: needed with several devices only
+    )
     from jitney.core.sharding.mesh import get_abstract_mesh
     from jitney.primitives.array.resharding import as_named
 
@@ -46,7 +48,7 @@ def call_with_sharding(
     if is_sum and sharding.spec.unreduced:
         specs = _specs_of_rows(sharding, args)
         if specs is not None:
-            from jitney.api.shard_map import shard_map
+            from jitney.api.parallel.shard_map import shard_map
 
             return shard_map(function, mesh=sharding.mesh, in_specs=specs, out_specs=sharding.spec)(
                 *args

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import dtypes, explicit, messages
 from jitney.core.array import Array
 from jitney.core.avals import get_aval

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike, Axis
 from jitney.numpy import promotion, reductions

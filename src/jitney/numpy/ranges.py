@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import dtypes, float_errors
 from jitney.core.array import Array
 from jitney.core.symbolic.expressions import DimExpr, max_dim

@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.typing import Array, ArrayLike, Axis, DTypeLike
 from jitney.numpy import promotion

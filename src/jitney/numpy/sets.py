@@ -12,7 +12,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.thresholds import threshold
 from jitney.core.typing import ArrayLike

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import Tracer, state
@@ -491,7 +491,7 @@ def fromfunction(
     shape = canonical_shape(shape)
     if not shape:
         return function(**kwargs)
-    from jitney.api.vmap import vmap
+    from jitney.api.batching.vmap import vmap
 
     def call(*args: ArrayLike) -> R:
         return function(*args, **kwargs)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
-from jitney.api.make_jaxpr import eval_shape
-from jitney.api.repeated import repeated
+from jitney.api.jit.jit import jit_when_traced
+from jitney.api.jit.make_jaxpr import eval_shape
+from jitney.api.jit.repeated import repeated
 from jitney.core.array import Array
 from jitney.core.shape_dtype import ShapeDtypeStruct
 from jitney.core.typing import ArrayLike, Axis, DTypeLike, Index

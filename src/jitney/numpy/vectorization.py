@@ -108,7 +108,7 @@ def vectorize(
 
     @functools.wraps(pyfunc)
     def wrapped(*args: PyTree, **kwargs: PyTree) -> object:
-        from jitney.api.vmap import vmap
+        from jitney.api.batching.vmap import vmap
 
         error = f"(excluded={excluded!r}, signature={signature!r})"
         function, operands = only_arrays(pyfunc, args, kwargs, excluded)

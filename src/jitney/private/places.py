@@ -24,8 +24,8 @@ PLACES: dict[str, dict[str, str]] = {
         "jitney.transforms.zero": "instantiate",
     },
     "api": {
-        "jitney.api.gradient": "_check_scalar",
-        "jitney.api.pullback": "DidntWant DontWant GradRef GradValue NotNeeded VJP",
+        "jitney.api.autodiff.gradient": "_check_scalar",
+        "jitney.api.autodiff.pullback": "DidntWant DontWant GradRef GradValue NotNeeded VJP",
         f"{_STAND_INS}.jacobians": """_check_input_dtype_grad=check_input_dtype_grad
             _check_input_dtype_jacfwd=check_input_dtype_jacfwd
             _check_input_dtype_jacrev=check_input_dtype_jacrev
@@ -36,8 +36,8 @@ PLACES: dict[str, dict[str, str]] = {
             _std_basis=std_basis _vjp=vjp""",
     },
     "api_util": {
-        "jitney.api.differentiation": "check_callable",
-        "jitney.api.signature": "infer_argnums_and_argnames",
+        "jitney.api.autodiff.differentiation": "check_callable",
+        "jitney.api.jit.signature": "infer_argnums_and_argnames",
         "jitney.core.dtypes": "_dtype=dtype",
         "jitney.core.source_info": "fun_sourceinfo",
         f"{_STAND_INS}.callables": "fun_signature",
@@ -67,7 +67,7 @@ PLACES: dict[str, dict[str, str]] = {
             divide_shape_sizes identity is_dim is_empty_shape stride_dim typecheck typecompat
             typematch""",
     },
-    "dispatch": {"jitney.api.environment": "wait_for_tokens=effects_barrier"},
+    "dispatch": {"jitney.api.debugging.environment": "wait_for_tokens=effects_barrier"},
     "distributed": {"jitney.runtime.initialize": "State global_state"},
     "dtypes": {
         "jitney.core.dtypes": """check_user_dtype_supported check_valid_dtype
@@ -89,7 +89,7 @@ PLACES: dict[str, dict[str, str]] = {
         f"{_STAND_INS}.shapes": "identity",
     },
     "interpreters.batching": {
-        "jitney.api.vmappables": "is_vmappable make_iota=indices",
+        "jitney.api.batching.vmappables": "is_vmappable make_iota=indices",
         "jitney.transforms.batch": "AxisData BatchTrace BatchTracer batch_jaxpr",
         f"{_STAND_INS}.mapped": "from_elt to_elt",
     },

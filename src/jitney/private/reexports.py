@@ -118,7 +118,7 @@ REEXPORTS: dict[str, dict[str, str]] = {
         ".util": "safe_zip",
     },
     "jax.profiler": {
-        "jitney.api.memory_profile": "device_memory_profile save_device_memory_profile",
+        "jitney.api.debugging.memory_profile": "device_memory_profile save_device_memory_profile",
         "jitney.core.profile_data": "ProfileData ProfileEvent ProfileLine ProfilePlane",
     },
     "jax.extend.core": _CALLS,

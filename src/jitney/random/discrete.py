@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.core.errors import ConcretizationTypeError

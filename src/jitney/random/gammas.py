@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.primitives.array.placement import placed
 from jitney.primitives.random.gamma import random_gamma_p
 from jitney.random import approximate

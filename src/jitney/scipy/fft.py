@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jitney.api.repeated import publish
+from jitney.api.jit.repeated import publish
 from jitney.core.lazy import listing
 from jitney.core.typing import Array, ArrayLike
 from jitney.lax import staged

@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.jit import jit_when_traced
-from jitney.api.repeated import publish
+from jitney.api.jit.jit import jit_when_traced
+from jitney.api.jit.repeated import publish
 from jitney.core import messages
 from jitney.core.array import Array
 from jitney.core.lazy import listing

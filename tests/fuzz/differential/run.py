@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 import jitney
-from jitney.api.stages import Traced
+from jitney.api.jit.stages import Traced
 from jitney.compiler import lower, pipeline
 from jitney.primitives.elementwise import masks
 from jitney.runtime import dispatch

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from jitney.api.placement import make_array_from_callback
+from jitney.api.parallel.placement import make_array_from_callback
 from jitney.core import dtypes
 from jitney.core.lazy import listing
 from jitney.core.shape_dtype import ShapeDtypeStruct

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jitney.api.jit import jit
+from jitney.api.jit.jit import jit
 from jitney.core.lazy import listing
 from jitney.experimental.source_mapper.sourcemap import SourceMap
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.api.jit import jit
+from jitney.api.jit.jit import jit
 from jitney.compiler import pipeline
 from jitney.compiler.hlo.text import print_module
 from jitney.core.lazy import listing, refusing

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jitney.api.make_jaxpr import make_jaxpr
+from jitney.api.jit.make_jaxpr import make_jaxpr
 from jitney.core.lazy import listing
 from jitney.experimental.source_mapper import common
 from jitney.experimental.source_mapper.sourcemap import MappingsGenerator, SourceMap

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney import numpy as jnp
-from jitney.api import gradient, jacobian as jacobians
-from jitney.api.gradient import argnums_partial, checked_argnums
+from jitney.api.autodiff import gradient, jacobian as jacobians
+from jitney.api.autodiff.gradient import argnums_partial, checked_argnums
 from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
 from jitney.core.wraps import wraps

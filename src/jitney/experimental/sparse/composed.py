@@ -13,8 +13,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from jitney.api.autodiff import linear_transpose
-from jitney.api.vmap import vmap
+from jitney.api.autodiff.autodiff import linear_transpose
+from jitney.api.batching.vmap import vmap
 from jitney.compiler import lower as lowering
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr

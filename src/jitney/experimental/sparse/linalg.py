@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.jit import jit
+from jitney.api.jit.jit import jit
 from jitney.compiler import library
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array

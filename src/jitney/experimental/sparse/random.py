@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney import numpy as jnp, random
-from jitney.api.vmap import vmap
+from jitney.api.batching.vmap import vmap
 from jitney.core import dtypes
 from jitney.core.lazy import listing, refusing
 from jitney.experimental.sparse.bcoo.matrix import BCOO, bcoo_sort_indices

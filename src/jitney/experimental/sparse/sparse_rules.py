@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney import lax, numpy as jnp
-from jitney.api.jit import jit
+from jitney.api.jit.jit import jit
 from jitney.core.primitive import registry
 from jitney.experimental.sparse import spvalues as sp
 from jitney.experimental.sparse.api import todense_p

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from jitney.api.jacobian import jacfwd, jacrev
-from jitney.api.jit import jit
+from jitney.api.autodiff.jacobian import jacfwd, jacrev
+from jitney.api.jit.jit import jit
 from jitney.core import dtypes
 from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees

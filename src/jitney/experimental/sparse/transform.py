@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.api.differentiation import array_values, debug_info
+from jitney.api.autodiff.differentiation import array_values, debug_info
 from jitney.core import linear_util
 from jitney.core.array import Array as Array
 from jitney.core.jaxpr_trace import trace_to_jaxpr

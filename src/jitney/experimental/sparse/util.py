@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from jitney import numpy as jnp
-from jitney.api.vmap import vmap
+from jitney.api.batching.vmap import vmap
 from jitney.core.lazy import listing, refusing
 from jitney.core.thresholds import threshold
 from jitney.core.trace import concrete_or_error

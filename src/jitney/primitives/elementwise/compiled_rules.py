@@ -1,7 +1,7 @@
 """Eager rules that run compiled code.
 
 On large arrays, some operations take many times as long in NumPy as in compiled code. (For
-functions of several operations there is `jit_when_traced(compiled_from=...)` in `api/jit.py`.) The
+functions of several operations there is `jit_when_traced(compiled_from=...)` in `api/jit/jit.py`.) The
 first call in a process pays for compilation: some milliseconds, as much as one NumPy call on arrays
 of this size.
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jitney.api import autodiff, gradient, jacobian
+from jitney.api.autodiff import autodiff, gradient, jacobian
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, PyTree

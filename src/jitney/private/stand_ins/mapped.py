@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jitney.api import vmappables
+from jitney.api.batching import vmappables
 
 if TYPE_CHECKING:
     from jitney.transforms.batch import BatchTrace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jitney import numpy as jnp
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike

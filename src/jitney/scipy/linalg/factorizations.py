@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from jitney import lax, numpy as jnp
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike

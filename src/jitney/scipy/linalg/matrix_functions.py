@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.autodiff import jvp
-from jitney.api.jit import jit, jit_when_traced
+from jitney.api.autodiff.autodiff import jvp
+from jitney.api.jit.jit import jit, jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike

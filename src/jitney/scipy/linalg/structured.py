@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from jitney import numpy as jnp
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error

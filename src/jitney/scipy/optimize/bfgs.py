@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.gradient import value_and_grad
+from jitney.api.autodiff.gradient import value_and_grad
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 

@@ -2,7 +2,7 @@
 
 from jitney.core.lazy import attach
 
-_lookup, __dir__, __all__ = attach(__name__, __file__, published_by="jitney.api.repeated")
+_lookup, __dir__, __all__ = attach(__name__, __file__, published_by="jitney.api.jit.repeated")
 
 _REMOVED = {
     "sph_harm": "sph_harm does not exist, as JAX 0.10 has removed it; "

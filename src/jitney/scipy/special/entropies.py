@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jitney import lax
-from jitney.api.custom_jvp import custom_jvp
+from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike

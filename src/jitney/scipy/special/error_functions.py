@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.custom_jvp import custom_jvp
+from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from jitney import lax, numpy as jnp
-from jitney.api.custom_jvp import custom_jvp
+from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import broadcast_arrays, dtype_of, is_complex

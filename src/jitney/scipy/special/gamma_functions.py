@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.autodiff import jvp as differentiate
-from jitney.api.custom_jvp import custom_jvp
-from jitney.api.jit import jit_when_traced
+from jitney.api.autodiff.autodiff import jvp as differentiate
+from jitney.api.autodiff.custom_jvp import custom_jvp
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core import dtypes, float_errors
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.custom_jvp import custom_jvp
+from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import broadcast_arrays

@@ -2,4 +2,4 @@
 
 from jitney.core.lazy import attach
 
-__getattr__, __dir__, __all__ = attach(__name__, __file__, published_by="jitney.api.repeated")
+__getattr__, __dir__, __all__ = attach(__name__, __file__, published_by="jitney.api.jit.repeated")

@@ -7,7 +7,7 @@ have a floating dtype.
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
-from jitney.api.repeated import publish
+from jitney.api.jit.repeated import publish
 from jitney.core.array import Array
 from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike

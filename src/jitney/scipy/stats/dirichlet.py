@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
-from jitney.api.repeated import publish
+from jitney.api.jit.repeated import publish
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.lazy import listing

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.api.jit import jit_when_traced
-from jitney.api.vmap import vmap
+from jitney.api.batching.vmap import vmap
+from jitney.api.jit.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import ensure_arraylike, is_floating, promote_dtypes_inexact

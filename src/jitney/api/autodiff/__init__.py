@@ -1,0 +1,1 @@
+"""Derivatives, functions with derivatives of their own, and rematerialization."""

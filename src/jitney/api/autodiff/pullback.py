@@ -1,0 +1,466 @@
+"""The result of `vjp`: a function from cotangents to cotangents, with its residuals.
+
+Residuals are either arguments of the function (`args_res`, in the structure of the arguments) or
+intermediate values (`opaque_residuals`). A caller that keeps an argument itself, or can recompute
+it, removes it after the forward pass and puts it back before the backward pass, so that it is not
+held twice. An example is parameters that are gathered from several devices for each layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from jitney.api.autodiff.argument_flags import mirrored
+from jitney.api.autodiff.differentiation import cotangent, debug_info, pull_back
+from jitney.api.jit.jit_call import fun_name
+from jitney.core import dtypes, messages
+from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.pytree import pytrees
+from jitney.core.pytree.errors import equality_errors_pytreedef
+from jitney.core.refs import IS_REF, array_type, is_ref
+from jitney.core.tracebacks import api_boundary
+from jitney.core.varying import how_to_vary, varies_otherwise
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.refs.accumulator import RefAccum
+from jitney.transforms.accumulators import GradAccum, NullAccum
+from jitney.transforms.discharge import content_type
+from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.api.autodiff.argument_flags import Flags
+    from jitney.core.jaxpr import Jaxpr
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import PyTree, Value
+    from jitney.primitives.rule_types import Cotangent
+    from jitney.transforms.linearize import Linear
+
+
+class _Marker:
+    """A pytree without leaves, equal to all other instances of its class."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+M = TypeVar("M", bound=_Marker)
+
+
+def _marker(cls: type[M]) -> type[M]:
+    pytrees.register_pytree_node(cls, lambda _: ((), None), lambda _, __: cls())
+    return cls
+
+
+@_marker
+class GradRef(_Marker):
+    """Replaces, among the cotangents, one that was accumulated into a reference."""
+
+
+@_marker
+class NotNeeded(_Marker):
+    """Replaces, in `VJP.args_res`, an argument whose value the backward pass does not need."""
+
+
+@_marker
+class NotSaveable(_Marker):
+    """Replaces, in `VJP.args_res`, a needed argument that `saveable_args` excludes."""
+
+
+@_marker
+class GradValue(_Marker):
+    """Requests, in `VJP.with_refs`, that the argument's cotangent is returned."""
+
+
+@_marker
+class DontWant(_Marker):
+    """States, in `VJP.with_refs`, that the argument's cotangent need not be computed."""
+
+
+@_marker
+class DidntWant(_Marker):
+    """Replaces, among the cotangents, one that was not requested."""
+
+
+@dataclass(frozen=True, eq=False)
+class Static:
+    """The components of a pullback that are not arrays.
+
+    Attributes:
+      fun: the function that was differentiated, for messages.
+      linear: its linearized program, without the values of the residuals.
+      in_avals, out_avals: types of its arguments and results.
+      in_tree, out_tree: structures of its arguments and results.
+      places: for each residual the number of the flat argument that it is, or None if it is not
+        one.
+    """
+
+    fun: Callable[..., Any]
+    linear: Linear
+    in_avals: Sequence[AbstractValue]
+    out_avals: Sequence[AbstractValue]
+    in_tree: PyTreeDef
+    out_tree: PyTreeDef
+    places: Sequence[int | None]
+
+
+class VJP:
+    """The pullback of a function at a point: maps cotangents of results to those of arguments.
+
+    It is a pytree whose leaves are the residuals: the values that the backward pass needs.
+
+    Attributes:
+      args_res: residuals that are arguments: a list with an entry of the structure of each
+        argument, with `NotNeeded()` for what the backward pass does not need. Entries can be
+        assigned: set one to None to release the array, and set it back before the call.
+      opaque_residuals: a list of all other residuals.
+      in_tree, out_tree: structures of the arguments (a tuple) and of the result.
+      jaxpr: the linear program that is transposed.
+      out_nzs: which results can have nonzero tangents, in the structure of the result.
+      want_logs: whether calls also return the log of the backward pass; see `with_logs`.
+
+    Example:
+      >>> y, pullback = jax.vjp(lambda x, w: jnp.exp(x) + 2.0 * w, 0.0, 3.0)
+      >>> pullback.args_res, pullback.opaque_residuals
+      ([NotNeeded(), NotNeeded()], [Array(1., dtype=float32, weak_type=True)])
+    """
+
+    __slots__ = ("args_res", "opaque_residuals", "refs", "static", "want_logs", "wanted")
+
+    def __init__(
+        self,
+        static: Static,
+        args_res: list[PyTree],
+        opaque_residuals: list[PyTree],
+        wanted: tuple[bool, ...] | None = None,
+        refs: Sequence[Any] = (),
+        want_logs: bool = False,
+    ) -> None:
+        self.static = static
+        self.args_res = args_res
+        self.opaque_residuals = opaque_residuals
+        self.wanted = wanted  # by flat argument; None for all
+        self.want_logs = want_logs
+        self.refs = refs  # by flat argument: the reference for its cotangent, or None
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        return self.static.in_tree
+
+    @property
+    def out_tree(self) -> PyTreeDef:
+        return self.static.out_tree
+
+    @property
+    def out_nzs(self) -> Flags | None:
+        return mirrored(self.static.linear.nonzero_out, self.out_tree)
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The linear program whose transpose this is; its constants are the residuals."""
+        return self.static.linear.jaxpr
+
+    def __repr__(self) -> str:
+        name, where = fun_name(self.static.fun), f"{self.in_tree} <- {self.out_tree}"
+        return f"VJP({name}, {where}, {self.args_res=!r}, {self.opaque_residuals=!r})".replace(
+            "self.", ""
+        )
+
+    @api_boundary
+    def __call__(self, out_ct: PyTree, *extra_args: PyTree) -> Any:
+        """Returns a tuple of the arguments' cotangents; with `want_logs`, (this tuple, log).
+
+        Args:
+          out_ct: the cotangent of the result, of its structure.
+          *extra_args: not allowed; passing any raises a helpful error.
+
+        Raises:
+          TypeError: if there are extra arguments, or a residual that was removed from `args_res` is
+            missing.
+          ValueError: if the structure or types of `out_ct` are not those of the result.
+        """
+        static = self.static
+        if extra_args:
+            name = fun_name(static.fun)
+            raise TypeError(
+                f"the function that vjp applied to {name} returned takes one argument, a "
+                f"cotangent of the structure of the result of {name}, but that function for "
+                f"{name} was called with {messages.counted(1 + len(extra_args), 'argument')}. If "
+                "the result is a tuple, pass a tuple of cotangents."
+            )
+        self._check_refs()
+        flat_cts = _checked_cotangents(static, out_ct)
+        # Operations that only unwanted cotangents need may write log entries, too.
+        computed = None if self.want_logs else self.wanted
+        operand_cts, log = pull_back(
+            static.linear, self._residuals(), flat_cts, computed, self._accumulators()
+        )
+        wanted = self.wanted or [True] * len(operand_cts)
+        result: list[Value | _Marker | None] = [
+            cotangent(ct, aval) if is_wanted else DidntWant()
+            for ct, aval, is_wanted in zip(operand_cts, static.in_avals, wanted, strict=True)
+        ]
+        for k, ref in enumerate(self.refs):
+            if ref is not None:
+                if not static.in_avals[k].is_ref:
+                    ref.addupdate(result[k])
+                result[k] = GradRef()
+        operand_tree = pytrees.tree_unflatten(static.in_tree, result)
+        return (operand_tree, log) if self.want_logs else operand_tree
+
+    @property
+    def with_logs(self) -> VJP:
+        """The same pullback, which also returns the log entries of backward rules.
+
+        Its calls return (cotangents, log), where the log is a dict of pytrees of arrays. It is
+        written by backward rules set by `custom_vjp.defvjp_with_logs`, `defvjp_with_accums` and
+        `defremat_with_logs`, and by `custom_gradient(with_logs=True)`; other derivatives drop the
+        entries. A rule that does not run, because no cotangent reaches it, writes nothing.
+
+        Loops stack the entries along a new leading axis, in the order of their iterations; so does
+        `vmap` of a function that is differentiated. An entry from a branch of `cond` or `switch`
+        has `index`, the branch that ran, and `branches`, a list of the entries of each branch:
+        zeros for a branch that did not run, and None for one that writes no such entry. Entries
+        from `shard_map` are concatenated along their first axis; scalars get one with an index for
+        each device.
+
+        Raises:
+          ValueError: if two entries have the same name.
+
+        Example:
+          >>> @jax.custom_vjp
+          ... def watched(x):
+          ...     return x
+          >>> watched.defvjp_with_logs(lambda x: (x, None), lambda _, ct: ((ct,), {"ct": ct}))
+          >>> y, pullback = jax.vjp(lambda x: 3.0 * watched(jnp.sin(x)), 0.0)
+          >>> cotangents, log = pullback.with_logs(1.0)
+          >>> log
+          {'ct': Array(3., dtype=float32, weak_type=True)}
+        """
+        return self._changed(want_logs=True)
+
+    def _changed(self, **changes: Any) -> VJP:
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return VJP(**{**fields, **changes})
+
+    def with_refs(self, *wanted: PyTree) -> VJP:
+        """Returns the same pullback, which computes only the requested cotangents.
+
+        Args:
+          *wanted: for each argument a pytree of `jax.ad.GradValue()`, `jax.ad.DontWant()` and
+            mutable references, in the argument's structure or a prefix of it.
+
+        Returns: a pullback that accumulates cotangents into the references, and returns
+          `jax.ad.GradRef()` in their place, and `jax.ad.DidntWant()` for those that are not
+          requested. For an argument that is itself a reference, the reference passed here holds the
+          cotangent of the final content (as a rule zeros) before the call, and that of the initial
+          content after it.
+
+        Raises:
+          TypeError: if an entry is of another kind.
+          ValueError: if the structure does not fit the arguments, a reference does not have the
+            type of its cotangent, or `GradValue()` is passed for an argument that is a reference.
+
+        Example:
+          >>> y, pullback = jax.vjp(lambda x, w: x * w, 2.0, 3.0)
+          >>> pullback.with_refs(jax.ad.DontWant(), jax.ad.GradValue())(1.0)
+          (DidntWant(), Array(2., dtype=float32, weak_type=True))
+        """
+        in_tree = self.in_tree
+        arguments = pytrees.tree_unflatten(in_tree, [0] * in_tree.num_leaves)
+        spread = pytrees.tree_broadcast(wanted, arguments, is_leaf=_is_leaf_of_wanted)
+        leaves = pytrees.tree_leaves(spread, is_leaf=_is_leaf_of_wanted)
+        for x in leaves:
+            if not isinstance(x, GradValue | DontWant) and not is_ref(x):
+                raise TypeError(
+                    "VJP.with_refs: each argument's cotangent is requested by jax.ad.GradValue() or a "
+                    f"Ref, or declined by jax.ad.DontWant(), but got {x!r} of type {type(x)}"
+                )
+        for k, x in enumerate(leaves):
+            self._check_wanted(k, x)
+        flags = tuple([not isinstance(x, DontWant) for x in leaves])
+        refs = [x if is_ref(x) else None for x in leaves]
+        return self._changed(wanted=flags, refs=refs)
+
+    def _check_wanted(self, k: int, x: object) -> None:
+        """Raises ValueError unless `x` is a valid request for the cotangent of argument `k`."""
+        content: Any = content_type(self.static.in_avals[k])
+        if is_ref(x):
+            wanted, got = content.to_cotangent_aval(), array_type(get_aval(x))
+            is_float0 = getattr(wanted, "dtype", None) == dtypes.float0
+            if not is_float0 and (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
+                raise ValueError(
+                    f"VJP.with_refs: the cotangent of {self._argument(k)} is "
+                    f"{wanted.str_short()}, but the reference that accumulates it holds "
+                    f"{got.str_short()}"
+                )
+        elif isinstance(x, GradValue):
+            self._check_is_no_ref(k)
+
+    def _check_refs(self) -> None:
+        """Raises ValueError if an argument is a reference and `with_refs` was not called."""
+        if self.wanted is None and any(map(IS_REF, self.static.in_avals)):
+            for k in range(len(self.static.in_avals)):
+                self._check_is_no_ref(k)
+
+    def _check_is_no_ref(self, k: int) -> None:
+        aval = self.static.in_avals[k]
+        if aval.is_ref:
+            raise ValueError(
+                f"the pullback of {fun_name(self.static.fun)}: {self._argument(k)} is a "
+                f"reference, {aval.str_short()}, so its cotangent is accumulated in place: pass a "
+                "reference for it to the method with_refs (jax.new_ref(jnp.zeros_like(...))), or "
+                "jax.ad.DontWant()"
+            )
+
+    def _argument(self, k: int) -> str:
+        """Returns the path of flat argument `k`, for messages."""
+        tree = self.in_tree
+        leaves = pytrees.tree_leaves_with_path(pytrees.tree_unflatten(tree, [0] * tree.num_leaves))
+        return f"args{pytrees.keystr(leaves[k][0])}"
+
+    def _accumulators(self) -> list[GradAccum | None] | None:
+        """Returns an accumulator for each argument, as requested by `with_refs`."""
+        if self.wanted is None:
+            return None
+        accums: list[GradAccum | None] = []
+        for aval, ref, is_wanted in zip(self.static.in_avals, self.refs, self.wanted, strict=True):
+            ct_aval = content_type(aval).to_cotangent_aval()
+            if not is_wanted:
+                accums.append(NullAccum(ct_aval))
+            else:
+                accums.append(None if ref is None else RefAccum(ct_aval, ref))
+        return accums
+
+    def _residuals(self) -> list[Value]:
+        """Returns the residuals in the order in which the linear program takes them."""
+        static = self.static
+        opaque = iter(self.opaque_residuals)
+        if all(place is None for place in static.places):
+            return list(opaque)
+        # None stands for an array that was removed, possibly an entire argument.
+        kept = pytrees.tree_unflatten(static.in_tree, [0] * static.in_tree.num_leaves)
+        of_arguments: list[Any] = []
+        for argument, entry in zip(kept, self.args_res, strict=True):
+            structure = pytrees.tree_structure(argument)
+            if _is_absent(entry) or isinstance(entry, NotSaveable):
+                of_arguments += [entry] * structure.num_leaves
+            else:
+                of_arguments += structure.flatten_up_to(entry)
+        out: list[Any] = []
+        for place in static.places:
+            value = next(opaque) if place is None else of_arguments[place]
+            if isinstance(value, NotSaveable):
+                raise ValueError(
+                    f"the pullback of {fun_name(static.fun)} needs the value of leaf {place} of "
+                    "its arguments, which saveable_args excluded from args_res; set it there "
+                    "before the call"
+                )
+            if _is_absent(value):
+                raise TypeError(
+                    f"the pullback of {fun_name(static.fun)} needs the value of leaf {place} of "
+                    "its arguments, which has been removed from args_res; restore it before the "
+                    "call"
+                )
+            out.append(value)
+        return out
+
+
+pytrees.register_pytree_node(
+    VJP,
+    lambda f: ((f.args_res, f.opaque_residuals, f.refs), (f.static, f.wanted, f.want_logs)),
+    lambda aux, children: VJP(aux[0], children[0], children[1], aux[1], children[2], aux[2]),
+)
+
+
+def _is_absent(x: object) -> bool:
+    return x is None or isinstance(x, NotNeeded)
+
+
+def _is_leaf_of_wanted(x: object) -> bool:
+    return isinstance(x, GradValue | DontWant) or is_ref(x)
+
+
+def make_vjp(
+    fun: Callable[..., Any],
+    linear: Linear,
+    values: Sequence[Any],
+    in_tree: PyTreeDef,
+    out_avals: Sequence[AbstractValue],
+    out_tree: PyTreeDef,
+    kept: Sequence[bool] | None = None,
+) -> VJP:
+    """Returns the pullback of `fun`, whose derivative at the flat arguments `values` is `linear`.
+
+    `kept` states which arguments it may hold; all by default.
+    """
+    by_identity = {id(x): k for k, x in enumerate(values)}
+    places = [by_identity.get(id(c)) for c in linear.consts]
+    args_res: list[Any] = [NotNeeded()] * len(values)
+    opaque: list[Any] = []
+    for place, const in zip(places, linear.consts, strict=True):
+        if place is None:
+            opaque.append(const)
+        else:
+            args_res[place] = const if kept is None or kept[place] else NotSaveable()
+    in_avals = [get_aval(x) for x in values]
+    static = Static(
+        fun, linear.without_consts(), in_avals, out_avals, in_tree, out_tree, tuple(places)
+    )
+    return VJP(static, list(pytrees.tree_unflatten(in_tree, args_res)), opaque)
+
+
+def _checked_cotangents(static: Static, ct: PyTree) -> list[Cotangent]:
+    """Returns the leaves of a cotangent of the result.
+
+    Raises:
+      ValueError: if their structure or types do not match the result.
+    """
+    fun, out_tree = static.fun, static.out_tree
+    cts, ct_tree = pytrees.tree_flatten(ct)
+    if ct_tree != out_tree:
+        where = debug_info(fun, "vjp").func_src_info
+        differences = equality_errors_pytreedef(out_tree, ct_tree)
+        raise ValueError(
+            f"vjp of {where}: the cotangent must have the tree structure of the output, "
+            f"{out_tree}, but has "
+            f"{ct_tree}"
+            + "".join(
+                f"\n  * {'out' + pytrees.keystr(path)} is a {before}, its cotangent a {after}: "
+                f"{reason}"
+                for path, before, after, reason in differences
+            )
+        )
+    return [_checked_cotangent(c, a, fun) for c, a in zip(cts, static.out_avals, strict=True)]
+
+
+def _checked_cotangent(ct: Value, aval: AbstractValue, fun: Callable[..., Any]) -> Cotangent:
+    wanted: Any = aval.to_cotangent_aval()
+    if wanted.is_high:
+        if get_aval(ct) != wanted:
+            raise ValueError(
+                f"vjp of {fun_name(fun)}: for an output {aval.str_short()} the cotangent must be "
+                f"{wanted.str_short()}, but is {get_aval(ct).str_short()}"
+            )
+        return ct
+    if wanted.dtype == dtypes.float0:
+        return Zero(wanted)
+    got: Any = get_aval(ct)
+    if got.shape != wanted.shape or got.dtype != wanted.dtype or varies_otherwise(got, wanted):
+        raise ValueError(
+            f"vjp of {fun_name(fun)}: for an output {aval.str_short()} the cotangent must be "
+            f"{wanted.str_short()}, but is {got.str_short()}"
+            + how_to_vary(got, wanted, "the argument")
+            + how_to_vary(wanted, got, "the point of differentiation")
+        )
+    return ct if not isinstance(ct, np.ndarray | np.generic) else as_value(ct)

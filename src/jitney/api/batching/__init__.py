@@ -1,0 +1,1 @@
+"""`vmap`, and functions with batching rules of their own."""

@@ -1,0 +1,1 @@
+"""Callbacks of Python, the debugger, and profiles of memory."""

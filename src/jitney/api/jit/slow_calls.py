@@ -1,0 +1,224 @@
+"""Performance warnings: jitted functions that are slower than necessary, and how to fix them.
+
+Functions that are traced too often are recognized by their code. A trace outside of other traces is
+counted if the function was traced before, or if it was created from the same code as a function
+that no longer exists and does the same operations, as in a loop that defines and jits a function
+anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from jitney.core import config, performance, source_info
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from jitney.api.jit.cache_misses import Key
+    from jitney.core.jaxpr import Jaxpr
+    from jitney.core.primitive import Primitive
+
+_Reference = weakref.ref[Callable[..., Any]]
+_Why = tuple[list[str], str]  # the differences, and the fix
+
+MANY_TRACES = 20  # traces of one function, or of functions with the same code
+LARGE_ARRAY = 1_000_000  # bytes above which a copy at each call is worth a warning
+MANY_COPIES = 3  # copies before a warning: a program may convert an array once
+
+
+class _History:
+    """How often functions with the same code object have been traced.
+
+    Attributes:
+      code: the code object.
+      latest: the function that was traced last.
+      traces: how often it has been traced.
+      functions: the number of functions, each created after the previous one was collected, by the
+        operations that they compute.
+    """
+
+    __slots__ = ("code", "functions", "latest", "traces")
+
+    def __init__(self, code: CodeType, latest: _Reference) -> None:
+        self.code = weakref.ref(code)
+        self.latest = latest
+        self.traces = 1
+        self.functions: Counter[tuple[Primitive, ...]] | None = None
+
+
+_histories: dict[int, _History] = {}  # by the id of the code object
+_most_histories = 1000  # size at which entries of collected code are dropped
+
+
+def _enter(code: CodeType, latest: _Reference) -> None:
+    """Starts the history of functions with a code object."""
+    global _most_histories
+    _histories[id(code)] = _History(code, latest)
+    if len(_histories) > _most_histories:
+        for key, history in list(_histories.items()):  # a copy: other threads may add entries
+            if history.code() is None:
+                _histories.pop(key, None)
+        _most_histories = 2 * len(_histories) + 1000
+
+
+def watch_trace(fun: Callable[..., Any], jaxpr: Jaxpr, why: Callable[[], _Why | None]) -> None:
+    """Warns if `fun`, or functions with its code, are traced too often.
+
+    Args:
+      fun: a function that has been traced.
+      jaxpr: the result of tracing it.
+      why: returns the `reasons` for the trace.
+    """
+    code = _code_of(fun)
+    if code is None or source_info.is_internal(code):
+        return
+    try:
+        this = weakref.ref(fun)
+    except TypeError:  # not weakly referenceable
+        return
+    history = _histories.get(id(code))
+    if history is None or history.code() is not code:  # ids are reused after code is collected
+        _enter(code, this)
+        return
+    latest = history.latest()
+    if latest is fun:
+        history.traces += 1
+        if history.traces == MANY_TRACES:
+            _warn_of_traces(fun, why())
+        return
+    history.latest = this
+    history.traces = 1
+    if latest is None:
+        # A wrapper of many functions has code of its own, but does not compute the same.
+        operations = tuple([eqn.primitive for eqn in jaxpr.eqns])
+        functions = history.functions = history.functions or Counter()
+        functions[operations] += 1
+        if functions[operations] == MANY_TRACES - 1:  # besides the first
+            _warn_of_functions(fun)
+
+
+_PARTIALS: tuple[type[Any], ...] = (functools.partial,)
+
+
+def _code_of(fun: Any) -> CodeType | None:
+    """Returns the code object that `fun` finally runs, through wrappers, partials and methods."""
+    while True:
+        inner = getattr(fun, "__wrapped__", None)
+        if inner is None and isinstance(fun, _PARTIALS):
+            inner = fun.func
+        if inner is None:
+            return getattr(fun, "__code__", None)
+        fun = inner
+
+
+def reasons(
+    key: Key, known: Sequence[Key], names: Sequence[str], static_name: Callable[[int | str], str]
+) -> _Why | None:
+    """Returns the differences between a call and the nearest earlier one, and the fix.
+
+    Returns None if most traces were dropped from the cache, so that equal calls may be traced
+    again.
+
+    Args:
+      key: the key of the call.
+      known: the keys of existing traces, oldest first.
+      names: names of the flat arguments.
+      static_name: returns the name of a static argument from its position or keyword in the key.
+    """
+    if len(known) < MANY_TRACES - 1:
+        return None
+    from jitney.api.jit import cache_misses  # needed by few programs
+
+    other = cache_misses.nearest(key, known)
+    return list(cache_misses.reasons(key, other, names, static_name)), _cure(key, other)
+
+
+def _cure(key: Key, other: Key) -> str:
+    """Returns how to avoid the first difference between two keys."""
+    static, tree, avals, epoch, _ = key
+    if static != other[0]:
+        return (
+            "pass a value that changes often as a non-static argument; if shapes depend on it, "
+            "round it up to one of a few sizes"
+        )
+    if tree != other[1]:
+        return "give the arguments the same structure in all calls"
+    if [a.shape for a in avals] != [a.shape for a in other[2]]:
+        return (
+            "pad arrays to one of a few sizes, such as powers of two, and mask the padding; or "
+            "process blocks of equal size"
+        )
+    if avals != other[2]:
+        return (
+            "give the arguments the same dtypes in all calls, for example by jnp.asarray(x, dtype)"
+        )
+    if epoch != other[3]:
+        return "set options once, before the first call"
+    return "make the calls the same in this respect"
+
+
+def _warn_of_traces(fun: Callable[..., Any], why: _Why | None) -> None:
+    if why is None:
+        return
+    differences, cure = why
+    performance.warn(
+        "\n".join(
+            [
+                f"jit({source_info.fun_sourceinfo(fun)}) is traced and compiled for the "
+                f"{MANY_TRACES}th time, which takes far longer than to run it. This time because of",
+                *[f"  {line}" for line in differences],
+                f"Instead: {cure}.",
+            ]
+        )
+    )
+
+
+def _warn_of_functions(fun: Callable[..., Any]) -> None:
+    performance.warn(
+        f"jit({source_info.fun_sourceinfo(fun)}): a function defined on these lines is traced and "
+        f"lowered for the {MANY_TRACES}th time, as a new function object each time. Traces are "
+        "cached per function object; only the machine code of equal programs is reused. Instead: "
+        "define and jit it once, outside of the loop, and pass the values that change as "
+        "arguments."
+    )
+
+
+class _Counting(Protocol):
+    name: str
+    narrowing_calls: int
+
+
+def narrows(call: _Counting, leaves: Sequence[Any]) -> bool:
+    """Returns whether to keep looking at such calls, which convert NumPy arrays to float32.
+
+    Warns when there have been `MANY_COPIES` of them.
+
+    Args:
+      call: the jitted function, which counts these calls.
+      leaves: its flat operands.
+    """
+    array = None
+    for x in leaves:
+        if type(x) is np.ndarray and x.nbytes >= LARGE_ARRAY and x.dtype == np.float64:
+            array = x
+    if array is None or call.narrowing_calls >= MANY_COPIES or not performance.warns():
+        return False
+    if config.x64_enabled():
+        return False
+    call.narrowing_calls += 1
+    if call.narrowing_calls < MANY_COPIES:
+        return True
+    performance.warn(
+        f"jit({call.name}) is called repeatedly with the same NumPy array, "
+        f"float64{list(array.shape)}, of {array.nbytes / 1e6:.3g} MB, which each call converts to "
+        "float32. Instead: convert it once, x = jnp.asarray(x); or compute in float64: "
+        "jax_enable_x64."
+    )
+    return False

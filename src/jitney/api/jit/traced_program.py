@@ -1,0 +1,57 @@
+"""The result of tracing a jitted function: the program, its operands and options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jitney.api.jit.jit_placement import requests_of
+from jitney.core.record import record
+from jitney.core.user_warnings import warn
+from jitney.runtime.assignment import RequestedShardings
+from jitney.runtime.donation import used_up
+
+if TYPE_CHECKING:
+    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.pytree import pytrees
+
+
+@record(eq=False)
+class TracedProgram:
+    """The result of tracing a function for arguments with certain types.
+
+    Attributes:
+      closed: the program; its flat operands are `outer_tracers`, then the call's flat arguments.
+      out_tree: structure of the function's result.
+      outer_tracers: values of enclosing traces, and references, that the function closes over.
+      params: parameters of the `jit` equation, except `jaxpr`.
+    """
+
+    closed: ClosedJaxpr
+    out_tree: pytrees.PyTreeDef
+    outer_tracers: tuple[Any, ...]
+    params: dict[str, Any]
+    _given_up: tuple[bool, ...] | None = None
+    _requests: RequestedShardings | None = None
+
+    def requests(self) -> RequestedShardings:
+        """Returns the shardings that the program requests."""
+        if self._requests is None:
+            self._requests = requests_of(self.closed, self.params)
+        return self._requests
+
+    def consumed(self, on_mesh: bool) -> tuple[bool, ...]:
+        """Returns which flat operands' buffers are reused: donated ones of a result's size.
+
+        Warns once about donated operands whose size is not that of any result, unless `on_mesh`.
+        Unused operands cause no warning.
+        """
+        if self._given_up is None:
+            self._given_up, useless = used_up(
+                self.closed, self.params["donated_invars"], self.params["keep_unused"]
+            )
+            if useless and not on_mesh:
+                warn(
+                    "no result can use the memory of these donated buffers: "
+                    f"{', '.join(useless)}; donate operands with the shape and dtype of a result"
+                )
+        return self._given_up
