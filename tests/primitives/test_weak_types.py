@@ -306,3 +306,24 @@ def test_elements_of_nothing_are_strongly_typed(compiled: bool) -> None:
         return (j.jit(take) if compiled else take)(j.lax.full((0,), 1.0)).weak_type
 
     assert is_weak(jitney) is of_jax(is_weak) is False
+
+
+EXTREMA: dict[str, Callable[[Any, Any], Any]] = {
+    "max": lambda j, x: j.lax.max(x, j.lax.full_like(x, 1.0)),
+    "minimum": lambda j, x: j.numpy.minimum(x, 1),
+    "clip": lambda j, x: j.numpy.clip(x, -20, 20),
+    "clamp": lambda j, x: j.lax.clamp(0.0, x, 3.0),
+    "relu": lambda j, x: j.nn.relu(x),
+}
+
+
+def _slopes_of_extrema(j: Any, name: str) -> list[bool]:
+    slope = j.grad(lambda x: EXTREMA[name](j, x))
+    curvature = j.grad(slope)
+    return [bool(g(2.0).weak_type) for g in (slope, j.jit(slope), curvature, j.jit(curvature))]
+
+
+@pytest.mark.parametrize("name", EXTREMA)
+def test_slopes_of_extrema_are_strongly_typed(name: str) -> None:
+    """The weights of equal operands are no Python numbers."""
+    assert _slopes_of_extrema(jitney, name) == of_jax(_slopes_of_extrema, name)

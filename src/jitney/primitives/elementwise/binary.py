@@ -448,7 +448,9 @@ rules.defjvp(
 
 
 def _constant(out: Value, value: float) -> Value:
-    return rules.broadcast_to_result(rules.const(out, value), rules.shape_of(out))
+    """Returns a strongly typed constant of the shape and dtype of `out`, as in JAX's derivatives."""
+    scalar = rules.typed(np.asarray(value).astype(rules.aval_of(out).dtype))
+    return rules.broadcast_to_result(scalar, rules.shape_of(out))
 
 
 def _share(x: Value, out: Value, y: Value, *, greater: bool) -> Value:
