@@ -19,8 +19,8 @@ test-live:  ## all tests, with real jax beside: tests that need it, and a sample
 test-quick:  ## a fixed twelfth of the tests, up to the first failure
 	@$(RUN) test-quick
 
-libraries:  ## libraries for JAX on this package; PYTHON's packages are in .venv-libraries
-	@$(PYTHON) tools/run.py libraries
+libraries:  ## libraries for JAX on this package, in .venv-libraries; NEWEST=1 takes the newest of each
+	@$(PYTHON) tools/run.py $(if $(NEWEST),--newest) libraries
 
 packages:  ## programs of packages that require JAX 0.12; PACKAGES="quax pgx" runs these; needs Python 3.12
 	@$(RUN) packages $(PACKAGES)

@@ -125,6 +125,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
     parser.addoption(
+        "--newest-libraries",
+        action="store_true",
+        help="what programs of libraries compute on real JAX is asked, not looked up: of any versions",
+    )
+    parser.addoption(
         "--strict-skips",
         action="store_true",
         help="tests that are skipped for reasons that tests/helpers/skips.py lacks fail the run",

@@ -22,7 +22,8 @@
 All that follows the command is the program's; options of this one come before the command.
 With `--oldest` the environment has the oldest versions that pyproject.toml allows of what the package
 needs, in place of the newest. Libraries and packages, of versions that are pinned, have environments of
-their own.
+their own; `--newest libraries` takes the newest of each instead, on the newest Python that is found,
+and asks real JAX what they compute.
 The Makefile calls this; a machine without make has Python.
 """
 
@@ -31,6 +32,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -107,6 +109,8 @@ COMMANDS = {
     ),
     "pictures": Command("run", [["python", "-m", "tools.pictures"]]),
 }
+# What they compute on JAX is not recorded for these versions.
+NEWEST_LIBRARIES = Command("test", [[*LIBRARY_TESTS, "--newest-libraries"]])
 # What is installed beside the package, by names of extras in pyproject.toml.
 EXTRAS = {
     "run": [],
@@ -128,6 +132,20 @@ def lower_bounds() -> list[str]:
     return [re.sub(r">=([\d.]+).*", r"==\1", needed) for needed in project["dependencies"]]
 
 
+def unpinned() -> list[str]:
+    """The libraries that programs of tests use, of any version."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [name.partition("==")[0] for name in project["optional-dependencies"]["libraries"]]
+
+
+def newest_python() -> str:
+    """The newest Python on the path for which JAX's newest release is made; else this one."""
+    names = (f"python3.{minor}" for minor in (14, 13, 12))
+    return next(filter(None, map(shutil.which, names)), sys.executable)
+
+
 def _is_fresh(stamp: Path) -> bool:
     """Whether nothing that an installation depends on has changed since `stamp`."""
     sources = [ROOT / "pyproject.toml", ROOT / "setup.py"]
@@ -140,8 +158,11 @@ def _say(what: str) -> None:
     print(f"tools/run.py: {what}", file=sys.stderr, flush=True)
 
 
-def prepare(venv: Path, what: str, python: str, oldest: bool) -> Path:
-    """Makes `venv` ready for commands that need `what` installed; returns its folder of programs."""
+def prepare(venv: Path, what: str, python: str, also: list[str]) -> Path:
+    """Makes `venv` ready for commands that need `what` installed; returns its folder of programs.
+
+    `also` are requirements besides.
+    """
     programs, stamp = venv / "bin", venv / f".{what}"
     if _is_fresh(stamp):
         return programs
@@ -150,7 +171,6 @@ def prepare(venv: Path, what: str, python: str, oldest: bool) -> Path:
         _say(f"making the environment {venv.name}")
         subprocess.run([python, "-m", "venv", str(venv)], check=True)
     pip = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    bounds = lower_bounds() if oldest else []
     package = f".[{','.join(EXTRAS[what])}]" if EXTRAS[what] else "."
     beside = " and real JAX, the oracle of tests," if "oracle" in EXTRAS[what] else ""
     _say(
@@ -158,7 +178,7 @@ def prepare(venv: Path, what: str, python: str, oldest: bool) -> Path:
         "tests), and the native core, which is compiled in half a minute on two processors"
     )
     # Python compiles what is imported; to compile all of what is installed takes most of the time.
-    install = [*pip, "install", "--no-compile", *bounds, "-e", package]
+    install = [*pip, "install", "--no-compile", *also, "-e", package]
     subprocess.run(install, cwd=ROOT, check=True)
     _say(f"{venv.name} is ready, after {time.monotonic() - begun:.0f} s")
     for less, extras in EXTRAS.items():
@@ -167,9 +187,11 @@ def prepare(venv: Path, what: str, python: str, oldest: bool) -> Path:
     return programs
 
 
-def _default_venv(command: Command, oldest: bool) -> str:
+def _default_venv(command: Command, oldest: bool, newest: bool) -> str:
     if oldest:
         return ".venv-oldest"
+    if newest:
+        return ".venv-newest-libraries"
     return ".venv-libraries" if command.needs == "libraries" else ".venv"
 
 
@@ -185,7 +207,8 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--oldest", action="store_true", help="with the oldest dependencies")
-    parser.add_argument("--python", default=sys.executable, help="that makes the environment")
+    parser.add_argument("--newest", action="store_true", help="with the newest libraries")
+    parser.add_argument("--python", help="that makes the environment")
     parser.add_argument("--venv", help="its folder: .venv, .venv-oldest or .venv-libraries")
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help="is handed to the command's program")
@@ -197,9 +220,15 @@ def main() -> int:
         parser.error(
             f"{given.command} takes no arguments, for it runs several programs: {programs}"
         )
-    venv = ROOT / (given.venv or _default_venv(command, given.oldest))
+    if given.newest:
+        if given.command != "libraries":
+            parser.error("--newest is an option of the command `libraries` alone")
+        command = NEWEST_LIBRARIES
+    venv = ROOT / (given.venv or _default_venv(command, given.oldest, given.newest))
+    python = given.python or (newest_python() if given.newest else sys.executable)
+    also = lower_bounds() if given.oldest else unpinned() if given.newest else []
     try:
-        programs = prepare(venv, command.needs, given.python, given.oldest)
+        programs = prepare(venv, command.needs, python, also)
     except subprocess.CalledProcessError as error:
         print(f"tools/run.py: the environment {venv} could not be made", file=sys.stderr)
         return error.returncode or 1
