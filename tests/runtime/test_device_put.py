@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import jitney as jax
@@ -98,3 +99,37 @@ def test_places_within_jit():
         [sys.executable, "-m", "jitney", "-c", WITHIN_JIT], env=env, capture_output=True, text=True
     )
     assert done.stderr == "" and done.stdout == PLACED
+
+
+IN_HOST, IN_DEVICE = jax.memory.Space.Host, jax.memory.Space.Device
+
+
+@pytest.mark.parametrize(("space", "kind"), [(IN_HOST, "pinned_host"), (IN_DEVICE, "device")])
+def test_memory_spaces(space, kind):
+    x = jnp.arange(3.0)
+    y, n = jax.device_put((x, 2), space)
+    assert y.sharding.memory_kind == n.sharding.memory_kind == kind and y.committed
+    np.testing.assert_array_equal(y, x)
+    np.testing.assert_array_equal(y * 2, x * 2)
+    assert (y * 2).sharding.memory_kind == kind
+    mesh = jax.make_mesh((1,), ("i",))
+    rows = jax.device_put(x, jax.NamedSharding(mesh, jax.P("i")))
+    moved = jax.device_put(rows, space)
+    assert moved.sharding == rows.sharding.with_memory_kind(kind)
+
+
+@pytest.mark.parametrize("space", [IN_HOST, IN_DEVICE])
+def test_memory_spaces_in_programs(space):
+    def f(x):
+        return 2 * jax.device_put(x, space, src=IN_DEVICE)
+
+    x = jnp.arange(3.0)
+    for g in (f, jax.jit(f), jax.vmap(f), jax.jit(jax.vmap(f))):
+        np.testing.assert_array_equal(g(x), 2 * x)
+    np.testing.assert_array_equal(jax.grad(lambda x: f(x).sum())(x), [2, 2, 2])
+    assert f"devices=({space},)" in str(jax.make_jaxpr(f)(x))
+
+
+def test_either_memory_is_no_place():
+    with pytest.raises(ValueError, match=r"of a device or its host.*MemorySpace\.Any"):
+        jax.device_put(1.0, jax.memory.Space.Any)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
+from jitney.core.memory_space import MemorySpace
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.sharding.tiling import Tiling, whole
 from jitney.runtime import client
 from jitney.runtime.device import MEMORY_KINDS, Device
 from jitney.runtime.layout import Format as Format, Layout as Layout
+
+_KINDS_OF_SPACES = {MemorySpace.Device: "device", MemorySpace.Host: "pinned_host"}
 
 
 class _Unspecified:
@@ -95,6 +98,11 @@ def single_device(device: Device) -> SingleDeviceSharding:
 def default() -> SingleDeviceSharding:
     """Returns the sharding of uncommitted arrays."""
     return single_device(client.default_device())
+
+
+def in_memory(place: Sharding, space: MemorySpace) -> Sharding:
+    """Returns a sharding over the same devices in their memory or in that of their host."""
+    return place.with_memory_kind(_KINDS_OF_SPACES[space])
 
 
 def as_sharding(place: object) -> Sharding:

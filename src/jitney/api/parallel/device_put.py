@@ -9,6 +9,7 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.avals import is_valid_operand
+from jitney.core.memory_space import MemorySpace
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
 from jitney.core.sharding.mesh import AbstractMesh, get_mesh
@@ -22,7 +23,7 @@ from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.array_interceptors import features as array_interceptors
 from jitney.runtime.device import Device
-from jitney.runtime.sharding import Format, as_sharding
+from jitney.runtime.sharding import Format, as_sharding, default, in_memory
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, PyTree
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PLACES = (Device, Sharding, PartitionSpec, Format)
-_Place: TypeAlias = Device | Sharding | PartitionSpec | Format
+_TARGETS = (*_PLACES, MemorySpace)
+_Place: TypeAlias = Device | Sharding | PartitionSpec | Format | MemorySpace
 
 
 def _device_meant(place: object) -> str:
@@ -75,9 +77,10 @@ def device_put(
 
     Args:
       x: a pytree of arrays and scalars.
-      device: a `Device`, a `Sharding`, or a `PartitionSpec` on the context mesh (`jax.set_mesh`),
-        or a pytree of these that is a prefix of `x`. None leaves arrays where they are, and puts
-        all other leaves on the default device, uncommitted.
+      device: a `Device`, a `Sharding`, a `PartitionSpec` on the context mesh (`jax.set_mesh`), or a
+        memory space, `jax.memory.Space.Host` or `.Device`, of the devices where an array is; or a
+        pytree of these that is a prefix of `x`. None leaves arrays where they are, and puts all
+        other leaves on the default device, uncommitted.
       src: where traced arrays come from, like `device`: their cotangents are moved back there. It
         has no effect outside of traces.
       donate: whether the memory of arrays in `x` may be reused; they are deleted, and must not be
@@ -103,10 +106,10 @@ def device_put(
             "(`may_alias`), but both were requested"
         )
     for place in pytrees.tree_leaves((device, src)):
-        if not isinstance(place, _PLACES):
+        if not isinstance(place, _TARGETS) or place is MemorySpace.Any:
             raise ValueError(
-                "device_put takes None, a Device, a Sharding, or a pytree of these as its second "
-                f"argument and as src, but got {place}\n"
+                "device_put takes None, a Device, a Sharding, the memory of a device or its host, or "
+                f"a pytree of these as its second argument and as src, but got {place}\n"
                 f"Instead: {_device_meant(place)}"
             )
 
@@ -119,7 +122,7 @@ def device_put(
             )
     places, srcs = [
         [option] * len(leaves)
-        if option is None or isinstance(option, _PLACES)
+        if option is None or isinstance(option, _TARGETS)
         else _spread_over(option, x)
         for option in (device, src)
     ]
@@ -132,7 +135,7 @@ def device_put(
         )
     placed: list[Any] = []
     for leaf, place, is_given_up in zip(leaves, places, given_up, strict=True):
-        where = None if place is None else _sharding_of(place)
+        where = None if place is None else _sharding_of(place, leaf)
         for feature in array_interceptors.installed:
             feature.check_put(leaf, where)
         value: Any = as_value(leaf)  # not a tracer: it has data
@@ -213,7 +216,9 @@ def _is_of_axes(place: object) -> bool:
     return isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh)
 
 
-def _sharding_of(place: Device | Sharding | PartitionSpec | Format) -> Sharding:
+def _sharding_of(place: _Place, x: object) -> Sharding:
+    if isinstance(place, MemorySpace):
+        return in_memory(x.sharding if isinstance(x, ArrayImpl) else default(), place)
     if not isinstance(place, PartitionSpec):
         return as_sharding(place)
     mesh = get_mesh()

@@ -11,6 +11,7 @@ import numpy as np
 from jitney.core import communication, explicit, varying
 from jitney.core.avals import ShapedArray
 from jitney.core.key_reuse import KeyUse
+from jitney.core.memory_space import MemorySpace
 from jitney.core.primitive import declare
 from jitney.core.pvary import as_type
 from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
@@ -34,7 +35,7 @@ from jitney.primitives.array.resharding import (
 )
 from jitney.runtime.array import ArrayImpl, array_of
 from jitney.runtime.array_interceptors import features as array_interceptors
-from jitney.runtime.sharding import as_sharding
+from jitney.runtime.sharding import as_sharding, in_memory
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
@@ -91,12 +92,14 @@ def _device_put_def_impl(
 ) -> list[ArrayImpl]:
     arrays = [x if isinstance(x, ArrayImpl) else array_of(np.asarray(x)) for x in xs]
     return [
-        x if place is None else x.placed(_place_of(place))
+        x if place is None else x.placed(_place_of(place, x))
         for x, place in zip(arrays, devices, strict=True)
     ]
 
 
-def _place_of(place: object) -> Sharding:
+def _place_of(place: object, x: ArrayImpl) -> Sharding:
+    if isinstance(place, MemorySpace):
+        return in_memory(x.sharding, place)
     if isinstance(place, PartitionSpec):
         place = sharding_on_context_mesh(place, "device_put: device")
     return as_sharding(place)
