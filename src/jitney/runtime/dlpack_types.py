@@ -7,7 +7,7 @@ the structures and the codes are those of `dlpack.h`, version 1.1.
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -87,6 +87,13 @@ def label(capsule: object, dtype: np.dtype) -> object:
     return capsule
 
 
+class Producer(Protocol):
+    """An array of any library that can be exchanged."""
+
+    def __dlpack__(self, **options: object) -> object: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+
 class _AsBits:
     """Passes a producer's tensors on, those of `_CODES` as unsigned integers.
 
@@ -94,11 +101,11 @@ class _AsBits:
       dtype: the dtype of such a tensor, once it was passed on; None for others.
     """
 
-    def __init__(self, producer: Any) -> None:
+    def __init__(self, producer: Producer) -> None:
         self.producer = producer
         self.dtype: np.dtype | None = None
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, **options: object) -> object:
         capsule = self.producer.__dlpack__(**options)
         tensor = _tensor_of(capsule)
         if tensor is not None:
@@ -111,8 +118,8 @@ class _AsBits:
         return self.producer.__dlpack_device__()
 
 
-def imported(producer: Any) -> np.ndarray:
+def imported(producer: Producer) -> np.ndarray:
     """Returns an array of the memory that an object with `__dlpack__` exports."""
     source = _AsBits(producer)
-    array = np.from_dlpack(source)
+    array = np.from_dlpack(cast("Any", source))  # NumPy's stub demands a type for the capsule
     return array if source.dtype is None else array.view(source.dtype)
