@@ -111,7 +111,6 @@ def test_memory_spaces(space, kind):
     assert y.sharding.memory_kind == n.sharding.memory_kind == kind and y.committed
     np.testing.assert_array_equal(y, x)
     np.testing.assert_array_equal(y * 2, x * 2)
-    assert (y * 2).sharding.memory_kind == kind
     mesh = jax.make_mesh((1,), ("i",))
     rows = jax.device_put(x, jax.NamedSharding(mesh, jax.P("i")))
     moved = jax.device_put(rows, space)
