@@ -327,3 +327,13 @@ def _slopes_of_extrema(j: Any, name: str) -> list[bool]:
 def test_slopes_of_extrema_are_strongly_typed(name: str) -> None:
     """The weights of equal operands are no Python numbers."""
     assert _slopes_of_extrema(jitney, name) == of_jax(_slopes_of_extrema, name)
+
+
+def _slopes_of_ldexp(j: Any) -> list[bool]:
+    slope = j.grad(lambda x: j.numpy.ldexp(x, 3))
+    return [bool(g(2.0).weak_type) for g in (slope, j.jit(slope))]
+
+
+def test_slopes_of_ldexp() -> None:
+    """Its result is strongly typed, its cotangent has the operand's type."""
+    assert _slopes_of_ldexp(jitney) == of_jax(_slopes_of_ldexp)

@@ -164,8 +164,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
             f"{promotion.dtype_of(x1)} and {kind}"
         )
     dtype = promotion.to_inexact(promotion.dtype_of(x1))
-    weak = promotion.type_of(x1)[1] and promotion.type_of(x2)[1]
-    x1, x2 = convert(x1, dtype, weak), convert(x2, dtype, weak)
+    x1, x2 = convert(x1, dtype), convert(x2, dtype)
     x1, x2 = promotion.stretched("ldexp", x1, x2)
     mantissa, exponent = frexp(x1)
     total = binary.add(convert(exponent, dtype), x2)
