@@ -38,9 +38,8 @@ def call_with_sharding(
     """
     if place is None:
         return function(*args)
-    from jitney.api.parallel.placement import (
-        auto_axes,  # imported late: needed with several devices only
-    )
+    # Imported late: needed with several devices only.
+    from jitney.api.parallel.placement import auto_axes
     from jitney.core.sharding.mesh import get_abstract_mesh
     from jitney.primitives.array.resharding import as_named
 

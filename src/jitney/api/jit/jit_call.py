@@ -2,9 +2,9 @@
 
 The levels of a call, from hot to cold:
 
-1. The native fast path (`runtime`) maps a signature to an executable, without a Python frame. 2.
-`JitCall.call` flattens the arguments, looks up the traced program by (static values, tree, avals,
-   settings), looks up its executable, and runs it.
+1. The native fast path (`runtime`) maps a signature to an executable, without a Python frame.
+2. `JitCall.call` flattens the arguments, looks up the traced program by (static values, tree,
+   avals, settings), looks up its executable, and runs it.
 3. `JitCall.trace` runs the Python function once on tracers, and caches the jaxpr.
 
 Under another trace the call becomes one `jit` equation that holds the traced program.

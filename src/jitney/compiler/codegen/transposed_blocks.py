@@ -97,20 +97,14 @@ class TransposedBlocks:
           known: contributions of outer axes to positions.
         """
         assert self.ranges is not None
-        (first, end), (begin, limit) = (
-            self.ranges[self.transposition.axis],
-            self.ranges[self.vector],
-        )
+        axis, side = self.transposition.axis, self.transposition.side
+        (first, end), (begin, limit) = self.ranges[axis], self.ranges[self.vector]
         columns, rows = e.sub(end, first), e.sub(limit, begin)
-        side = self.transposition.side
         for block, kind, tile in zip(
             self.transposition.blocks, self.kinds, self.tiles, strict=True
         ):
             index = block.index
-            along, across = (
-                index.coefficients[self.transposition.axis],
-                index.coefficients[self.vector],
-            )
+            along, across = index.coefficients[axis], index.coefficients[self.vector]
             size = memory_bytes(kind) * block.count
             step, target = side * size, tile
             start = first

@@ -77,11 +77,9 @@ def find_block_transposition(kernel: Kernel, vector: int, axis: int) -> BlockTra
     if not blocks or len(blocks) > COSTS.transposed_blocks:
         return None
     widest = max(block.count * kernel.params[block.param].itemsize for block in blocks)
-    side = (
-        COSTS.transposed_side
-        if widest <= COSTS.transposed_side // 16
-        else COSTS.transposed_side // 2
-    )
+    side = COSTS.transposed_side
+    if widest > side // 16:
+        side //= 2
     return BlockTransposition(axis, side, tuple(blocks))
 
 
