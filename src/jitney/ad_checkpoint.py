@@ -8,12 +8,13 @@ from jitney.api.autodiff.checkpoint import (
     print_saved_residuals as print_saved_residuals,
     saved_residuals as saved_residuals,
 )
-from jitney.api.autodiff.checkpoint_policies import (
-    Offloadable as Offloadable,
-    checkpoint_policies as checkpoint_policies,
-)
+from jitney.api.autodiff.checkpoint_policies import checkpoint_policies as checkpoint_policies
 from jitney.core.lazy import listing, refusing
-from jitney.primitives.call.remat_policies import Recompute as Recompute, Saveable as Saveable
+from jitney.primitives.call.remat_policies import (
+    Offloadable as Offloadable,
+    Recompute as Recompute,
+    Saveable as Saveable,
+)
 
 __all__ = [
     "Offloadable", "Recompute", "Saveable", "checkpoint_name", "checkpoint_name_fwd",

@@ -1,12 +1,15 @@
 """Policies decide by the primitive and its parameters what is saved."""
 
+import numpy as np
 import pytest
 
+import jitney
+import jitney.numpy as jnp
+from jitney.ad_checkpoint import checkpoint_name
 from jitney.api.autodiff import checkpoint_policies as policies
-from jitney.api.autodiff.checkpoint_policies import Offloadable
 from jitney.lax import add_p, dot_general_p
 from jitney.primitives.call.remat import name_p
-from jitney.primitives.call.remat_policies import Recompute, Saveable
+from jitney.primitives.call.remat_policies import Offloadable, Recompute, Saveable
 
 PLAIN = {"dimension_numbers": (((1,), (0,)), ((), ()))}
 BATCHED = {"dimension_numbers": (((2,), (1,)), ((0,), (0,)))}
@@ -62,3 +65,26 @@ def test_offloading():
             names_which_can_be_saved=["a", "b"], names_which_can_be_offloaded=["b"],
             offload_src="device", offload_dst="pinned_host",
         )  # fmt: skip
+
+
+def test_offloaded_values_move_to_the_host_and_back():
+    policy = policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=["a"], names_which_can_be_offloaded=["b"],
+        offload_src="device", offload_dst="pinned_host",
+    )  # fmt: skip
+
+    def f(x):
+        x = checkpoint_name(jnp.sin(x), "a")
+        return jnp.sum(jnp.sin(checkpoint_name(jnp.sin(x), "b")))
+
+    def looped(x):
+        return jitney.lax.scan(lambda x, _: (jnp.sin(x), f(x)), x, length=3)[1].sum()
+
+    x = jnp.arange(4.0)
+    for g in (f, looped):
+        gradient = jitney.grad(jitney.checkpoint(g, policy=policy))
+        program = str(jitney.make_jaxpr(gradient)(x))
+        assert program.count("MemorySpace.Host") == program.count("MemorySpace.Device") == 1
+        assert ("f32<host>[4]" if g is f else "f32<host>[3,4]") in program
+        np.testing.assert_array_equal(jitney.jit(gradient)(x), jitney.jit(jitney.grad(g))(x))
+        np.testing.assert_array_equal(gradient(x), jitney.grad(g)(x))

@@ -287,6 +287,20 @@ def struct_of_64_bits(jax, jnp):
 
 
 @same
+def structs_as_arguments_of_traced_calls(jax, jnp):
+    inner = jax.jit(lambda x, y: x["a"] + y)
+    struct = jax.ShapeDtypeStruct((3,), jnp.float32)
+
+    def outer():
+        return inner({"a": struct}, struct)
+
+    try:
+        jax.jit(outer)()
+    except TypeError:
+        return jax.eval_shape(outer), str(jax.make_jaxpr(outer)())
+
+
+@same
 def shaped_arrays(jax, jnp):
     from_core = jax.core.ShapedArray
     a = from_core((2, 3), jnp.dtype("float32"))

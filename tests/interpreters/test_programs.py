@@ -52,6 +52,7 @@ def test_constants_as_arguments():
     converted = pe.convert_constvars_jaxpr(closed.jaxpr)
     assert converted.constvars == [] and len(converted.invars) == 1 + len(closed.consts)
     again = pe.close_jaxpr(converted)
+    assert again is converted and pe.close_jaxpr(closed) is closed
     np.testing.assert_array_equal(run(again, *closed.consts, 1.0)[0], run(closed, 1.0)[0])
 
 

@@ -237,10 +237,13 @@ class JaxprTrace(Trace):
 
     def new_valueless(self, x: object, aval: AbstractValue) -> DynamicJaxprTracer:
         """Returns the tracer of `x`, which has a type but no value."""
-        var = Var(aval)
-        self.constvars.append(var)
-        self.const_values.append(x)
-        return DynamicJaxprTracer(self, aval, var, None)
+        tracer = self._const_tracers.get(id(x))
+        if tracer is None:
+            var = Var(aval)
+            self.constvars.append(var)
+            self.const_values.append(x)
+            tracer = self._const_tracers[id(x)] = DynamicJaxprTracer(self, aval, var, None)
+        return tracer
 
     def to_tracer(self, x: Value) -> DynamicJaxprTracer:
         """Returns `x` as a tracer of this trace."""

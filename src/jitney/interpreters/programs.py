@@ -14,8 +14,8 @@ from jitney.transforms import lojax, partial
 
 
 def close_jaxpr(jaxpr: Jaxpr) -> ClosedJaxpr:
-    """Returns the closed jaxpr of a program that has no constants."""
-    return ClosedJaxpr(jaxpr, ())
+    """Returns a program that has no constants, or whose constants have values, as it is."""
+    return ClosedJaxpr(jaxpr, ()) if jaxpr.constvars and jaxpr.is_open else jaxpr
 
 
 def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:

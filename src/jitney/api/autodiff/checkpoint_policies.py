@@ -8,25 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from jitney.primitives.call.remat_policies import Recompute, Saveable
+from jitney.primitives.call.remat_policies import Offloadable, Recompute, Saveable
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.primitive import Primitive
 
 Policy = Callable[..., Any]
-
-
-class Offloadable(NamedTuple):
-    """A policy's request to keep a value in another memory.
-
-    CPUs have only one memory, so the value is simply saved.
-    """
-
-    src: str
-    dst: str
 
 
 def everything_saveable(*_: Any, **__: Any) -> bool:

@@ -55,7 +55,7 @@ from jitney.core.pytree import pytrees
 from jitney.core.record import record
 from jitney.core.ref_checks import check_passed_once
 from jitney.core.refs import any_refs, is_ref
-from jitney.core.shape_dtype import abstractify, is_abstract_operand
+from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify, is_abstract_operand
 from jitney.core.trace import Tracer, state
 from jitney.core.wraps import transformations_of
 from jitney.primitives.call.call import jit_p
@@ -169,13 +169,16 @@ class JitCall:
 
     def avals(
         self,
-        leaves: Sequence[Any],
+        leaves: list[Any],
         dynamic: tuple[PyTree, ...],
         kwargs: dict[str, PyTree],
         static: Any,
         abstract: bool,
     ) -> tuple[AbstractValue, ...]:
         """Returns the types of the flat arguments.
+
+        While a program is recorded, an argument may be a `ShapeDtypeStruct`, which is replaced in
+        `leaves`. Such a program cannot be run.
 
         Raises:
           TypeError: if an argument is not an array; the message names it.
@@ -187,6 +190,8 @@ class JitCall:
                 avals = tuple([with_state(a, x) for a, x in zip(avals, leaves, strict=True)])
             return avals
         except TypeError:
+            if not abstract and state.trace.is_staging and _record_valueless(leaves):
+                return self.avals(leaves, dynamic, kwargs, static, abstract)
             is_valid = is_abstract_operand if abstract else is_valid_operand
             self._refuse(leaves, dynamic, kwargs, static, is_valid)
             raise
@@ -665,6 +670,14 @@ def _roles(
 
 
 __all__ = ["JitCall", "JitOptions", "TracedProgram", "jit_params", "make_call", "trace_closed"]
+
+
+def _record_valueless(leaves: list[Any]) -> bool:
+    """Replaces each `ShapeDtypeStruct` by a tracer without a value; returns whether there are any."""
+    structs = [i for i, x in enumerate(leaves) if isinstance(x, ShapeDtypeStruct)]
+    for i in structs:
+        leaves[i] = state.trace.new_valueless(leaves[i], abstractify(leaves[i]))
+    return bool(structs)
 
 
 def _as_argument(name: str | None, x: object) -> str:

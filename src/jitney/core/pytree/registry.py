@@ -11,7 +11,7 @@ import collections
 import operator
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from jitney.core.declarations import execution, is_repeated
 from jitney.core.pytree import refusals
@@ -169,7 +169,7 @@ KINDS: dict[type, Kind] = {
     NONE_TYPE: Kind(NONE_TYPE, lambda x: ((), None), lambda _, xs: None, _numbers, family="none"),
     collections.OrderedDict: Kind(
         collections.OrderedDict,
-        lambda x: (tuple(x.values()), tuple(x)),
+        lambda x: (list(x.values()), tuple(x)),
         _unflatten_ordered,
         _entries,
         data_is_keys=True,
@@ -296,7 +296,7 @@ def register_pytree_with_keys(
 
     def without_keys(x: PyTree) -> tuple[Children, object]:
         pairs, data = flatten_with_keys(x)
-        return tuple([child for _, child in pairs]), data
+        return [child for _, child in pairs], data
 
     register_pytree_node(nodetype, flatten_func or without_keys, unflatten_func, flatten_with_keys)
 
@@ -422,6 +422,8 @@ def flatten_one_level(tree: object) -> tuple[Children, object]:
         raise ValueError(
             f"flatten_one_level: {type(tree)} is not registered as a pytree, so it is a leaf"
         )
+    if kind.family == "namedtuple":
+        return list(cast("tuple[Any, ...]", tree)), type(tree)
     return kind.flatten(tree)
 
 

@@ -80,10 +80,13 @@ device_put_p.declares_sharding = True
 def _device_put_abstract(
     *avals: ShapedArray, devices: Sequence[Any], srcs: object, copy_semantics: object
 ) -> list[ShapedArray]:
-    return [
-        explicit.typed(aval, place) if explicit.has_explicit_axes(place) else aval
-        for aval, place in zip(avals, devices, strict=True)
-    ]
+    return [_moved(aval, place) for aval, place in zip(avals, devices, strict=True)]
+
+
+def _moved(aval: ShapedArray, place: object) -> ShapedArray:
+    if isinstance(place, MemorySpace):
+        return aval.update(memory_space=place)
+    return explicit.typed(aval, place) if explicit.has_explicit_axes(place) else aval
 
 
 @device_put_p.def_impl

@@ -9,16 +9,19 @@ if another branch was taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jitney.core.effects import InputEffect
+from jitney.core.avals import ShapedArray
+from jitney.core.effects import InputEffect, no_effects
 from jitney.core.evaluate import eval_jaxpr, value_of
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
+from jitney.core.memory_space import MemorySpace
 from jitney.core.primitive import declare_slot
 from jitney.primitives import flat_trees
 from jitney.primitives.array.creation import full
+from jitney.primitives.array.placement import ArrayCopySemantics, device_put_p
 from jitney.primitives.flat_trees import group
 from jitney.transforms.partial import dce_jaxpr
 
@@ -49,6 +52,20 @@ class SaveableType:
 
 
 Recompute, Saveable = RecomputeType(), SaveableType()
+
+
+class Offloadable(NamedTuple):
+    """The decision of a policy to save a value in another memory until the derivative reads it.
+
+    On a CPU, where all memories are the same, the value is saved and not copied.
+
+    Attributes:
+      src: the kind of the memory that holds the value: "device", "pinned_host" or "unpinned_host".
+      dst: the kind of the memory that keeps it.
+    """
+
+    src: str
+    dst: str
 
 
 class Division:
@@ -90,6 +107,9 @@ def divide(eqns: Sequence[JaxprEqn], policy: Policy | None) -> Division:
 
 def _divided(eqn: JaxprEqn, policy: Policy, kept: set[Var]) -> Division:
     answer = policy(eqn.primitive, *[a.aval for a in eqn.invars], **eqn.params)
+    avals = [v.aval for v in eqn.outvars if isinstance(v.aval, ShapedArray)]
+    if isinstance(answer, Offloadable) and len(avals) == len(eqn.outvars):
+        return _offloaded(eqn, avals, answer)
     if bool(answer) and not isinstance(answer, RecomputeType):
         # An effect such as a print is repeated only if all of its operands are recomputed: it alone
         # does not make the backward pass read saved values.
@@ -104,6 +124,28 @@ def _divided(eqn: JaxprEqn, policy: Policy, kept: set[Var]) -> Division:
         return _divided_by_user(users, eqn, policy)
     rule = _rules.get(eqn.primitive.name)
     return Division([eqn], [eqn], []) if rule is None else rule(eqn, policy)
+
+
+def _offloaded(eqn: JaxprEqn, avals: Sequence[ShapedArray], answer: Offloadable) -> Division:
+    """Saves the results of an equation in the memory that a policy names, and moves them back."""
+    there, here = (
+        MemorySpace.Host if kind.endswith("host") else MemorySpace.Device
+        for kind in (answer.dst, answer.src)
+    )
+    kept = [Var(aval.update(memory_space=there)) for aval in avals]
+    out = [_moved(v, w, there, eqn) for v, w in zip(eqn.outvars, kept, strict=True)]
+    back = [_moved(w, v, here, eqn) for v, w in zip(eqn.outvars, kept, strict=True)]
+    return Division([eqn, *out], back, kept)
+
+
+def _moved(x: Var, moved: Var, space: MemorySpace, eqn: JaxprEqn) -> JaxprEqn:
+    """Returns the equation that moves `x` to a memory space, with the source of `eqn`."""
+    params = {
+        "devices": (space,),
+        "srcs": (None,),
+        "copy_semantics": (ArrayCopySemantics.ALWAYS_COPY,),
+    }
+    return JaxprEqn([x], [moved], device_put_p, params, no_effects, eqn.source_info, eqn.ctx)
 
 
 def _divided_by_user(rule: Callable[..., Any], eqn: JaxprEqn, policy: Policy) -> Division:

@@ -15,6 +15,7 @@ from jitney.compiler import reference
 from jitney.core import dtypes, float_errors, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.extended_dtypes import PrimalTangentDType
 from jitney.core.hi_types import is_high_value
 from jitney.core.jaxpr import JaxprEqn, Literal
 from jitney.core.key_reuse import uses_keys
@@ -133,10 +134,6 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
         return as_value(np.asarray(operand).astype(dtype)[()])
     refuse_complex_scalar(operand, dtype, "convert_element_type")
     warn_if_imaginary_dropped(dtypes.dtype(operand), dtype)
-    if dtypes.is_extended(dtype) or dtypes.is_extended(getattr(operand, "dtype", None)):
-        converted = edtypes.converted(as_value(operand), dtype)
-        if converted is not None:
-            return converted
     # A scalar must become an array first: `convert` would use it as the words of a key.
     return convert(as_value(operand) if dtypes.is_extended(dtype) else operand, dtype)
 
@@ -201,6 +198,8 @@ def convert(x: Value, dtype: DType, weak_type: bool = False) -> Array:
     if type(atom) is Literal and dtypes.is_of_scalars(dtype, weak_type) and not is_weak_bool:
         # A literal of the program is converted immediately.
         return as_value(scalar_operand(atom.val[()], dtype, weak_type))
+    if PrimalTangentDType in (type(dtype), type(aval.dtype)):
+        return edtypes.convert(as_value(x), dtype)
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
 
 

@@ -8,7 +8,7 @@ the dtype of tangents.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -80,18 +80,15 @@ _moves_numbers(to_edtype_p)
 _moves_numbers(from_edtype_p)
 
 
-def converted(x: Array, dtype: DType) -> Array | None:
-    """Converts array `x` to `dtype` if either dtype is a `PrimalTangentDType`; else returns None.
+def convert(x: Array, dtype: DType) -> Array:
+    """Converts `x` to another dtype, where one of both is a `PrimalTangentDType`.
 
     Raises:
-      ValueError: if the other dtype is not the primal dtype.
+      ValueError: if the other dtype is not its primal dtype.
     """
-    own: Any = rules.aval_of(x).dtype
-    if own == dtype:
-        return x if isinstance(dtype, PrimalTangentDType) else None
     if isinstance(dtype, PrimalTangentDType):
         return to_edtype_p.bind(x, edtype=dtype)
-    return from_edtype_p.bind(x, dtype=dtype) if isinstance(own, PrimalTangentDType) else None
+    return from_edtype_p.bind(x, dtype=dtype)
 
 
 def primal_tangent_dtype(
