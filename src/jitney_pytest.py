@@ -14,6 +14,6 @@ import pytest
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(call: pytest.CallInfo[Any]) -> None:
     """Marks frames of jitney, so that pytest leaves them out unless it is called with --full-trace."""
-    tracebacks = sys.modules.get("jitney.core.tracebacks")
+    tracebacks = sys.modules.get("jitney.core.diagnostics.tracebacks")
     if call.excinfo is not None and tracebacks is not None:
         tracebacks.mark(call.excinfo.value)

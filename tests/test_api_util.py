@@ -13,8 +13,8 @@ from jitney.api_util import (
     rebase_donate_argnums,
     safe_map,
 )
-from jitney.core.jaxpr import DebugInfo
-from jitney.core.linear_util import wrap_init
+from jitney.core.program.jaxpr import DebugInfo
+from jitney.core.recording.linear_util import wrap_init
 from jitney.tree_util import tree_flatten, tree_structure
 
 

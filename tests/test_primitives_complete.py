@@ -3,7 +3,7 @@
 import pytest
 
 import jitney.experimental.sparse  # noqa: F401  # declares primitives
-from jitney.core.primitive import registry, slots
+from jitney.core.tracing.primitive import registry, slots
 from jitney.primitives import load_all
 
 load_all.load()

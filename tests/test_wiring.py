@@ -6,8 +6,8 @@ import pytest
 import jitney as jax
 from jitney import export, wiring
 from jitney.core.array import Array
-from jitney.core.avals import shaped_array
 from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.types.avals import shaped_array
 from jitney.runtime.array import ArrayImpl
 
 

@@ -1,8 +1,9 @@
 """jitney: JAX's programming model for CPUs, with its own compiler."""
 
 from jitney import version, wiring
-from jitney.core import environment, tracebacks
-from jitney.core.lazy import attach
+from jitney.core.diagnostics import tracebacks
+from jitney.core.settings import environment
+from jitney.core.util.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)
 

@@ -9,7 +9,7 @@ from jitney.api.autodiff.checkpoint import (
     saved_residuals as saved_residuals,
 )
 from jitney.api.autodiff.checkpoint_policies import checkpoint_policies as checkpoint_policies
-from jitney.core.lazy import listing, refusing
+from jitney.core.util.lazy import listing, refusing
 from jitney.primitives.call.remat_policies import (
     Offloadable as Offloadable,
     Recompute as Recompute,

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.api.jit.signature import CallSpec, signature_of
-from jitney.core import linear_util as lu, source_info
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import DebugInfo
-from jitney.core.lazy import listing
+from jitney.core.program.jaxpr import DebugInfo
+from jitney.core.program.shape_dtype import abstractify as shaped_abstractify
 from jitney.core.pytree import pytrees
-from jitney.core.shape_dtype import abstractify as shaped_abstractify
+from jitney.core.recording import linear_util as lu
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.source import source_info
+from jitney.core.util.lazy import listing
 
 if TYPE_CHECKING:
     from jitney.core.pytree.treedef import PyTreeDef

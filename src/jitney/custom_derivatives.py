@@ -14,7 +14,7 @@ from jitney.api.autodiff.custom_vjp import (
     CustomVJPPrimal as CustomVJPPrimal,
     custom_vjp as custom_vjp,
 )
-from jitney.core.lazy import listing, refusing
+from jitney.core.util.lazy import listing, refusing
 from jitney.primitives.call.custom import (
     custom_jvp_call_p as custom_jvp_call_p,
     custom_vjp_call_p as custom_vjp_call_p,

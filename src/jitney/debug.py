@@ -7,8 +7,11 @@ from jitney.api.debugging.callbacks import (
 )
 from jitney.api.debugging.debugger import breakpoint
 from jitney.api.parallel.visualize import visualize_array_sharding, visualize_sharding
-from jitney.core.effects import DebugEffect as DebugEffect, OrderedDebugEffect as OrderedDebugEffect
-from jitney.core.lazy import listing
+from jitney.core.types.effects import (
+    DebugEffect as DebugEffect,
+    OrderedDebugEffect as OrderedDebugEffect,
+)
+from jitney.core.util.lazy import listing
 from jitney.primitives.array.inspection import inspect_array_sharding
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""`jax.dtypes`: element types and type promotion. See `jitney.core.dtypes`."""
+"""`jax.dtypes`: element types and type promotion. See `jitney.core.types.dtypes`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import dtypes as _dtypes
-from jitney.core.dtypes import (
+from jitney.core.types import dtypes as _dtypes
+from jitney.core.types.dtypes import (
     TypePromotionError as TypePromotionError,
     bfloat16 as bfloat16,
     canonicalize_dtype as canonicalize_dtype,
@@ -20,7 +20,7 @@ from jitney.core.dtypes import (
     prng_key as prng_key,
     result_type as result_type,
 )
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, DTypeLike

@@ -1,6 +1,6 @@
 """`jax.errors`: the errors of the public API. `docs/errors.md` explains causes and remedies."""
 
-from jitney.core.errors import (
+from jitney.core.diagnostics.errors import (
     ConcretizationTypeError as ConcretizationTypeError,
     InconclusiveDimensionOperation as InconclusiveDimensionOperation,
     JAXIndexError as JAXIndexError,
@@ -13,7 +13,7 @@ from jitney.core.errors import (
     TracerIntegerConversionError as TracerIntegerConversionError,
     UnexpectedTracerError as UnexpectedTracerError,
 )
-from jitney.core.lazy import listing
-from jitney.core.typecheck import JaxprTypeError as JaxprTypeError
+from jitney.core.program.typecheck import JaxprTypeError as JaxprTypeError
+from jitney.core.util.lazy import listing
 
 __dir__ = listing(__name__)

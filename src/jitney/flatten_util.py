@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.core import dtypes, user_warnings
-from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
+from jitney.core.source import user_warnings
+from jitney.core.types import dtypes
+from jitney.core.util.lazy import listing
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, PyTree

@@ -22,7 +22,7 @@ import numpy as np
 from jitney import numpy as jnp
 from jitney.api.jit.jit import jit
 from jitney.api.jit.repeated import publish
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.numpy.promotion import check_arraylike, is_floating, promote_dtypes_inexact
 from jitney.primitives.array.canonical import canonical_axes
 from jitney.primitives.linalg.precision import Precision

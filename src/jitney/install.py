@@ -21,7 +21,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from jitney import version
-from jitney.core import absent, tracebacks
+from jitney.core.diagnostics import tracebacks
+from jitney.core.util import absent
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
@@ -99,7 +100,7 @@ class _Loader(importlib.abc.Loader):
         # The import system has set the spec of the second name on the module.
         module.__spec__ = self._spec
         module.__name__ = name
-        # Submodules are looked up under the new name from here on (`core.lazy`).
+        # Submodules are looked up under the new name from here on (`core.util.lazy`).
         for public in getattr(module, "__all__", ()):
             part = vars(module).get(public)
             if isinstance(part, ModuleType) and part.__name__ == _own_name(f"{name}.{public}"):

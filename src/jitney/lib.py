@@ -1,6 +1,6 @@
 """`jax.lib`: the version of jaxlib; its other contents are in `jax.extend` and `jax.dlpack`."""
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.version import __version__ as __version__
 
 __all__: list[str] = []

@@ -1,5 +1,5 @@
 """`jax.memory`: kinds of memory."""
 
-from jitney.core.memory_space import MemorySpace as Space
+from jitney.core.types.memory_space import MemorySpace as Space
 
 __all__ = ["Space"]

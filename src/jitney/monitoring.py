@@ -1,10 +1,10 @@
 """`jax.monitoring`: listeners to events and durations in a process.
 
-jitney reports the durations of tracing, lowering and compilation: see `jitney.core.compile_log`.
+jitney reports the durations of tracing, lowering and compilation: see
+`jitney.core.settings.compile_log`.
 """
 
-from jitney.core.lazy import listing
-from jitney.core.monitoring import (
+from jitney.core.settings.monitoring import (
     clear_event_listeners as clear_event_listeners,
     record_event as record_event,
     record_event_duration_secs as record_event_duration_secs,
@@ -19,5 +19,6 @@ from jitney.core.monitoring import (
     unregister_event_time_span_listener as unregister_event_time_span_listener,
     unregister_scalar_listener as unregister_scalar_listener,
 )
+from jitney.core.util.lazy import listing
 
 __dir__ = listing(__name__)

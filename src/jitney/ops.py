@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.lazy import listing
-from jitney.core.trace import concrete_or_error
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.types import dtypes
+from jitney.core.util.lazy import listing
 from jitney.numpy import creation, promotion, reductions
 from jitney.numpy.indexing import get
 from jitney.numpy.out_sharding import call_with_sharding

@@ -21,8 +21,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, ParamSpec, TypeVar
 
-from jitney.core import monitoring
-from jitney.core.lazy import listing, refusing
+from jitney.core.settings import monitoring
+from jitney.core.util.lazy import listing, refusing
 
 __all__ = [
     "ProfileOptions", "ProfileSession", "StepTraceAnnotation", "TraceAnnotation",
@@ -35,7 +35,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 if TYPE_CHECKING:
-    from jitney.core.profile_data import ProfileData
+    from jitney.core.profiling.profile_data import ProfileData
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -177,7 +177,9 @@ class ProfileSession:
     def profile_data(self) -> ProfileData | None:
         """The recorded data, once the trace has ended."""
         if self._data is None and self._recording is not None and not self.is_running:
-            from jitney.core.profile_data import ProfileData  # not needed for writing files
+            from jitney.core.profiling.profile_data import (
+                ProfileData,  # not needed for writing files
+            )
 
             self._data = ProfileData(self._recording.text())
         return self._data

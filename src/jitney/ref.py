@@ -1,7 +1,7 @@
 """`jax.ref`: mutable references to arrays. See docs/mutable_arrays.md."""
 
-from jitney.core.lazy import listing
-from jitney.core.refs import AbstractRef as AbstractRef
+from jitney.core.types.refs import AbstractRef as AbstractRef
+from jitney.core.util.lazy import listing
 from jitney.lax import scatter as _scatter, scatter_add as _scatter_add
 from jitney.numpy import at as _at, indexing as _indexing
 from jitney.primitives.refs import elements as _elements, methods as _methods

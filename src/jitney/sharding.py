@@ -9,8 +9,7 @@ from jitney.api.parallel.placement import (
     reshard as reshard,
 )
 from jitney.api.parallel.shard_map_specs import Infer as Infer
-from jitney.core.lazy import listing, refusing
-from jitney.core.manual_axes import ManualAxisType as ManualAxisType
+from jitney.core.sharding.manual_axes import ManualAxisType as ManualAxisType
 from jitney.core.sharding.mesh import (
     AbstractDevice as AbstractDevice,
     AbstractMesh as AbstractMesh,
@@ -24,7 +23,8 @@ from jitney.core.sharding.mesh import (
 from jitney.core.sharding.named import NamedSharding as NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as PartitionSpec
 from jitney.core.sharding.sharding import Sharding as Sharding
-from jitney.core.unreduced_kind import UnreducedKind as UnreducedKind
+from jitney.core.sharding.unreduced_kind import UnreducedKind as UnreducedKind
+from jitney.core.util.lazy import listing, refusing
 from jitney.runtime.no_collectives import no_collectives as no_collectives
 from jitney.runtime.sharding import SingleDeviceSharding as SingleDeviceSharding
 

@@ -7,7 +7,7 @@ from jitney.api.jit.stages import (
     Lowered as Lowered,
     Traced as Traced,
 )
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 
 __dir__ = listing(__name__)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from jitney.api.autodiff.autodiff import jvp, vjp
-from jitney.core import dtypes
-from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
+from jitney.core.types import dtypes
+from jitney.core.util.lazy import listing
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, DTypeLike, PyTree

@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Any
 
-from jitney.core.lazy import listing
 from jitney.core.pytree.pytrees import (
     tree_all as all,
     tree_broadcast as broadcast,
@@ -19,6 +18,7 @@ from jitney.core.pytree.pytrees import (
     tree_transpose as transpose,
     tree_unflatten as unflatten,
 )
+from jitney.core.util.lazy import listing
 
 __all__ = [
     "all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map",

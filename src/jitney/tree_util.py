@@ -3,7 +3,6 @@
 from collections.abc import Hashable
 from typing import TypeVar
 
-from jitney.core.lazy import listing
 from jitney.core.pytree.pytrees import (
     DictKey as DictKey,
     FlattenedIndexKey as FlattenedIndexKey,
@@ -41,6 +40,7 @@ from jitney.core.pytree.pytrees import (
     treedef_is_leaf as treedef_is_leaf,
     treedef_tuple as treedef_tuple,
 )
+from jitney.core.util.lazy import listing
 
 __dir__ = listing(__name__)
 

@@ -1,7 +1,7 @@
 """`jax.typing`: types for annotations."""
 
-from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike, DTypeLike
+from jitney.core.util.lazy import listing
 
 __all__ = ["ArrayLike", "DTypeLike"]
 

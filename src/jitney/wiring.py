@@ -16,21 +16,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower
-from jitney.core import dtypes, hi_types, jaxpr, lazy, part_types
 from jitney.core.array import Array
-from jitney.core.avals import ShapedArray
-from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.program import jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr
+from jitney.core.sharding import part_types
 from jitney.core.symbolic import expressions
-from jitney.core.trace import Tracer
+from jitney.core.tracing import hi_types
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
+from jitney.core.util import lazy
 from jitney.runtime import client, eager, interceptors, native_setup
 from jitney.transforms import discharge, key_words, lojax
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.jaxpr import Printer
-    from jitney.core.part_types import AnyMesh
+    from jitney.core.program.jaxpr import Printer
     from jitney.core.sharding.named import ShardingLike
+    from jitney.core.sharding.part_types import AnyMesh
     from jitney.core.sharding.partition_spec import PartitionSpec
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import AxisName, Value
     from jitney.runtime.array import ArrayImpl
     from jitney.runtime.assignment import Assignment
@@ -168,6 +172,6 @@ def _call_with_terms(
 
 
 def _jaxpr_text() -> Printer:
-    from jitney.core import text
+    from jitney.core.program import text
 
     return text

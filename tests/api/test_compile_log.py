@@ -8,7 +8,7 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core import config
+from jitney.core.settings import config
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.api.autodiff.custom_jvp import custom_jvp
-from jitney.core.dtypes import float0
+from jitney.core.types.dtypes import float0
 
 
 def with_rule(rule, fun=lambda x: x * x, **options):

@@ -7,7 +7,7 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.api.dlpack import from_dlpack, is_supported_dtype
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.runtime import dlpack_types
 
 

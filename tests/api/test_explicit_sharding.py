@@ -4,7 +4,7 @@ import pytest
 from tests.helpers.programs_alike import lines_alike
 
 import jitney
-from jitney.core import explicit
+from jitney.core.sharding_in_types import explicit
 
 test_like_jax = lines_alike(__file__, "explicit_on_meshes.py")
 

@@ -6,10 +6,10 @@ import pytest
 import jitney as jax
 from jitney.api.jit import jit_placement
 from jitney.api.jit.jit_placement import WHOLE_ON_MESH, GivenPlaces, given_places
-from jitney.core.avals import ShapedArray
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
+from jitney.core.types.avals import ShapedArray
 from jitney.runtime.assignment import NO_REQUESTS
 from jitney.runtime.client import Client
 from jitney.runtime.sharding import UNSPECIFIED, DeviceOfJit

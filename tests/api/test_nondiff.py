@@ -4,7 +4,7 @@ import pytest
 
 import jitney as jax
 from jitney.api.autodiff.nondiff import NondiffArguments, has_tracers
-from jitney.core.evaluate import eval_jaxpr
+from jitney.core.program.evaluate import eval_jaxpr
 
 
 def f(a, x, b, y):

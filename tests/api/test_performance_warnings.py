@@ -14,7 +14,7 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney.api.jit import slow_calls
-from jitney.core import user_code
+from jitney.core.source import user_code
 from jitney.runtime import executable, slow_programs
 
 OPTION = "jitney_performance_warnings"

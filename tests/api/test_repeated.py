@@ -17,7 +17,9 @@ import jitney
 import jitney.numpy as jnp
 from jitney.api.jit import repeated
 from jitney.api.jit.repeated import COMPILED_AT, LibraryFunction
-from jitney.core import config, dtypes, user_warnings
+from jitney.core.settings import config
+from jitney.core.source import user_warnings
+from jitney.core.types import dtypes
 
 CALLS = COMPILED_AT + 2
 OFTEN = repeated.LONGEST_REST * (repeated.SMALL_COMPILED_AT + 4)  # for functions of one operation

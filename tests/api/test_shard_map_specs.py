@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from jitney.api.parallel import shard_map_specs as specs
-from jitney.core.avals import ShapedArray
-from jitney.core.manual_axes import ManualAxisType
+from jitney.core.sharding.manual_axes import ManualAxisType
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives.parallel.shard_map import Region
 from jitney.runtime.array import array_of
 from jitney.runtime.client import Client

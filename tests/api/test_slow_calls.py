@@ -8,7 +8,7 @@ import pytest
 import jitney as jax
 from jitney.api.jit import slow_calls
 from jitney.api.jit.jit_call import make_call
-from jitney.core import performance
+from jitney.core.settings import performance
 
 CALL = make_call(lambda x, n: x, static_argnums=1)
 

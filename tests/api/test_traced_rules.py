@@ -6,7 +6,7 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.api.rules import traced_rules
-from jitney.core.avals import get_aval
+from jitney.core.types.avals import get_aval
 from jitney.transforms.accumulators import NullAccum, ValAccum
 from jitney.transforms.zero import Zero
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jitney.cli import cache, command
-from jitney.core import config
+from jitney.core.settings import config
 
 
 @pytest.fixture

@@ -140,7 +140,7 @@ def test_kernels(how, tmp_path):
 
 LONG = textwrap.dedent("""
     import jitney, jitney.numpy as jnp
-    from jitney.core import compile_progress
+    from jitney.core.settings import compile_progress
     compile_progress.DELAY = compile_progress.INTERVAL = 0.01
     def chain(x):
         for i in range(300):

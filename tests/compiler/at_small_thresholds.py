@@ -14,7 +14,7 @@ from tests.helpers.oracle import of_jax
 from tests.helpers.recorded_outcomes import use_recorded_outcomes
 
 import jitney
-from jitney.core import thresholds
+from jitney.core.util import thresholds
 
 jnp = jitney.numpy
 DTYPES = ["float32", "float64", "complex64", jnp.bfloat16]

@@ -15,9 +15,9 @@ from jitney.compiler.llvm import engine, target as targets
 from jitney.compiler.lower import optimization_level
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.verify import verify_plan
-from jitney.core import config
-from jitney.core.avals import shaped_array
-from jitney.core.record import replace
+from jitney.core.settings import config
+from jitney.core.types.avals import shaped_array
+from jitney.core.util.record import replace
 from jitney.runtime import client, lazy_compiler
 from jitney.runtime.native._native import Program
 

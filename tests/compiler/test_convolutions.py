@@ -14,7 +14,7 @@ from jitney.compiler.convolutions import Window
 from jitney.compiler.cost import COSTS
 from jitney.compiler.dims import dilated
 from jitney.compiler.tensor_type import TensorType
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 from jitney.runtime import lazy_compiler
 from jitney.runtime.native import _convolve
 

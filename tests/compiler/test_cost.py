@@ -7,7 +7,7 @@ import jitney.compiler
 from jitney.compiler.cost import COSTS, PROCESSOR, Processor, model
 from jitney.compiler.llvm.target import X86_AVX2, X86_AVX512
 from jitney.compiler.scalar_functions import rows
-from jitney.core.record import fields
+from jitney.core.util.record import fields
 
 ROOT = pathlib.Path(jitney.compiler.__file__).parent
 

@@ -13,7 +13,7 @@ from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.hlo.parse import parse_module
 from jitney.compiler.hlo.text import print_module
-from jitney.core import record
+from jitney.core.util import record
 
 RNG = np.random.default_rng(0)
 DTYPES = ["float32", "float64", "complex64", "complex128"]

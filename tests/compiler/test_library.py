@@ -19,8 +19,8 @@ from jitney.compiler.hlo.parse import parse_module
 from jitney.compiler.hlo.text import print_module
 from jitney.compiler.library import LibraryFunction, NativeCode
 from jitney.compiler.tensor_type import TensorType, parse_type
-from jitney.core.avals import shaped_array
-from jitney.core.declarations import Table
+from jitney.core.types.avals import shaped_array
+from jitney.core.util.declarations import Table
 from jitney.runtime.executable import Lowering
 
 FLOAT32 = np.dtype(np.float32)

@@ -9,8 +9,8 @@ from jitney.compiler import lower as lowering
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.interpret import run, run_region
 from jitney.compiler.lower import host_value, lower, optimization_level, scalar_region, tensor_type
-from jitney.core.avals import abstract_token, shaped_array
-from jitney.core.primitive import Primitive
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import abstract_token, shaped_array
 
 F32 = np.dtype(np.float32)
 

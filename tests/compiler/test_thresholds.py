@@ -15,7 +15,7 @@ from tests.helpers.oracle import oracle
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core import thresholds
+from jitney.core.util import thresholds
 
 ROOT = pathlib.Path(__file__).parents[2]
 PARTS = (

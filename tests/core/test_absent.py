@@ -2,7 +2,7 @@
 
 import pytest
 
-from jitney.core.absent import missing_attribute, why_absent
+from jitney.core.util.absent import missing_attribute, why_absent
 from jitney.version import PACKAGE_VERSION
 
 RELEASE = ".".join(PACKAGE_VERSION.split(".")[:2])

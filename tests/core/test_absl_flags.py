@@ -2,7 +2,7 @@
 
 import types
 
-from jitney.core.absl_flags import apply_flags
+from jitney.core.settings.absl_flags import apply_flags
 
 
 def test_only_flags_that_are_given_set_options():

@@ -8,12 +8,12 @@ import pytest
 from tests.helpers.oracle import answer, jax
 
 import jitney
-from jitney.core.avals import ShapedArray, placed_array, shaped_array
-from jitney.core.manual_axes import ManualAxisType
-from jitney.core.memory_space import MemorySpace
+from jitney.core.sharding.manual_axes import ManualAxisType
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.types.avals import ShapedArray, placed_array, shaped_array
+from jitney.core.types.memory_space import MemorySpace
 
 F32 = np.dtype(np.float32)
 E, A, M = "Explicit", "Auto", "Manual"
@@ -156,7 +156,7 @@ def where(aval):
 
 
 def test_jaxprs_print_where_values_lie():
-    from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, Var
+    from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, Var
 
     var = Var(made(OURS, spec=(("x",), {})))
     closed = ClosedJaxpr(Jaxpr((), [var], [var], [], frozenset(), DebugInfo("test", "f")), ())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core import caches
+from jitney.core.settings import caches
 from jitney.primitives import load_all
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,7 +66,11 @@ def test_results_do_not_change(monkeypatch):
 
 def test_the_documents_show_them():
     load_all.load()
-    for module in ("jitney.compiler.pipeline", "jitney.numpy.products", "jitney.core.linear_util"):
+    for module in (
+        "jitney.compiler.pipeline",
+        "jitney.numpy.products",
+        "jitney.core.recording.linear_util",
+    ):
         importlib.import_module(module)
     text = (ROOT / "docs" / "caches.md").read_text()
     shown = re.findall(r"^\| ([\w ]+) \| ([^|]+) \| `[\w./]+`", text, re.M)

@@ -6,8 +6,8 @@ import sys
 import pytest
 from tests.helpers.written_code import written
 
-from jitney.core import call_arguments
-from jitney.core.call_arguments import bind, inner, of_call, of_frame, signature_of, syntax
+from jitney.core.source import call_arguments
+from jitney.core.source.call_arguments import bind, inner, of_call, of_frame, signature_of, syntax
 
 
 def f(a, *rest, k=0, **others):

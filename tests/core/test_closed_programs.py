@@ -3,8 +3,8 @@
 import numpy as np
 
 import jitney
-from jitney.core.closed_programs import closed_of, constants_as_operands
-from jitney.core.evaluate import eval_jaxpr
+from jitney.core.program.closed_programs import closed_of, constants_as_operands
+from jitney.core.program.evaluate import eval_jaxpr
 
 
 def program(f, *args):

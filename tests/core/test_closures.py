@@ -1,7 +1,7 @@
 """Programs of functions that close over tracers are shared within one trace."""
 
 import jitney
-from jitney.core import closures
+from jitney.core.recording import closures
 
 
 def make(x):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import jitney as jax
-from jitney.core.avals import ShapedArray
-from jitney.core.communication import COMMUNICATION, Communication, of_types, unreduced_axes
-from jitney.core.primitive import registry
+from jitney.core.tracing.communication import COMMUNICATION, Communication, of_types, unreduced_axes
+from jitney.core.tracing.primitive import registry
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives import load_all
 
 load_all.load()

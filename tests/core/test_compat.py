@@ -5,7 +5,7 @@ import pytest
 
 import jitney.core
 import jitney.extend.core
-from jitney.core import compat
+from jitney.core.recording import compat
 from jitney.core.symbolic.shapes import symbolic_shape
 
 

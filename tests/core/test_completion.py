@@ -12,7 +12,8 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney import lax
-from jitney.core import messages, operand_rows, tracebacks
+from jitney.core.diagnostics import operand_rows, tracebacks
+from jitney.core.messages import messages
 
 x, w, v = jnp.ones((3, 4)), jnp.ones((5, 6)), jnp.ones(3)
 sizes = (5, 5)

@@ -13,7 +13,7 @@ from tests.helpers.oracle import answer, jax as real
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core import config
+from jitney.core.settings import config
 
 SETTINGS = Path(__file__).parents[2] / "docs" / "settings.md"
 

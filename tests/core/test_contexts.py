@@ -22,8 +22,11 @@ from tests.fuzz.interrupts import Interrupt, state
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core import contexts, float_errors, shielded, source_info, trace
+from jitney.core import contexts
 from jitney.core.sharding.mesh import context_meshes
+from jitney.core.source import source_info
+from jitney.core.tracing import trace
+from jitney.core.util import float_errors, shielded
 from jitney.experimental import xla_metadata
 
 MESH = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.helpers.written_code import written
 
-from jitney.core import cures
+from jitney.core.messages import cures
 
 
 @pytest.mark.parametrize(

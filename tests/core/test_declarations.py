@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from jitney.core.declarations import Table
-from jitney.core.primitive import declare
+from jitney.core.tracing.primitive import declare
+from jitney.core.util.declarations import Table
 
 SCRIPT = Path(__file__).with_name("interrupted_imports.py")
 
@@ -20,7 +20,7 @@ table: Table[int] = Table("number")
 SOURCE = """
 import math
 
-from jitney.core import primitive
+from jitney.core.tracing import primitive
 from jitney.core.pytree import registry
 from {module} import table
 
@@ -37,8 +37,8 @@ if len(table.tries) < 3:
 @pytest.mark.parametrize("again", ["", "table.declare('once', 5)"])
 def test_a_module_replaces_its_own_entries(again: str, tmp_path: Path, monkeypatch: Any) -> None:
     """But those of its present execution are declared once."""
-    from jitney.core import primitive
     from jitney.core.pytree import registry
+    from jitney.core.tracing import primitive
 
     tables: Any = type(sys)("tables_of_test")
     tables.table = Table("number")

@@ -1,6 +1,6 @@
 """The public names of a module are those that its source defines or exports on purpose."""
 
-from jitney.core.declared_names import declared
+from jitney.core.util.declared_names import declared
 
 SOURCE = '''
 """Docstring."""

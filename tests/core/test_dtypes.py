@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 
 STANDARD = [
     np.dtype(name)

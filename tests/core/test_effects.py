@@ -2,8 +2,8 @@
 
 import pytest
 
-from jitney.core import effects
-from jitney.core.effects import Effect, EffectTypeSet, GenericEffect, InputEffect, moved
+from jitney.core.types import effects
+from jitney.core.types.effects import Effect, EffectTypeSet, GenericEffect, InputEffect, moved
 
 
 class Write(InputEffect):

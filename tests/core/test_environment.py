@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from jitney.core import environment
+from jitney.core.settings import environment
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ import threading
 import numpy as np
 
 import jitney
-from jitney.core import options
-from jitney.core.eqn_notes import Notes, current, noting
+from jitney.core.recording.eqn_notes import Notes, current, noting
+from jitney.core.settings import options
 
 
 def test_inner_contexts_override_single_fields():

@@ -8,8 +8,8 @@ import pytest
 import jitney as jax
 import jitney.extend.core
 import jitney.numpy as jnp
-from jitney.core.avals import ShapedArray
-from jitney.core.trace import Tracer
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types.avals import ShapedArray
 
 CLASSES = [
     jax.errors.ConcretizationTypeError,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.evaluate import eval_jaxpr, evaluate_by, jaxpr_as_fun, last_uses, value_of
-from jitney.core.jaxpr import Literal
+from jitney.core.program.evaluate import eval_jaxpr, evaluate_by, jaxpr_as_fun, last_uses, value_of
+from jitney.core.program.jaxpr import Literal
 
 TABLE = np.arange(3, dtype=np.float32)
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core import explicit
-from jitney.core.avals import shaped_array
-from jitney.core.explicit import Operation, ShardingTypeError
 from jitney.core.sharding.mesh import AbstractMesh, AxisType
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
+from jitney.core.sharding_in_types import explicit
+from jitney.core.sharding_in_types.explicit import Operation, ShardingTypeError
+from jitney.core.types.avals import shaped_array
 
 MESH = AbstractMesh((2, 3), ("x", "y"))
 AUTO = AbstractMesh((2, 3), ("x", "y"), (AxisType.Auto,) * 2)

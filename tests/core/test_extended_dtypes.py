@@ -5,7 +5,7 @@ import types
 import numpy as np
 import pytest
 
-from jitney.core.extended_dtypes import (
+from jitney.core.types.extended_dtypes import (
     KeyDType,
     PrimalTangentDType,
     is_extended,

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from jitney.core.first_use import FirstUse
+from jitney.core.util.first_use import FirstUse
 
 
 def test_installed_at_the_first_use_and_at_each_later_one():
@@ -63,7 +63,7 @@ def test_features_of_types_and_arrays(use):
     program = f"""
 import jitney as jax, jitney.numpy as jnp
 from jitney.compiler import lower
-from jitney.core import primitive
+from jitney.core.tracing import primitive
 from jitney.runtime import array_interceptors
 def names():
     return [getattr(f, "__name__", type(f).__name__) for f in {where}]

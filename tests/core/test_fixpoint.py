@@ -2,7 +2,7 @@
 
 import pytest
 
-from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
+from jitney.core.util.fixpoint import least_fixpoint, least_fixpoint_by
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.flat_function import FlatFunction
 from jitney.core.pytree.pytrees import tree_structure
+from jitney.core.recording.flat_function import FlatFunction
 
 
 def test_leaves_become_arguments_and_results_become_leaves():

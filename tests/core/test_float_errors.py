@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 
 def overflow():

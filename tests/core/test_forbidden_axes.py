@@ -2,8 +2,8 @@
 
 import pytest
 
-from jitney.core import options
-from jitney.core.forbidden_axes import NoCollectives, _axes, no_collectives
+from jitney.core.settings import options
+from jitney.core.sharding_in_types.forbidden_axes import NoCollectives, _axes, no_collectives
 
 
 def test_axes_are_forbidden_within_a_context():

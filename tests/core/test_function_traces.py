@@ -12,7 +12,7 @@ import pytest
 from tests.helpers.both import of_both
 
 import jitney
-from jitney.core import caches
+from jitney.core.settings import caches
 from jitney.runtime import compiling
 
 XS = np.arange(5, dtype=np.float32)
@@ -321,7 +321,7 @@ def test_values_of_a_trace_do_not_outlive_it() -> None:
 @pytest.mark.parametrize("kind", ["scan", "grad", "cond"])
 def test_entries_go_with_their_functions(kind: str) -> None:
     case = {"scan": scan, "grad": lambda p: scanned(p, p.j.grad), "cond": cond}[kind]
-    (cache,) = [c for c in caches.registry if c.where == "jitney.core.function_traces"]
+    (cache,) = [c for c in caches.registry if c.where == "jitney.core.recording.function_traces"]
     gc.collect()
     before = cache.entries()
 

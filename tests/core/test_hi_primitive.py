@@ -2,7 +2,7 @@
 
 import pytest
 
-from jitney.core.hi_primitive import HiPrimitive
+from jitney.core.tracing.hi_primitive import HiPrimitive
 
 
 class Twice(HiPrimitive):

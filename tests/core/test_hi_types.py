@@ -2,8 +2,7 @@
 
 import pytest
 
-from jitney.core.avals import shaped_array
-from jitney.core.hi_types import (
+from jitney.core.tracing.hi_types import (
     AvalQDD,
     HiType,
     MutableHiType,
@@ -17,6 +16,7 @@ from jitney.core.hi_types import (
     register_hitype,
     with_state,
 )
+from jitney.core.types.avals import shaped_array
 
 F32 = shaped_array((), "float32")
 

@@ -4,8 +4,8 @@ import collections
 
 import pytest
 
-from jitney.core.inert_options import inert_options
-from jitney.core.options import parser
+from jitney.core.settings.inert_options import inert_options
+from jitney.core.settings.options import parser
 
 
 def test_each_option_is_listed_once():

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from jitney.core.avals import shaped_array
-from jitney.core.effects import InputEffect
-from jitney.core.jaxpr import (
+from jitney.core.program.jaxpr import (
     DebugInfo,
     DropVar,
     Jaxpr,
@@ -17,6 +15,8 @@ from jitney.core.jaxpr import (
     new_jaxpr_eqn,
     subjaxprs,
 )
+from jitney.core.types.avals import shaped_array
+from jitney.core.types.effects import InputEffect
 from jitney.primitives.elementwise.binary import add_p
 
 F32 = shaped_array((), np.dtype(np.float32))

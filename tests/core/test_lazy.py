@@ -5,14 +5,14 @@ import types
 
 import pytest
 
-from jitney.core import lazy
+from jitney.core.util import lazy
 
 STUB = """
-from jitney.core.fixpoint import least_fixpoint as least_fixpoint
-from jitney.core import liveness as liveness
-from jitney.core.fixpoint import least_fixpoint_by as least_fixpoint_by
-from jitney.core.memo import memoize_by_identity as _private
-from jitney.core.memo import newer as newer
+from jitney.core.util.fixpoint import least_fixpoint as least_fixpoint
+from jitney.core.program import liveness as liveness
+from jitney.core.util.fixpoint import least_fixpoint_by as least_fixpoint_by
+from jitney.core.program.memo import memoize_by_identity as _private
+from jitney.core.program.memo import newer as newer
 by = least_fixpoint_by
 """
 
@@ -31,9 +31,9 @@ def test_members_are_kept_after_the_first_access(namespace):
     assert "least_fixpoint" not in vars(namespace)
     found = namespace.least_fixpoint
     assert vars(namespace)["least_fixpoint"] is found
-    assert found.__module__ == "jitney.core.fixpoint"
+    assert found.__module__ == "jitney.core.util.fixpoint"
     assert namespace.by.__name__ == "least_fixpoint_by"
-    assert namespace.liveness is sys.modules["jitney.core.liveness"]
+    assert namespace.liveness is sys.modules["jitney.core.program.liveness"]
 
 
 def test_listings_have_public_names_only(namespace):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core import leaks
+from jitney.core.tracing import leaks
 
 
 def trace_of(x):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jitney.core import linear_util as lu
+from jitney.core.recording import linear_util as lu
 
 
 def plain(f, factor, x):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.liveness import live_inputs
+from jitney.core.program.liveness import live_inputs
 
 jit_first = jitney.jit(lambda x, y: (x, y + 1), inline=False)
 

@@ -3,9 +3,9 @@
 import gc
 import weakref
 
-from jitney.core import config
-from jitney.core.memo import memoize_by_identity
-from jitney.core.trace import extend_axis_env
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.settings import config
+from jitney.core.tracing.trace import extend_axis_env
 
 
 class Key:

@@ -13,7 +13,8 @@ import scipy.special
 import jitney as jax
 import jitney.numpy as jnp
 from jitney import lax
-from jitney.core import cures, messages, user_code
+from jitney.core.messages import cures, messages
+from jitney.core.source import user_code
 
 HERE = "test_messages.py"
 limit = 2.0

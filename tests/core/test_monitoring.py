@@ -2,7 +2,7 @@
 
 import pytest
 
-from jitney.core import monitoring
+from jitney.core.settings import monitoring
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jitney.core.name_stack import NameStack, Scope, Transform, new_name_stack
+from jitney.core.source.name_stack import NameStack, Scope, Transform, new_name_stack
 
 
 @pytest.mark.parametrize(

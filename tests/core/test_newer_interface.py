@@ -16,7 +16,7 @@ from tests.helpers.both import check
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.text import Context
+from jitney.core.program.text import Context
 from jitney.private import reexports
 from jitney.sharding import (
     AbstractDevice,

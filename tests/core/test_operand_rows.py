@@ -7,9 +7,9 @@ import pytest
 from tests.helpers.written_code import written
 
 import jitney.numpy as jnp
-from jitney.core.avals import shaped_array
-from jitney.core.call_arguments import Argument
-from jitney.core.operand_rows import MOST_ROWS, count_arrays, rows, type_of
+from jitney.core.diagnostics.operand_rows import MOST_ROWS, count_arrays, rows, type_of
+from jitney.core.source.call_arguments import Argument
+from jitney.core.types.avals import shaped_array
 
 
 def expression(text):

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from jitney.core import config, options
-from jitney.core.options import Overriding, State, boolean, integer, one_of, parser
+from jitney.core.settings import config, options
+from jitney.core.settings.options import Overriding, State, boolean, integer, one_of, parser
 
 
 def test_overrides_are_those_of_a_context_and_a_thread():

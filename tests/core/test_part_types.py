@@ -2,9 +2,9 @@
 
 import pytest
 
-from jitney.core import part_types
-from jitney.core.part_types import Divisible
+from jitney.core.sharding import part_types
 from jitney.core.sharding.mesh import AbstractMesh
+from jitney.core.sharding.part_types import Divisible
 from jitney.core.sharding.partition_spec import PartitionSpec as P
 
 MESH = AbstractMesh((2, 2, 2), ("x", "y", "z"))

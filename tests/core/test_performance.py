@@ -5,8 +5,8 @@ import warnings
 import pytest
 
 import jitney
-from jitney.core import config, performance
-from jitney.core.performance import PerformanceWarning
+from jitney.core.settings import config, performance
+from jitney.core.settings.performance import PerformanceWarning
 
 
 def test_warnings_name_a_given_place():

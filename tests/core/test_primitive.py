@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from jitney.core.avals import shaped_array
-from jitney.core.effects import GenericEffect
-from jitney.core.primitive import Primitive, declare_slot, slots
+from jitney.core.tracing.primitive import Primitive, declare_slot, slots
+from jitney.core.types.avals import shaped_array
+from jitney.core.types.effects import GenericEffect
 
 F32 = shaped_array((3,), np.dtype(np.float32))
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.helpers.written_code import written
 
-from jitney.core import print_cures
+from jitney.core.messages import print_cures
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core import print_notes
+from jitney.core.messages import print_notes
 
 
 class Terminal(io.StringIO):

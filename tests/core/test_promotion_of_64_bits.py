@@ -97,7 +97,7 @@ ASKED = {
 @pytest.mark.parametrize("mode", ["warn", "error", "allow"])
 @pytest.mark.parametrize("asked", ASKED)
 def test_explicit_64_bit_types_without_x64(asked, mode):
-    from jitney.core import config
+    from jitney.core.settings import config
 
     case = ASKED[asked]
 
@@ -110,7 +110,7 @@ def test_explicit_64_bit_types_without_x64(asked, mode):
 
 
 def test_random_floats_that_are_asked_for():
-    from jitney.core import config
+    from jitney.core.settings import config
 
     key = jax.random.key(0)
     with config.explicit_x64_dtypes("allow"), jax.enable_x64(False):

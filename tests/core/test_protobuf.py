@@ -2,7 +2,7 @@
 
 import pytest
 
-from jitney.core.protobuf import Field, decode, encode, read_varint, varint
+from jitney.core.util.protobuf import Field, decode, encode, read_varint, varint
 
 SCHEMA = {
     "all": {

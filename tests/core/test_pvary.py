@@ -5,9 +5,9 @@ import pytest
 
 import jitney
 import jitney.primitives.parallel.pvary  # the rules of the casts
-from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
-from jitney.core.pvary import as_type, in_order
-from jitney.core.trace import extend_axis_env
+from jitney.core.sharding.manual_axes import NOT_MANUAL, ManualAxisType
+from jitney.core.tracing.pvary import as_type, in_order
+from jitney.core.tracing.trace import extend_axis_env
 
 
 def casts(manual):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jitney.core.record import field, fields, record, replace
+from jitney.core.util.record import field, fields, record, replace
 
 
 @record(frozen=True)

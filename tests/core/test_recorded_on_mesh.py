@@ -5,14 +5,14 @@ import types
 import numpy as np
 import pytest
 
-from jitney.core import explicit
-from jitney.core.avals import shaped_array
-from jitney.core.jaxpr import JaxprEqnContext
-from jitney.core.recorded_on_mesh import MeshWhileRecording, intercept
-from jitney.core.recording_interceptors import features
+from jitney.core.program.jaxpr import JaxprEqnContext
+from jitney.core.recording.recorded_on_mesh import MeshWhileRecording, intercept
+from jitney.core.recording.recording_interceptors import features
 from jitney.core.sharding.mesh import AbstractMesh, use_abstract_mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
+from jitney.core.sharding_in_types import explicit
+from jitney.core.types.avals import shaped_array
 
 MESH, OTHER = AbstractMesh((2,), ("x",)), AbstractMesh((3,), ("y",))
 PLAIN = shaped_array((6,), np.dtype(np.float32))

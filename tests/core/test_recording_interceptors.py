@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.recording_interceptors import RecordingInterceptor, features, recorded_types
+from jitney.core.recording.recording_interceptors import (
+    RecordingInterceptor,
+    features,
+    recorded_types,
+)
 
 ONE = types.SimpleNamespace(multiple_results=False)
 MANY = types.SimpleNamespace(multiple_results=True)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.jaxpr import DebugInfo
-from jitney.core.ref_checks import check_none_returned, check_passed_once
+from jitney.core.program.jaxpr import DebugInfo
+from jitney.core.recording.ref_checks import check_none_returned, check_passed_once
 
 INFO = DebugInfo("jit", "f at a.py:1")
 

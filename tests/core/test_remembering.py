@@ -1,8 +1,9 @@
 """Contexts of `jax.extend` remember the previous setting, and can be entered again."""
 
-from jitney.core import remembering, source_info
-from jitney.core.name_stack import NameStack
-from jitney.core.trace import state
+from jitney.core.source import source_info
+from jitney.core.source.name_stack import NameStack
+from jitney.core.tracing import remembering
+from jitney.core.tracing.trace import state
 
 
 def test_the_previous_trace_is_remembered():

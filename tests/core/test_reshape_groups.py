@@ -1,11 +1,11 @@
-"""Which axes of an array become which by a reshape: `jitney.core.reshape_groups`."""
+"""Which axes of an array become which by a reshape: `jitney.core.util.reshape_groups`."""
 
 import math
 import random
 
 import pytest
 
-from jitney.core.reshape_groups import reshape_groups
+from jitney.core.util.reshape_groups import reshape_groups
 
 
 @pytest.mark.parametrize(

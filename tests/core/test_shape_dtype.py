@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import jitney.numpy as jnp
-from jitney.core.avals import shaped_array
-from jitney.core.manual_axes import ManualAxisType
-from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify, is_abstract_operand
+from jitney.core.program.shape_dtype import ShapeDtypeStruct, abstractify, is_abstract_operand
+from jitney.core.sharding.manual_axes import ManualAxisType
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, use_abstract_mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
+from jitney.core.types.avals import shaped_array
 
 MESH = AbstractMesh((2,), ("x",))
 F32 = np.dtype(np.float32)

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from jitney.core import shielded
+from jitney.core.util import shielded
 
 
 def test_results_are_in_order_and_of_other_threads():

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from jitney.core import source_info
-from jitney.core.name_stack import NameStack
-from jitney.core.source_info import SourceInfo, current_name_stack, named_scope, summarize
+from jitney.core.source import source_info
+from jitney.core.source.name_stack import NameStack
+from jitney.core.source.source_info import SourceInfo, current_name_stack, named_scope, summarize
 
 
 def here():

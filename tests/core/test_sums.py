@@ -1,11 +1,11 @@
-"""Which unreduced and reduced operands operations take: `jitney.core.sums`."""
+"""Which unreduced and reduced operands operations take: `jitney.core.sharding_in_types.sums`."""
 
 from typing import NoReturn
 
 import pytest
 
-from jitney.core import sums
-from jitney.core.manual_axes import ManualAxisType
+from jitney.core.sharding.manual_axes import ManualAxisType
+from jitney.core.sharding_in_types import sums
 
 SAME = ManualAxisType()
 DIVIDED = ManualAxisType(varying=["x"])

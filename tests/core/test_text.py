@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.avals import shaped_array
-from jitney.core.jaxpr import DropVar, Literal, Var
-from jitney.core.text import (
+from jitney.core.program.jaxpr import DropVar, Literal, Var
+from jitney.core.program.text import (
     Break,
     Concat,
     Context,
@@ -24,6 +23,7 @@ from jitney.core.text import (
     render,
     result_paths,
 )
+from jitney.core.types.avals import shaped_array
 
 F32 = shaped_array((), np.dtype(np.float32))
 

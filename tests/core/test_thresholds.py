@@ -9,8 +9,8 @@ import pytest
 
 import jitney
 from jitney.compiler.cost import COSTS
-from jitney.core import thresholds
-from jitney.core.record import fields
+from jitney.core.util import thresholds
+from jitney.core.util.record import fields
 
 ROOT = pathlib.Path(jitney.__file__).parent
 
@@ -42,12 +42,12 @@ OTHERS = {
         "_OPERANDS", "_PART", "_PARTS", "_PLACES", "_DIGITS", "_BLOCK", "_POSITIONS",
     },
     "compiler/tile_products.py": {"_BLOCK", "_ROW"},
-    "core/avals.py": {"MAX_AXES"},
-    "core/profile_data.py": {"_NS", "_PS"},  # in a microsecond, in a nanosecond
-    "core/protobuf.py": {"_BITS"},
-    "core/compile_progress.py": {"MANY_OPERATIONS", "_COLUMNS"},
-    "core/leaks.py": {"_MAX_STEPS"},
-    "core/text.py": {"WIDTH", "SHARING_THRESHOLD"},
+    "core/types/avals.py": {"MAX_AXES"},
+    "core/profiling/profile_data.py": {"_NS", "_PS"},  # in a microsecond, in a nanosecond
+    "core/util/protobuf.py": {"_BITS"},
+    "core/settings/compile_progress.py": {"MANY_OPERATIONS", "_COLUMNS"},
+    "core/tracing/leaks.py": {"_MAX_STEPS"},
+    "core/program/text.py": {"WIDTH", "SHARING_THRESHOLD"},
     "inspection/collect.py": {"_KEPT_BYTES"},
     "inspection/explain.py": {"_SHOWN_OPERATIONS", "_SHOWN_STORED"},
     "inspection/machine.py": {"_N", "_BYTES", "_TRIES"},

@@ -1,6 +1,6 @@
 """The trace state."""
 
-from jitney.core.trace import Trace, get_opaque_trace_state, set_current_trace
+from jitney.core.tracing.trace import Trace, get_opaque_trace_state, set_current_trace
 
 
 def _state_of(trace):

@@ -10,7 +10,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core import tracebacks
+from jitney.core.diagnostics import tracebacks
 
 MODES = ("off", "auto", "remove_frames", "tracebackhide", "quiet_remove_frames")
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(jax.__file__)))

@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.both import check
 
 import jitney
-from jitney.core.avals import AbstractValue
+from jitney.core.types.avals import AbstractValue
 from jitney.experimental import hijax
 
 METHODS = """

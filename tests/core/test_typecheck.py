@@ -10,8 +10,8 @@ from tests.primitives.records.programs import PROGRAMS
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core.jaxpr import Jaxpr
-from jitney.core.typecheck import JaxprTypeError, check_jaxpr
+from jitney.core.program.jaxpr import Jaxpr
+from jitney.core.program.typecheck import JaxprTypeError, check_jaxpr
 
 X = np.arange(33, dtype=np.float32)
 FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {

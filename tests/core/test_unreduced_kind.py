@@ -2,7 +2,7 @@
 
 import pytest
 
-from jitney.core.unreduced_kind import UnreducedKind, check_kind, refuse_extremes
+from jitney.core.sharding.unreduced_kind import UnreducedKind, check_kind, refuse_extremes
 
 
 def test_kinds_need_unreduced_axes():

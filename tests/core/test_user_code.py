@@ -5,8 +5,8 @@ import sys
 
 from tests.helpers.written_code import written
 
-from jitney.core import user_code
-from jitney.core.source_info import Place, source_info
+from jitney.core.source import user_code
+from jitney.core.source.source_info import Place, source_info
 
 
 def place():

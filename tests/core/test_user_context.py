@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import jitney as jax
-from jitney.core import config
+from jitney.core.settings import config
 
 
 def test_functions_are_traced_anew_for_each_value_and_only_then():

@@ -12,7 +12,7 @@ import pytest
 from tests.helpers.oracle import answer
 
 from jitney import numpy as jnp
-from jitney.core import user_warnings
+from jitney.core.source import user_warnings
 from jitney.flatten_util import ravel_pytree
 
 FILE = "program_of_a_user.py"
@@ -72,7 +72,7 @@ def test_there_is_one_way_to_warn() -> None:
         for p in root.rglob("*.py")
         if p.name != "user_warnings.py" and "warnings.warn" in p.read_text()
     ]
-    assert not others, "use jitney.core.user_warnings"
+    assert not others, "use jitney.core.source.user_warnings"
 
 
 def test_what_others_show_once_is_not_shown_again() -> None:

@@ -5,10 +5,10 @@ import types
 import numpy as np
 import pytest
 
-from jitney.core import sums, varying
-from jitney.core.avals import shaped_array
-from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
-from jitney.core.varying import UnequalAxes
+from jitney.core.sharding.manual_axes import NOT_MANUAL, ManualAxisType
+from jitney.core.sharding_in_types import sums, varying
+from jitney.core.sharding_in_types.varying import UnequalAxes
+from jitney.core.types.avals import shaped_array
 
 PLAIN = shaped_array((3,), np.dtype(np.float32))
 X = varying.along(PLAIN, frozenset("x"))

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 import jitney
-from jitney.core.wraps import transformations_of, wraps
+from jitney.core.util.wraps import transformations_of, wraps
 
 
 def test_names_of_functions_are_kept():

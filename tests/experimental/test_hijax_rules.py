@@ -9,7 +9,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.avals import ShapedArray
+from jitney.core.types.avals import ShapedArray
 from jitney.experimental import hijax as modules_own_hijax
 from jitney.transforms.batch import AxisData
 

@@ -7,9 +7,9 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.avals import shaped_array
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.partition_spec import PartitionSpec as P
+from jitney.core.types.avals import shaped_array
 from jitney.experimental.host_local import (
     global_array_to_host_local_array_p as to_local,
     gtl_abstract_eval,

@@ -441,7 +441,7 @@ def test_rules_of_users():
 
 def test_table_of_rules():
     """Every primitive that jax has a rule for has one here, or a derivative."""
-    from jitney.core.primitive import registry
+    from jitney.core.tracing.primitive import registry
     from jitney.primitives import load_all
 
     load_all.load()

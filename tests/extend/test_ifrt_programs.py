@@ -2,7 +2,7 @@
 
 import pytest
 
-from jitney.core.errors import JaxRuntimeError
+from jitney.core.diagnostics.errors import JaxRuntimeError
 from jitney.extend.ifrt_programs import ifrt_programs
 from jitney.runtime.client import host_client
 

@@ -5,7 +5,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.compat import pytype_aval_mappings
+from jitney.core.recording.compat import pytype_aval_mappings
 from jitney.extend import backend
 from jitney.interpreters import batching, xla
 

@@ -97,8 +97,12 @@ def state() -> dict[str, Any]:
     """Everything that contexts put in force."""
     import numpy as np
 
-    from jitney.core import eqn_notes, explicit, options, source_info, trace
+    from jitney.core.recording import eqn_notes
+    from jitney.core.settings import options
     from jitney.core.sharding import mesh
+    from jitney.core.sharding_in_types import explicit
+    from jitney.core.source import source_info
+    from jitney.core.tracing import trace
     from jitney.primitives.elementwise import masks
     from jitney.runtime import key_reuse
 

@@ -3,7 +3,7 @@
 import ast
 import sys
 
-from jitney.core.user_code import UserCode
+from jitney.core.source.user_code import UserCode
 
 
 def written(text, at=None, **variables):

@@ -7,7 +7,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core import compile_log
+from jitney.core.settings import compile_log
 from jitney.inspection import collect
 from jitney.runtime import compiling
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.jaxpr import jaxprs_in_params
+from jitney.core.program.jaxpr import jaxprs_in_params
 from jitney.inspection import sources
 from jitney.inspection.sources import Source
 

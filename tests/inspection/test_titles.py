@@ -9,7 +9,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.wraps import transformations_of
+from jitney.core.util.wraps import transformations_of
 from jitney.inspection import collect, facts, titles
 
 X = np.ones((4, 3), np.float32)

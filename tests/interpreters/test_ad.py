@@ -9,9 +9,9 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core import linear_util as lu
-from jitney.core.avals import ShapedArray
-from jitney.core.evaluate import eval_jaxpr
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.recording import linear_util as lu
+from jitney.core.types.avals import ShapedArray
 from jitney.interpreters import ad
 from jitney.lax import mul_p, sin_p
 

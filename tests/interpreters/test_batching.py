@@ -5,9 +5,9 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.avals import ShapedArray
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.primitive import Primitive
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import ShapedArray
 from jitney.interpreters import batching
 from jitney.transforms.batch import AxisData
 

@@ -6,8 +6,8 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.compiler.hlo.ir import TensorType
-from jitney.core.avals import ShapedArray
-from jitney.core.primitive import Primitive
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import ShapedArray
 from jitney.interpreters import mlir
 
 X = np.float32([[1, 2], [3, 4]])

@@ -8,8 +8,8 @@ from tests.helpers.both import Cases, check
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core import avals
-from jitney.core.trace import TraceTag
+from jitney.core.tracing.trace import TraceTag
+from jitney.core.types import avals
 from jitney.extend import linear_util
 from jitney.interpreters import ad, batching, mlir, partial_eval
 

@@ -5,9 +5,9 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core import linear_util as lu
-from jitney.core.avals import ShapedArray
-from jitney.core.evaluate import eval_jaxpr
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.recording import linear_util as lu
+from jitney.core.types.avals import ShapedArray
 from jitney.interpreters import partial_eval as pe
 from jitney.interpreters.partial_rules import PartialVal
 

@@ -9,9 +9,9 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.avals import ShapedArray
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.trace import Tracer
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types.avals import ShapedArray
 from jitney.interpreters import ad, batching, partial_eval as pe
 from jitney.transforms.batch import AxisData
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jitney.core.primitive import Primitive
+from jitney.core.tracing.primitive import Primitive
 from jitney.interpreters import tables
 from jitney.interpreters.tables import RuleTable
 from jitney.lax import sin_p

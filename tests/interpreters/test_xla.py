@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import jitney as jax
-from jitney.core.avals import get_aval
-from jitney.core.compat import pytype_aval_mappings
+from jitney.core.recording.compat import pytype_aval_mappings
+from jitney.core.types.avals import get_aval
 from jitney.interpreters import mlir, xla
 from jitney.lax import add_p
 from jitney.runtime.array import ArrayImpl

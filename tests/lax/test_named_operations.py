@@ -7,7 +7,8 @@ import pytest
 from tests.helpers.oracle import of_jax
 
 import jitney
-from jitney.core import compat, effects
+from jitney.core.recording import compat
+from jitney.core.types import effects
 
 X = np.array([0.5, 1.5], np.float32)
 

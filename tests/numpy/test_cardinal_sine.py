@@ -9,7 +9,7 @@ from tests.helpers.oracle import of_jax
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 
 SPECIAL = [
     0.0, -0.0, 0.25, 0.5, -0.5, 1.0, -1.0, 1.5, 2.0, 3.0, 1e-20, -1e-8, 1000.0, 4097.5, 1e8, 1e30,

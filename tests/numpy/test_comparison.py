@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.numpy import comparison
 from jitney.numpy.comparison import allclose, array_equal, array_equiv, equal, isclose, logical_xor
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.numpy.conversion import array_of
 
 I8, F32 = np.dtype(np.int8), np.dtype(np.float32)

@@ -14,7 +14,7 @@ from tests.helpers.oracle import of_jax
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core import config
+from jitney.core.settings import config
 
 X = np.linspace(-1.0, 2.0, 12, dtype=np.float32).reshape(3, 4)
 V = np.array([3.0, 1.0, 2.0], np.float32)

@@ -9,7 +9,7 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.numpy.euclid import _steps, gcd_of
 
 

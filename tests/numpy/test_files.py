@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jitney.numpy as jnp
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.numpy.files import fromfile, fromiter, load, save, savez
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import jitney.export
-from jitney.core.slices import Slice
 from jitney.numpy.index_plan import NEW, POINTS, Points, Scalar, Span, Window, plan
+from jitney.primitives.refs.slices import Slice
 
 SHAPE = (4, 5, 6)
 ROWS = np.array([3, 0])

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.numpy.reduction_table import (
     ALL,
     ANY,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.numpy.rounding import around, round as rounded
 
 X = np.array([-2.5, -1.45, -0.5, 0.5, 1.25, 1.5, 1234.5678, np.inf, np.nan], np.float32)

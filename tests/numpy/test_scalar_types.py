@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.numpy import scalar_types
 from jitney.numpy.scalar_types import ScalarMeta, float32, scalar_type
 

@@ -17,7 +17,7 @@ import pytest
 from tests.helpers.oracle import answer
 from tests.parity.calls import VALUES, Call, Side, classes, fits, is_meant, variants
 
-from jitney.core import tracebacks
+from jitney.core.diagnostics import tracebacks
 
 SHARE = 36  # of all variants one in so many is called
 PARTS = 12

@@ -11,7 +11,7 @@ from typing import Any
 import jitney
 import jitney.custom_batching  # declares custom_vmap_call
 import jitney.custom_derivatives  # declares linear_call
-from jitney.core.primitive import Primitive, registry
+from jitney.core.tracing.primitive import Primitive, registry
 from jitney.primitives import load_all
 
 Ran = set[tuple[str, str]]

@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from jitney.core.primitive import registry
+from jitney.core.tracing.primitive import registry
 from jitney.primitives import load_all
 
 

@@ -5,8 +5,8 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core.avals import shaped_array
-from jitney.core.primitive import Primitive
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import shaped_array
 from jitney.primitives import rules
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero

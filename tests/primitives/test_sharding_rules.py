@@ -5,9 +5,9 @@ import types
 import numpy as np
 import pytest
 
-from jitney.core.avals import shaped_array
-from jitney.core.explicit import Operation
-from jitney.core.sums import ShardingTypeError
+from jitney.core.sharding_in_types.explicit import Operation
+from jitney.core.sharding_in_types.sums import ShardingTypeError
+from jitney.core.types.avals import shaped_array
 from jitney.primitives import sharding_rules as rules
 from jitney.sharding import AbstractMesh
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jitney.numpy as jnp
-from jitney.core import dtypes
-from jitney.core.avals import get_aval, shaped_array
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval, shaped_array
 from jitney.primitives import tangent_algebra as algebra
 
 

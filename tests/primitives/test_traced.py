@@ -3,7 +3,7 @@
 import numpy as np
 
 import jitney
-from jitney.core.primitive import Primitive
+from jitney.core.tracing.primitive import Primitive
 from jitney.primitives.calculus import add, mul
 from jitney.primitives.traced import lower_by
 

@@ -9,8 +9,8 @@ from tests.helpers.oracle import of_jax
 
 import jitney
 import jitney.experimental.sparse  # declares primitives
-from jitney.core import config, options
-from jitney.core.primitive import registry
+from jitney.core.settings import config, options
+from jitney.core.tracing.primitive import registry
 from jitney.primitives import load_all
 
 load_all.load()

@@ -7,7 +7,7 @@ from tests.helpers.oracle import of_jax
 
 import jitney
 from jitney import random
-from jitney.core.key_reuse import KeyUse, use_of_program
+from jitney.core.program.key_reuse import KeyUse, use_of_program
 from jitney.errors import KeyReuseError
 
 

@@ -30,7 +30,7 @@ import jitney
 import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler.hlo.digest import digest
-from jitney.core import config
+from jitney.core.settings import config
 from jitney.runtime import disk_cache
 from jitney.runtime.assignment import assign
 from jitney.runtime.executable import Executable

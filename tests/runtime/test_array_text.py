@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from jitney.core.avals import ShapedArray
+from jitney.core.types.avals import ShapedArray
 from jitney.runtime.array_text import array_repr, array_str
 
 

@@ -10,7 +10,7 @@ from tests.helpers.oracle import answer, jax as real_jax
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.avals import shaped_array
+from jitney.core.types.avals import shaped_array
 from jitney.runtime import client, dispatch
 from jitney.runtime.assignment import assign
 from jitney.runtime.device import Device

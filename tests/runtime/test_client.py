@@ -3,7 +3,7 @@
 import pytest
 
 import jitney as jax
-from jitney.core.errors import JaxRuntimeError
+from jitney.core.diagnostics.errors import JaxRuntimeError
 from jitney.runtime import client as clients
 from jitney.runtime.client import Client, ForeignProgram, own_device_count
 from jitney.runtime.compile_options import CompileOptions

@@ -16,7 +16,7 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core import compile_progress
+from jitney.core.settings import compile_progress
 
 # Compilations are shown at once, and stages are slow.
 PROGRAM = """
@@ -25,7 +25,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a job of a shell may
 import jitney, jitney.numpy as jnp
 from jitney.compiler import pipeline
 from jitney.compiler.llvm import engine
-from jitney.core import compile_progress
+from jitney.core.settings import compile_progress
 
 compile_progress.DELAY = compile_progress.INTERVAL = 0.01
 slow = engine.emit

@@ -12,7 +12,8 @@ import jitney as jax
 import jitney.numpy as jnp
 from jitney._src import compiler
 from jitney.compiler import pipeline
-from jitney.core import config, forking
+from jitney.core.settings import config
+from jitney.core.util import forking
 from jitney.runtime import compiling
 
 

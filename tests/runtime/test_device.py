@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from jitney.core.errors import JaxRuntimeError
+from jitney.core.diagnostics.errors import JaxRuntimeError
 from jitney.runtime import device as devices
 from jitney.runtime.client import Client, host_client
 from jitney.runtime.device import MEMORY_KINDS

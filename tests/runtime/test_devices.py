@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.both import check_claim, of_both
 
 import jitney as jax
-from jitney.core import config
+from jitney.core.settings import config
 from jitney.runtime import client, host_path
 
 

@@ -19,8 +19,9 @@ from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.digest import digest
 from jitney.compiler.hlo.ir import Module, Region, TensorType
 from jitney.compiler.llvm import engine
-from jitney.core import config, thresholds
-from jitney.core.avals import shaped_array
+from jitney.core.settings import config
+from jitney.core.types.avals import shaped_array
+from jitney.core.util import thresholds
 from jitney.runtime import device, disk_cache
 from jitney.runtime.executable import Lowering
 from jitney.runtime.native import _loader

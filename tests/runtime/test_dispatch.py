@@ -5,7 +5,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core import config
+from jitney.core.settings import config
 from jitney.runtime import dispatch
 from jitney.runtime.assignment import assign
 from jitney.runtime.client import Client

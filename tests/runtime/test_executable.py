@@ -5,7 +5,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.errors import JaxRuntimeError
+from jitney.core.diagnostics.errors import JaxRuntimeError
 from jitney.runtime import dispatch, executable
 from jitney.runtime.assignment import assign
 from jitney.runtime.executable import MemoryAnalysis

@@ -8,13 +8,13 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.trace import state
+from jitney.core.tracing.trace import state
 from jitney.extend.core import Primitive
 from jitney.runtime.eager import EvalTrace
 
 SET_UP = """
 import jitney as jax, jitney.numpy as jnp
-from jitney.core.trace import state
+from jitney.core.tracing.trace import state
 from jitney.extend.core import Primitive
 from jitney.runtime.eager import EvalTrace
 x = jnp.array([1.0, 0.0])

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from jitney.core.avals import ShapedArray
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
+from jitney.core.types.avals import ShapedArray
 from jitney.runtime import moves, windows
 from jitney.runtime.client import Client
 

@@ -7,7 +7,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core import performance
+from jitney.core.settings import performance
 from jitney.runtime import slow_programs
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jitney.core.avals import shaped_array
+from jitney.core.types.avals import shaped_array
 from jitney.transforms.accumulators import GradAccum, NullAccum, ValAccum
 from jitney.transforms.zero import Zero
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.avals import shaped_array
+from jitney.core.types.avals import shaped_array
 from jitney.transforms.algebra import algebra
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.primitive import Primitive
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.tracing.primitive import Primitive
 from jitney.transforms.batch import (
     AxisData,
     batch_flat,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.refs import AbstractRef
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.types.refs import AbstractRef
 from jitney.transforms.discharge import (
     changed_refs,
     content_type,

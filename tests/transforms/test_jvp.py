@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.primitive import Primitive
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.tracing.primitive import Primitive
 from jitney.transforms.jvp import jvp_flat, jvp_jaxpr
 from jitney.transforms.zero import Zero
 

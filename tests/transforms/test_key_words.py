@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.trace import Tracer
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.tracing.trace import Tracer
 from jitney.transforms.key_words import (
     evaluate_in_words,
     in_words,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.avals import shaped_array
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import DebugInfo
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import DebugInfo
+from jitney.core.types.avals import shaped_array
 from jitney.transforms.linearize import has_tangent, linearize_flat
 
 INFO = DebugInfo("linearize", "f")

@@ -5,9 +5,9 @@ import collections
 import numpy as np
 import pytest
 
-from jitney.core.avals import shaped_array
-from jitney.core.primitive import Primitive
 from jitney.core.pytree.pytrees import tree_unflatten
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import shaped_array
 from jitney.transforms.logs import add_entries, checked_log, flat_log
 from jitney.transforms.zero import Zero
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.hi_primitive import HiPrimitive
-from jitney.core.hi_types import AvalQDD, HiType, MutableHiType, register_hitype
-from jitney.core.jaxpr import Jaxpr, Literal, Var, is_high, new_jaxpr_eqn
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import Jaxpr, Literal, Var, is_high, new_jaxpr_eqn
+from jitney.core.tracing.hi_primitive import HiPrimitive
+from jitney.core.tracing.hi_types import AvalQDD, HiType, MutableHiType, register_hitype
 from jitney.transforms.lojax import (
     lower_program,
     lowered,

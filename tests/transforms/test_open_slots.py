@@ -8,9 +8,9 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import lax
-from jitney.core import primitive
-from jitney.core.primitive import Primitive, declare_slot
-from jitney.core.trace import Trace, Tracer, set_current_trace, state
+from jitney.core.tracing import primitive
+from jitney.core.tracing.primitive import Primitive, declare_slot
+from jitney.core.tracing.trace import Trace, Tracer, set_current_trace, state
 from jitney.primitives.elementwise.binary import add_p, mul_p, sub_p
 from jitney.primitives.elementwise.unary import exp_p, neg_p
 

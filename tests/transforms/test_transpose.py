@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.avals import shaped_array
-from jitney.core.primitive import Primitive
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import shaped_array
 from jitney.transforms.accumulators import NullAccum, ValAccum
 from jitney.transforms.transpose import (
     UndefinedPrimal,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from jitney.core.avals import shaped_array
-from jitney.core.dtypes import float0
 from jitney.core.pytree.pytrees import tree_flatten, tree_unflatten
+from jitney.core.types.avals import shaped_array
+from jitney.core.types.dtypes import float0
 from jitney.transforms.zero import SymbolicZero, Zero, add_tangents, instantiate, with_zeros
 
 F32 = shaped_array((2,), np.dtype(np.float32))

@@ -9,7 +9,7 @@ import jitney as jax
 import jitney.numpy as jnp
 from jitney.compiler.hlo.partition.text import bytes_text
 from jitney.compiler.plan import ir as plans
-from jitney.core.record import record
+from jitney.core.util.record import record
 from jitney.inspection import facts
 
 _LEFT, _TOP = 74, 40

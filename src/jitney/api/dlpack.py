@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.api.parallel.device_put import device_put
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.runtime.array import ArrayImpl, array_of
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jitney.cli import bench_worker, usage
-from jitney.core.record import field, record
+from jitney.core.util.record import field, record
 from jitney.inspection.quantities import seconds
 
 USAGE = """\

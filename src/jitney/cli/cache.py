@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from jitney.cli import run, usage
-from jitney.core.messages import counted
+from jitney.core.messages.messages import counted
 
 USAGE = """\
 usage: jitney cache [list]            its folders: programs, size, last use

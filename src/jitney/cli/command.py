@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from jitney.cli import usage
-from jitney.core.record import record
+from jitney.core.util.record import record
 from jitney.version import __version__ as jax_version
 
 

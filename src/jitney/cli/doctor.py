@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.cli import as_jax, usage
-from jitney.core.messages import counted
+from jitney.core.messages.messages import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -133,7 +133,7 @@ def _cache(troubles: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _settings(troubles: list[str]) -> Iterator[tuple[str, str]]:
-    from jitney.core import environment
+    from jitney.core.settings import environment
 
     others = {name: os.environ[name] for name in _OF_OTHERS if name in os.environ}
     for name, value in {**environment.settings(), **others}.items():

@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from jitney.core import user_code
-from jitney.core.record import record
+from jitney.core.source import user_code
+from jitney.core.util.record import record
 from jitney.install import install_as_jax
 
 # Threshold of the youngest generation: Python's own since 3.13. Libraries and traces make hundreds of

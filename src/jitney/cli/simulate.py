@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.cli import run, usage
-from jitney.core.record import record
+from jitney.core.util.record import record
 from jitney.inspection.quantities import seconds
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.cli import usage
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array

@@ -21,7 +21,7 @@ from jitney.compiler.dims import ConvolutionDims, dilated
 from jitney.compiler.library import LibraryFunction, NativeCode, Param
 from jitney.compiler.reference import convolution
 from jitney.compiler.tensor_type import TensorType
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 SPACE = 3  # number of spatial axes
 _TYPES = {

@@ -14,15 +14,15 @@ model.
 Where the values come from: a measurement in a comment belongs to that constant. The others are
 round numbers, chosen so that the cases of `benchmarks` run fast on the machine that
 `benchmarks/results.md` names; bounds on LLVM's time are chosen for the time of first calls
-(`benchmarks/compile_times.py`). Sizes are thresholds (`core/thresholds.py`), which a setting lowers
-for tests.
+(`benchmarks/compile_times.py`). Sizes are thresholds (`core/util/thresholds.py`), which a setting
+lowers for tests.
 """
 
 from __future__ import annotations
 
 from jitney.compiler.scalar_functions import lookup
-from jitney.core.record import record
-from jitney.core.thresholds import threshold
+from jitney.core.util.record import record
+from jitney.core.util.thresholds import threshold
 
 
 @record(frozen=True)

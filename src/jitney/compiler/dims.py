@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 Axes: TypeAlias = tuple[int, ...]
 IndexMode: TypeAlias = Literal["clip", "fill", "promise_in_bounds"]

@@ -39,7 +39,7 @@ from jitney.compiler.fourier_jobs import (
 )
 from jitney.compiler.library import LibraryFunction, NativeCode, Param
 from jitney.compiler.tensor_type import TensorType
-from jitney.core.record import fields, record, replace
+from jitney.core.util.record import fields, record, replace
 
 if TYPE_CHECKING:
     from jitney.compiler.scalar_functions.declaration import ComplexArray

@@ -14,7 +14,7 @@ import numpy as np
 from jitney.compiler.cost import COSTS
 from jitney.compiler.reference.fourier import unit_roots
 from jitney.compiler.scalar_functions.declaration import ComplexArray
-from jitney.core.record import fields, record
+from jitney.core.util.record import fields, record
 
 # Of `fourier.h`: kinds, bytes of a tile's row and of its widest vector, slots for the factors of a
 # length, and the largest factor that a pass supports.

@@ -24,8 +24,8 @@ from typing import TypeAlias, TypeGuard
 import numpy as np
 
 from jitney.compiler.tensor_type import TensorType
-from jitney.core.declarations import Table
-from jitney.core.record import record
+from jitney.core.util.declarations import Table
+from jitney.core.util.record import record
 
 Array: TypeAlias = np.ndarray
 Types: TypeAlias = Sequence[TensorType]

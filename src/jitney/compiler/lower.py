@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes, explicit
-from jitney.core.avals import AbstractValue, ShapedArray, abstract_token
-from jitney.core.first_use import Features
-from jitney.core.jaxpr import (
+from jitney.core.program.jaxpr import (
     Atom,
     ClosedJaxpr,
     JaxprEqn,
@@ -24,9 +21,14 @@ from jitney.core.jaxpr import (
     has_other_settings,
     settings_of,
 )
-from jitney.core.primitive import declare_slot
-from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.program.shape_dtype import ShapeDtypeStruct
+from jitney.core.settings import config
 from jitney.core.sharding.named import constraint
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.primitive import declare_slot
+from jitney.core.types import dtypes
+from jitney.core.types.avals import AbstractValue, ShapedArray, abstract_token
+from jitney.core.util.first_use import Features
 
 if TYPE_CHECKING:
     # Loaded when the first program is lowered: primitives import this module, and importing jitney

@@ -31,8 +31,8 @@ from jitney.compiler.plan import build as planning, ir as plans
 from jitney.compiler.plan.text import print_plan
 from jitney.compiler.plan.verify import verify_plan
 from jitney.compiler.scalar.support import supports
-from jitney.core import compile_progress, config
-from jitney.core.record import record
+from jitney.core.settings import compile_progress, config
+from jitney.core.util.record import record
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.partition.partitioner import Partitioned

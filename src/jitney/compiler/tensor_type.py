@@ -7,7 +7,7 @@ from typing import TypeAlias
 import ml_dtypes
 import numpy as np
 
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 Shape: TypeAlias = tuple[int, ...]
 

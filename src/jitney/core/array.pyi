@@ -5,7 +5,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from jitney.core.avals import ShapedArray
+from jitney.core.types.avals import ShapedArray
 from jitney.core.typing import ArrayLike, Axis, DTypeLike, Index
 from jitney.numpy.at import IndexUpdateHelper
 

@@ -25,8 +25,8 @@ import numpy as np
 
 from jitney import numpy as jnp
 from jitney.core.array import Array as Array
-from jitney.core.lazy import listing, refusing
 from jitney.core.typing import ArrayLike, PyTree
+from jitney.core.util.lazy import listing, refusing
 from jitney.tree_util import (
     PyTreeDef,
     register_pytree_node,

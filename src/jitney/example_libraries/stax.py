@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from jitney import lax, numpy as jnp, random
-from jitney.core.lazy import listing
 from jitney.core.typing import Array, PyTree
+from jitney.core.util.lazy import listing
 from jitney.nn import (
     elu,
     gelu,

@@ -1,7 +1,7 @@
 """`jax.experimental`: features whose interface may change."""
 
 from jitney.api.debugging.callbacks import io_callback as io_callback
-from jitney.core.hi_types import cur_qdd as cur_qdd
+from jitney.core.tracing.hi_types import cur_qdd as cur_qdd
 from jitney.experimental import array_serialization as array_serialization
 from jitney.experimental import checkify as checkify
 from jitney.experimental import colocated_python as colocated_python

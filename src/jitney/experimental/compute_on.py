@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from jitney.core import eqn_notes
-from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
-from jitney.core.wraps import wraps
+from jitney.core.recording import eqn_notes
+from jitney.core.util.lazy import listing, refusing
+from jitney.core.util.wraps import wraps
 from jitney.primitives.elementwise.convert import as_value
 
 if TYPE_CHECKING:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.api.jit.signature import positional
-from jitney.core import errors, jaxpr_trace, source_info
-from jitney.core.avals import get_aval
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.lazy import listing
+from jitney.core.diagnostics import errors
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.pytree import pytrees
+from jitney.core.recording import jaxpr_trace
+from jitney.core.recording.flat_function import FlatFunction
 from jitney.core.sharding.sharding_rule import (
     BATCHING as BATCHING,
     ArrayMapping as ArrayMapping,
@@ -19,8 +18,11 @@ from jitney.core.sharding.sharding_rule import (
     SdyShardingRule as SdyShardingRule,
     parse,
 )
-from jitney.core.trace import Tracer
-from jitney.core.wraps import wraps
+from jitney.core.source import source_info
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types.avals import get_aval
+from jitney.core.util.lazy import listing
+from jitney.core.util.wraps import wraps
 from jitney.primitives.parallel.custom_partitioning import (
     custom_partitioning_p as custom_partitioning_p,
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives.elementwise.convert import as_value
 from jitney.random.keys import wrap_key_data
 from jitney.runtime.array import ArrayImpl, NativeArray

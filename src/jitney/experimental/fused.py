@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import source_info
-from jitney.core.avals import get_aval
-from jitney.core.closed_programs import closed_of, constants_as_operands
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.lazy import listing, refusing
-from jitney.core.memory_space import MemorySpace
+from jitney.core.program.closed_programs import closed_of, constants_as_operands
+from jitney.core.program.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.source import source_info
+from jitney.core.types.avals import get_aval
+from jitney.core.types.memory_space import MemorySpace
 from jitney.core.typing import PyTree
+from jitney.core.util.lazy import listing, refusing
 from jitney.primitives.call.fused_call import fused_p as fused_p, in_space
 from jitney.primitives.elementwise.convert import as_value
 

@@ -6,10 +6,8 @@ to arrays before they are compiled. See `docs/hijax.md`.
 """
 
 import jitney.ref  # noqa: F401  # types of references describe the methods of these
-from jitney.core.avals import AbstractValue as AbstractValue, ShapedArray as ShapedArray
-from jitney.core.effects import control_flow_allowed_effects as control_flow_allowed_effects
-from jitney.core.hi_primitive import HiPrimitive as HiPrimitive
-from jitney.core.hi_types import (
+from jitney.core.tracing.hi_primitive import HiPrimitive as HiPrimitive
+from jitney.core.tracing.hi_types import (
     AvalMutableQDD as AvalMutableQDD,
     AvalQDD as AvalQDD,
     HiPspec as HiPspec,
@@ -19,8 +17,10 @@ from jitney.core.hi_types import (
     aval_property as aval_property,
     register_hitype as register_hitype,
 )
-from jitney.core.lazy import listing
-from jitney.core.refs import AbstractRef as AbstractRef
+from jitney.core.types.avals import AbstractValue as AbstractValue, ShapedArray as ShapedArray
+from jitney.core.types.effects import control_flow_allowed_effects as control_flow_allowed_effects
+from jitney.core.types.refs import AbstractRef as AbstractRef
+from jitney.core.util.lazy import listing
 from jitney.experimental.hijax_rules import (
     HiPrim as HiPrim,
     MappingSpec as MappingSpec,

@@ -15,15 +15,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from jitney.api.autodiff.autodiff import linear_transpose
-from jitney.core.avals import get_aval
 from jitney.core.pytree import pytrees
+from jitney.core.types.avals import get_aval
 from jitney.primitives import calculus
 from jitney.primitives.call.hi_call import VJPHiPrimitive as HiPrim
 from jitney.transforms.batch import batch_flat, move_to
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.shape_dtype import ShapeDtypeStruct
+    from jitney.core.program.shape_dtype import ShapeDtypeStruct
     from jitney.core.typing import PyTree, Value
     from jitney.primitives.rule_types import BatchDim
     from jitney.transforms.batch import AxisData
@@ -85,7 +85,7 @@ def _transposed(
 
 
 def _abstract(aval: Any) -> ShapeDtypeStruct:
-    from jitney.core.shape_dtype import ShapeDtypeStruct
+    from jitney.core.program.shape_dtype import ShapeDtypeStruct
 
     return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
 

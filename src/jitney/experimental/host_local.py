@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.api.parallel.placement import of_local_data
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.avals import AbstractValue, ShapedArray
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import Primitive, declare
+from jitney.core.program.key_reuse import uses_keys
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import AbstractValue, ShapedArray
 from jitney.primitives import rules
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import windows

@@ -16,14 +16,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney import lax, numpy as jnp
-from jitney.core import linear_util as lu, messages
-from jitney.core.avals import is_valid_operand
-from jitney.core.flat_function import FlatFunction
-from jitney.core.lazy import listing, refusing
-from jitney.core.primitive import Primitive
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.messages import messages
 from jitney.core.pytree import pytrees
-from jitney.core.trace import set_current_trace, state
-from jitney.core.tracebacks import api_boundary
+from jitney.core.recording import linear_util as lu
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.tracing.trace import set_current_trace, state
+from jitney.core.types.avals import is_valid_operand
+from jitney.core.util.lazy import listing, refusing
 from jitney.interpreters.tables import RuleTable
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms import jet as series_of
@@ -32,7 +33,7 @@ from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.core.trace import TraceTag
+    from jitney.core.tracing.trace import TraceTag
     from jitney.core.typing import Array, ArrayLike, PyTree, Value
     from jitney.transforms.zero import Tangent, instantiate
 

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
-from jitney.core.wraps import wraps
+from jitney.core.util.lazy import listing
+from jitney.core.util.wraps import wraps
 from jitney.primitives.array.layout import layout_constraint_p, relayout_p
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime.layout import AutoLayout, Format as Format, Layout as Layout

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from jitney import numpy as jnp
 from jitney.api.autodiff.autodiff import vjp
-from jitney.core.avals import ShapedArray
-from jitney.core.primitive import Primitive
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import ShapedArray
 from jitney.experimental.lstm_layers import lstm
 from jitney.interpreters.mlir import lower_fun, register_lowering
 from jitney.interpreters.xla import apply_primitive

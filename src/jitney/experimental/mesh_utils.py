@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import messages
-from jitney.core.lazy import listing
+from jitney.core.messages import messages
+from jitney.core.util.lazy import listing
 from jitney.runtime import client
 from jitney.runtime.device import Device
 

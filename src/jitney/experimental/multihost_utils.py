@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
-from jitney.core.trace import Tracer
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types import dtypes
+from jitney.core.util.lazy import listing, refusing
 from jitney.experimental.host_local import (
     global_array_to_host_local_array_impl as global_array_to_host_local_array_impl,
     global_array_to_host_local_array_p as global_array_to_host_local_array_p,
@@ -34,7 +34,7 @@ from jitney.runtime.array import ArrayImpl
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from jitney.core.primitive import Primitive
+    from jitney.core.tracing.primitive import Primitive
     from jitney.core.typing import ArrayLike, PyTree
     from jitney.runtime.device import Device
 

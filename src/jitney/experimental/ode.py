@@ -21,10 +21,10 @@ from jitney.api.autodiff.custom_gradient import closure_convert
 from jitney.api.autodiff.custom_vjp import custom_vjp
 from jitney.api.batching.vmap import vmap
 from jitney.api.jit.jit import jit
-from jitney.core import dtypes
-from jitney.core.avals import is_valid_operand
-from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
+from jitney.core.types import dtypes
+from jitney.core.types.avals import is_valid_operand
+from jitney.core.util.lazy import listing, refusing
 from jitney.flatten_util import ravel_pytree
 
 if TYPE_CHECKING:

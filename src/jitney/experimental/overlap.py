@@ -16,16 +16,16 @@ from jitney.api.jit.signature import (
     infer_argnums_and_argnames,
     signature_of,
 )
-from jitney.core import source_info
-from jitney.core.avals import get_aval
-from jitney.core.closed_programs import closed_of, constants_as_operands
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.lazy import listing
+from jitney.core.program.closed_programs import closed_of, constants_as_operands
+from jitney.core.program.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.source import source_info
+from jitney.core.types.avals import get_aval
 from jitney.core.typing import PyTree
-from jitney.core.wraps import wraps
+from jitney.core.util.lazy import listing
+from jitney.core.util.wraps import wraps
 from jitney.primitives.call.program_order import program_order_p
 from jitney.primitives.elementwise.convert import as_value
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from jitney.core.errors import JaxRuntimeError
-from jitney.core.lazy import listing
-from jitney.core.profile_data import ProfileData
+from jitney.core.diagnostics.errors import JaxRuntimeError
+from jitney.core.profiling.profile_data import ProfileData
+from jitney.core.util.lazy import listing
 
 __all__ = ["get_profiled_instructions_proto"]
 

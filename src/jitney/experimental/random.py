@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney import numpy as jnp, random, tree_util
-from jitney.core.dtypes import requested_dtype
-from jitney.core.lazy import listing
+from jitney.core.types.dtypes import requested_dtype
+from jitney.core.util.lazy import listing
 from jitney.ref import addupdate, get, new_ref
 
 if TYPE_CHECKING:

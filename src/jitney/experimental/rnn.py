@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jitney.core.lazy import listing, refusing
+from jitney.core.util.lazy import listing, refusing
 from jitney.experimental.lstm_layers import (
     Shape as Shape,
     get_num_params_in_lstm as get_num_params_in_lstm,

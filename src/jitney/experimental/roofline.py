@@ -25,18 +25,18 @@ import numpy as np
 from jitney.api.autodiff.autodiff import vjp as pull_back_of
 from jitney.api.jit.make_jaxpr import make_jaxpr
 from jitney.api.parallel.shard_map import shard_map
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray
-from jitney.core.jaxpr import Literal
-from jitney.core.lazy import listing
-from jitney.core.name_stack import NameStack, new_name_stack
+from jitney.core.program.jaxpr import Literal
+from jitney.core.source.name_stack import NameStack, new_name_stack
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
+from jitney.core.util.lazy import listing
 from jitney.transforms.partial import dce_closed
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
-    from jitney.core.primitive import Primitive
+    from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
     from jitney.core.sharding.mesh import AbstractMesh, Mesh
+    from jitney.core.tracing.primitive import Primitive
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import PyTree
 
 R = TypeVar("R")

@@ -10,14 +10,14 @@ import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
-from jitney.core import source_info
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import DebugInfo
-from jitney.core.lazy import listing
-from jitney.core.linear_util import wrap_init
+from jitney.core.program.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.recording.linear_util import wrap_init
+from jitney.core.source import source_info
 from jitney.core.typing import PyTree
-from jitney.core.wraps import wraps
+from jitney.core.util.lazy import listing
+from jitney.core.util.wraps import wraps
 from jitney.primitives.call.function_call import xla_metadata_call_p as xla_metadata_call_p
 from jitney.primitives.elementwise.convert import as_value
 

@@ -6,7 +6,7 @@ from jitney.api.jit.serialized import (
     deserialize_and_load as deserialize_and_load,
     serialize as serialize,
 )
-from jitney.core.lazy import listing, refusing
+from jitney.core.util.lazy import listing, refusing
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name

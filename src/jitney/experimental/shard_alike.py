@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
+from jitney.core.util.lazy import listing
 from jitney.primitives.array.shard_alike import shard_alike_p
 from jitney.primitives.elementwise.convert import as_value
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from jitney.api.parallel import shard_map as _shard_map
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 
 if TYPE_CHECKING:
     from jitney.core.sharding.mesh import AbstractMesh, Mesh

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitney.core.lazy import listing
 from jitney.core.sharding.mesh import Mesh
+from jitney.core.util.lazy import listing
 from jitney.experimental import mesh_utils
 from jitney.runtime import client
 from jitney.runtime.device import Device as Device

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from jitney.api.jit.jit import jit
-from jitney.core import eqn_notes
-from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
-from jitney.core.wraps import wraps
+from jitney.core.recording import eqn_notes
+from jitney.core.util.lazy import listing
+from jitney.core.util.wraps import wraps
 from jitney.primitives.array.metadata import xla_metadata_value_p
 from jitney.primitives.elementwise.convert import as_value
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from jitney.core.lazy import listing, refusing
+from jitney.core.util.lazy import listing, refusing
 from jitney.extend import backend as backend
 from jitney.extend import core as core
 from jitney.extend import ifrt_programs as ifrt_programs

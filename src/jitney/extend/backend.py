@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jitney.api.jit.caches import clear_caches
-from jitney.core.lazy import listing, refusing
+from jitney.core.util.lazy import listing, refusing
 from jitney.runtime import client
 from jitney.runtime.client import Client, client as get_backend
 from jitney.runtime.compile_options import CompileOptions, compile_options

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.runtime.client import ForeignProgram
 from jitney.runtime.compile_options import CompileOptions
 

@@ -1,7 +1,6 @@
 """`jax.extend.linear_util`: functions wrapped in a stack of transformations."""
 
-from jitney.core.lazy import listing
-from jitney.core.linear_util import (
+from jitney.core.recording.linear_util import (
     StoreException as StoreException,
     WrappedFun as WrappedFun,
     cache as cache,
@@ -12,5 +11,6 @@ from jitney.core.linear_util import (
     transformation_with_aux2 as transformation_with_aux2,
     wrap_init as wrap_init,
 )
+from jitney.core.util.lazy import listing
 
 __dir__ = listing(__name__)

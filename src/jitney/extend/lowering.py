@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from jitney.core.lazy import listing, refusing
+from jitney.core.util.lazy import listing, refusing
 from jitney.primitives.lowering_context import LoweringRuleContext as LoweringRuleContext
 
 __dir__ = listing(__name__)

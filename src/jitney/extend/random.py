@@ -1,6 +1,6 @@
 """`jax.extend.random`: the PRNG implementations behind `jax.random`, and how to define new ones."""
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.primitives.random.generators import (
     define_prng_impl as define_prng_impl,
     rbg as rbg_prng_impl,

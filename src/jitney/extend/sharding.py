@@ -1,6 +1,5 @@
 """`jax.extend.sharding`: shardings given by name or by tile assignment."""
 
-from jitney.core.lazy import listing
 from jitney.core.sharding.gspmd import GSPMDSharding as GSPMDSharding
 from jitney.core.sharding.sharding import Sharding as Sharding
 from jitney.core.sharding.sharding_proto import (
@@ -9,6 +8,7 @@ from jitney.core.sharding.sharding_proto import (
     tiles_of,
 )
 from jitney.core.sharding.tile_assignment import HloSharding
+from jitney.core.util.lazy import listing
 from jitney.runtime.sharding import SingleDeviceSharding as SingleDeviceSharding
 
 __all__ = [

@@ -8,15 +8,8 @@ records:
         outs = eqn.primitive.bind(*operands, **eqn.params)
 """
 
-from jitney.core.lazy import listing
-from jitney.core.name_stack import NameStack as NameStack, new_name_stack as new_name_stack
-from jitney.core.remembering import (
-    extend_name_stack as extend_name_stack,
-    set_name_stack as set_name_stack,
-    transform_name_stack as transform_name_stack,
-    user_context as user_context,
-)
-from jitney.core.source_info import (
+from jitney.core.source.name_stack import NameStack as NameStack, new_name_stack as new_name_stack
+from jitney.core.source.source_info import (
     SourceInfo as SourceInfo,
     current as current,
     current_name_stack as current_name_stack,
@@ -24,6 +17,13 @@ from jitney.core.source_info import (
     reset_name_stack as reset_name_stack,
     summarize as summarize,
 )
+from jitney.core.tracing.remembering import (
+    extend_name_stack as extend_name_stack,
+    set_name_stack as set_name_stack,
+    transform_name_stack as transform_name_stack,
+    user_context as user_context,
+)
+from jitney.core.util.lazy import listing
 
 __dir__ = listing(__name__)
 

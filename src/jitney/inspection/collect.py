@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import caches, compile_log, monitoring, source_info
-from jitney.core.record import record
+from jitney.core.settings import caches, compile_log, monitoring
+from jitney.core.source import source_info
+from jitney.core.util.record import record
 from jitney.inspection import titles
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def clocked_runs() -> Iterator[list[Run]]:
     from jitney.compiler import pipeline
     from jitney.compiler.plan import ir as plans
     from jitney.compiler.plan.clocks import with_clocks
-    from jitney.core.record import replace
+    from jitney.core.util.record import replace
 
     runs: list[Run] = []
 

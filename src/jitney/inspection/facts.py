@@ -24,11 +24,11 @@ from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.accesses import reads_and_writes
 from jitney.compiler.plan.estimate import operations, traffic
 from jitney.compiler.plan.groups import nodes_of
-from jitney.core.avals import is_valid_operand
-from jitney.core.jaxpr import is_high
+from jitney.core.program.jaxpr import is_high
 from jitney.core.pytree import pytrees
-from jitney.core.record import field, record
-from jitney.core.refs import any_refs
+from jitney.core.types.avals import is_valid_operand
+from jitney.core.types.refs import any_refs
+from jitney.core.util.record import field, record
 from jitney.inspection import titles
 from jitney.inspection.sources import Source as Source, source_of as source_of
 from jitney.inspection.values import Named, Values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jitney.core.record import field, record
+from jitney.core.util.record import field, record
 from jitney.inspection.facts import Program, with_inner
 from jitney.inspection.memory import Memory
 from jitney.inspection.timing import Timed

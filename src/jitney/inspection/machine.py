@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from jitney.core.record import record
+from jitney.core.util.record import record
 from jitney.inspection import quantities
 
 if TYPE_CHECKING:

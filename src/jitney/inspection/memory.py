@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.accesses import reads_and_writes
-from jitney.core.record import record
+from jitney.core.util.record import record
 from jitney.inspection.facts import Program, Source, source_of
 from jitney.inspection.values import Values
 

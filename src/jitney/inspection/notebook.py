@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from jitney.api.jit.stages import Compiled, Lowered
     from jitney.compiler.hlo import ir
     from jitney.core.array import Array
-    from jitney.core.avals import AbstractValue
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
+    from jitney.core.types.avals import AbstractValue
 
 _USAGE = """\
 usage: %%jitney time | explain | explore | profile
@@ -60,7 +60,7 @@ class Shell(Protocol):
 def load_ipython_extension(shell: Shell) -> None:
     """Loads the extension; IPython calls it for `%load_ext jitney`."""
     from jitney.api.jit.stages import Compiled, Lowered
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.install import install_as_jax
     from jitney.runtime.array import ArrayImpl
 

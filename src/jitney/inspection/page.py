@@ -18,8 +18,8 @@ from jitney.compiler.hlo.partition.text import bytes_text
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.accesses import reads_and_writes
 from jitney.compiler.plan.clocks import with_clocks
-from jitney.core.messages import counted
-from jitney.core.record import record
+from jitney.core.messages.messages import counted
+from jitney.core.util.record import record
 from jitney.inspection import facts, machine, memory, quantities, roofline, tables, texts, timing
 from jitney.inspection.collect import Run
 from jitney.inspection.documents import Document, filled

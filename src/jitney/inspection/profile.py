@@ -21,8 +21,8 @@ from jitney.compiler import pipeline
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.partition.text import bytes_text
 from jitney.compiler.plan.clocks import Clocked, with_clocks
-from jitney.core import caches, monitoring
-from jitney.core.record import record
+from jitney.core.settings import caches, monitoring
+from jitney.core.util.record import record
 from jitney.inspection import (
     collect,
     facts,

@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Iterator, Sequence
 
-from jitney.core.record import record
+from jitney.core.util.record import record
 from jitney.inspection.machine import Rates
 
 _WIDTH, _HEIGHT = 520, 320

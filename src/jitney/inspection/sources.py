@@ -6,9 +6,9 @@ import linecache
 from collections.abc import Iterator
 
 from jitney.compiler.hlo import ir as hlo
-from jitney.core.jaxpr import JaxprEqn, jaxprs_in_params
-from jitney.core.record import record
-from jitney.core.source_info import SourceInfo, name_stack_of, span, stretch
+from jitney.core.program.jaxpr import JaxprEqn, jaxprs_in_params
+from jitney.core.source.source_info import SourceInfo, name_stack_of, span, stretch
+from jitney.core.util.record import record
 
 
 @record(frozen=True)

@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 
 from jitney.compiler.hlo.partition.text import bytes_text
-from jitney.core.record import record
+from jitney.core.util.record import record
 from jitney.inspection import quantities
 from jitney.inspection.machine import Rates
 from jitney.inspection.roofline import Dot

@@ -14,9 +14,9 @@ from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.text import print_kernel, print_loop
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.groups import nodes_of
-from jitney.core.jaxpr import Jaxpr
-from jitney.core.record import record
-from jitney.core.text import Settings, format_jaxpr
+from jitney.core.program.jaxpr import Jaxpr
+from jitney.core.program.text import Settings, format_jaxpr
+from jitney.core.util.record import record
 from jitney.inspection.facts import Program, Source, source_of
 
 # Lines of LLVM or machine code shown per kernel.

@@ -15,8 +15,8 @@ import numpy as np
 
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.clocks import Clocked
-from jitney.core.avals import ShapedArray
-from jitney.core.record import record
+from jitney.core.types.avals import ShapedArray
+from jitney.core.util.record import record
 from jitney.inspection import machine, quantities
 from jitney.inspection.collect import machine_code
 from jitney.inspection.facts import Program, Work

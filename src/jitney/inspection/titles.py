@@ -7,7 +7,7 @@ one equation, whose inner program has the debug information.
 from __future__ import annotations
 
 from jitney.compiler.hlo import ir as hlo
-from jitney.core.jaxpr import DebugInfo, jaxprs_in_params
+from jitney.core.program.jaxpr import DebugInfo, jaxprs_in_params
 
 _EAGER = "eager"  # what `runtime.eager` states as the purpose of its programs of one equation
 

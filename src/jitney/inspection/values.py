@@ -14,11 +14,11 @@ from typing import TypeAlias
 import numpy as np
 
 from jitney.compiler.hlo import ir as hlo
-from jitney.core.dtypes import issubdtype
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxprs_in_params
-from jitney.core.messages import shortened
-from jitney.core.record import field, record
-from jitney.core.source_info import SourceInfo
+from jitney.core.messages.messages import shortened
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxprs_in_params
+from jitney.core.source.source_info import SourceInfo
+from jitney.core.types.dtypes import issubdtype
+from jitney.core.util.record import field, record
 from jitney.inspection.sources import (
     Source,
     equations_of,

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.avals import AbstractValue, FlatValues, get_aval
-from jitney.core.closed_programs import constants_as_operands
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import DebugInfo, Var
-from jitney.core.lazy import listing, refusing
-from jitney.core.primitive import Primitive
+from jitney.core.program.closed_programs import constants_as_operands
+from jitney.core.program.jaxpr import DebugInfo, Var
 from jitney.core.pytree import pytrees
-from jitney.core.source_info import fun_sourceinfo
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.source.source_info import fun_sourceinfo
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import AbstractValue, FlatValues, get_aval
+from jitney.core.util.lazy import listing, refusing
 from jitney.interpreters.tables import RuleTable, clear, set_rule
 from jitney.primitives import rules
 from jitney.primitives.elementwise.binary import add_any_p as add_jaxvals_p
@@ -35,8 +35,8 @@ from jitney.transforms.zero import (
 
 if TYPE_CHECKING:
     from jitney.core.array import Array
-    from jitney.core.jaxpr import ClosedJaxpr
-    from jitney.core.linear_util import WrappedFun
+    from jitney.core.program.jaxpr import ClosedJaxpr
+    from jitney.core.recording.linear_util import WrappedFun
     from jitney.core.typing import Value
     from jitney.transforms.zero import Tangent
 

@@ -9,13 +9,13 @@ from jitney.api.batching.vmappables import (
     register_vmappable as register_vmappable,
     unregister_vmappable as unregister_vmappable,
 )
-from jitney.core.evaluate import jaxpr_as_fun
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.lazy import listing
-from jitney.core.linear_util import Store, transformation_with_aux2
-from jitney.core.primitive import Primitive
-from jitney.core.trace import TraceTag
+from jitney.core.program.evaluate import jaxpr_as_fun
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.recording.linear_util import Store, transformation_with_aux2
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.tracing.trace import TraceTag
+from jitney.core.util.lazy import listing
 from jitney.interpreters.tables import RuleTable, clear
 from jitney.primitives import rules
 from jitney.transforms.batch import (
@@ -29,7 +29,7 @@ from jitney.transforms.batch import (
 )
 
 if TYPE_CHECKING:
-    from jitney.core.linear_util import WrappedFun
+    from jitney.core.recording.linear_util import WrappedFun
     from jitney.core.typing import Value
 
 __all__ = [

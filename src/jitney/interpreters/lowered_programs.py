@@ -12,9 +12,9 @@ from jitney.compiler import lower as lowering
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.ir import Node, TensorType
 from jitney.compiler.hlo.text import print_module
-from jitney.core.avals import AbstractValue, abstract_token
-from jitney.core.closed_programs import closed_of
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr
+from jitney.core.program.closed_programs import closed_of
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr
+from jitney.core.types.avals import AbstractValue, abstract_token
 from jitney.primitives.lowering_context import (
     LoweringRuleContext,
     ModuleContext,
@@ -22,7 +22,7 @@ from jitney.primitives.lowering_context import (
 )
 
 if TYPE_CHECKING:
-    from jitney.core.name_stack import NameStack
+    from jitney.core.source.name_stack import NameStack
 
 
 def aval_to_ir_types(ctx: object, aval: AbstractValue) -> tuple[TensorType, ...]:

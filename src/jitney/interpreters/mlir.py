@@ -17,13 +17,13 @@ import numpy as np
 
 from jitney.compiler import lower as lowering
 from jitney.compiler.hlo.ir import Node as Value, TensorType
-from jitney.core.avals import AbstractValue, ShapedArray
-from jitney.core.effects import lowerable_effects as lowerable_effects
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.lazy import listing, refusing
-from jitney.core.primitive import Primitive
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
 from jitney.core.sharding.mesh import Mesh as Mesh
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import AbstractValue, ShapedArray
+from jitney.core.types.effects import lowerable_effects as lowerable_effects
+from jitney.core.util.lazy import listing, refusing
 from jitney.interpreters.lowered_programs import (
     LoweringResult as LoweringResult,
     aval_to_ir_types as aval_to_ir_types,

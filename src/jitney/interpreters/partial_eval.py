@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import linear_util as lu
-from jitney.core.avals import AbstractValue
-from jitney.core.closed_programs import constants_as_operands
-from jitney.core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
-from jitney.core.jaxpr_trace import (
+from jitney.core.program.closed_programs import constants_as_operands
+from jitney.core.program.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from jitney.core.recording import linear_util as lu
+from jitney.core.recording.jaxpr_trace import (
     DynamicJaxprTracer as DynamicJaxprTracer,
     JaxprTrace,
     trace_to_jaxpr,
 )
-from jitney.core.lazy import listing
-from jitney.core.refs import ReadEffect, RefEffect
-from jitney.core.trace import set_current_trace, state
+from jitney.core.tracing.trace import set_current_trace, state
+from jitney.core.types.avals import AbstractValue
+from jitney.core.types.refs import ReadEffect, RefEffect
+from jitney.core.util.lazy import listing
 from jitney.interpreters.partial_rules import (
     JaxprTracer as JaxprTracer,
     PartialVal as PartialVal,

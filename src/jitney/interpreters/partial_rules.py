@@ -13,10 +13,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from jitney.core.avals import AbstractValue, get_aval
-from jitney.core.jaxpr import JaxprEqn, Var
-from jitney.core.primitive import Primitive
-from jitney.core.trace import Tracer, set_current_trace
+from jitney.core.program.jaxpr import JaxprEqn, Var
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.tracing.trace import Tracer, set_current_trace
+from jitney.core.types.avals import AbstractValue, get_aval
 from jitney.core.typing import Value
 from jitney.interpreters.tables import RuleTable
 from jitney.transforms.partial import PartialTrace

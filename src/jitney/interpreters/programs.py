@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitney.core.avals import AbstractValue, FlatValues
-from jitney.core.closed_programs import constants_as_operands
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
-from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.program.closed_programs import constants_as_operands
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
 from jitney.core.pytree import pytrees
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.types.avals import AbstractValue, FlatValues
 from jitney.transforms import lojax, partial
 
 

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jitney.core.lazy import listing
 from jitney.core.sharding.mesh import Mesh, entered_mesh, get_mesh
+from jitney.core.util.lazy import listing
 from jitney.runtime.client import Client
 from jitney.runtime.compile_options import CompileOptions, compile_options
 

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
-from jitney.core.primitive import Primitive, registry
+from jitney.core.tracing.primitive import Primitive, registry
 
 Rule = Callable[..., Any]
 

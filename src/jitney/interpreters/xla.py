@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jitney.core.avals import host_values as canonicalize_dtype_handlers
-from jitney.core.lazy import listing
-from jitney.core.primitive import Primitive
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import host_values as canonicalize_dtype_handlers
+from jitney.core.util.lazy import listing
 from jitney.runtime import eager
 from jitney.runtime.client import Client as Backend
 

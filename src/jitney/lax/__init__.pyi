@@ -180,7 +180,7 @@ from jitney.primitives.array.tokens import create_token as create_token
 from jitney.primitives.array.tokens import create_token_p as create_token_p
 from jitney.primitives.array.placement import device_put_p as device_put_p
 from jitney.primitives.array.resharding import sharding_constraint_p as sharding_constraint_p
-from jitney.core.dtypes import dtype as dtype
+from jitney.core.types.dtypes import dtype as dtype
 from jitney.primitives.random.bit_generator import RandomAlgorithm as RandomAlgorithm
 from jitney.primitives.random.bit_generator import rng_bit_generator as rng_bit_generator
 from jitney.primitives.random.bit_generator import rng_bit_generator_p as rng_bit_generator_p

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.primitives import rules
 from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.shape import squeeze

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core.thresholds import threshold
+from jitney.core.util.thresholds import threshold
 from jitney.primitives.indexing import dynamic_slice
 from jitney.primitives.signal import fft as fourier
 

@@ -28,7 +28,7 @@ from jitney.api.autodiff.checkpoint import checkpoint
 from jitney.api.batching.vmap import vmap
 from jitney.api.jit.jit import jit
 from jitney.core.pytree.pytrees import tree_flatten, tree_unflatten
-from jitney.core.thresholds import threshold
+from jitney.core.util.thresholds import threshold
 from jitney.nn.normalization import logsumexp, softmax
 from jitney.numpy.promotion import check_arraylike
 

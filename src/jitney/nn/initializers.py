@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from jitney import lax, numpy as jnp, random
-from jitney.core import dtypes
-from jitney.core.lazy import listing
+from jitney.core.types import dtypes
+from jitney.core.util.lazy import listing
 from jitney.primitives.array.placement import placed
 
 if TYPE_CHECKING:

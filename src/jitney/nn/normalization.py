@@ -11,9 +11,10 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import config, dtypes
-from jitney.core.trace import concrete_or_error
-from jitney.core.user_warnings import warn
+from jitney.core.settings import config
+from jitney.core.source.user_warnings import warn
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.types import dtypes
 from jitney.numpy.log_sums import axes_of, logsumexp
 from jitney.numpy.promotion import promote_dtypes_inexact
 from jitney.primitives.array.placement import placed

@@ -23,8 +23,8 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.autodiff.custom_vjp import custom_vjp
 from jitney.api.jit.make_jaxpr import eval_shape
-from jitney.core import dtypes
-from jitney.core.user_warnings import warn
+from jitney.core.source.user_warnings import warn
+from jitney.core.types import dtypes
 from jitney.numpy.promotion import check_arraylike
 
 if TYPE_CHECKING:

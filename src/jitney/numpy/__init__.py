@@ -2,8 +2,8 @@
 
 import numpy as _np
 
-from jitney.core import dtypes as _dtypes
-from jitney.core.lazy import attach
+from jitney.core.types import dtypes as _dtypes
+from jitney.core.util.lazy import attach
 
 _lookup, __dir__, __all__ = attach(
     __name__,

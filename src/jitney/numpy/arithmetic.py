@@ -13,9 +13,10 @@ import numpy as np
 
 from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import config, dtypes
 from jitney.core.array import Array
-from jitney.core.trace import state
+from jitney.core.settings import config
+from jitney.core.tracing.trace import state
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.division import floor_divide, zero_like

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 
-from jitney.core import cures, explicit, messages, user_code
+from jitney.core.messages import cures, messages
+from jitney.core.sharding_in_types import explicit
+from jitney.core.source import user_code
 from jitney.core.typing import Array, ArrayLike, Axis, DTypeLike, Index, ShapeLike
 from jitney.numpy import indexing, views
 from jitney.numpy.at import IndexUpdateHelper

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from jitney.core import config, dtypes, float_errors
 from jitney.core.array import Array
-from jitney.core.avals import get_aval
+from jitney.core.settings import config
+from jitney.core.source.user_warnings import warn
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
 from jitney.core.typing import ArrayLike, Index
-from jitney.core.user_warnings import warn
+from jitney.core.util import float_errors
 from jitney.numpy import arithmetic, indexing, promotion
 from jitney.numpy.index_plan import plan
 from jitney.numpy.out_sharding import call_with_sharding

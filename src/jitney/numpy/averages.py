@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.core.typing import Array, ArrayLike, Axis, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.reduction_table import carrier, check_mask, reduced_axes, static_axis, truth_mask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.promotion import check_arraylike, promote_args_inexact

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.functions import last_sections, one_operation, public

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import promote_args_inexact
 from jitney.numpy.selection import where

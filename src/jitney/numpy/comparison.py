@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import config, dtypes
 from jitney.core.array import Array
+from jitney.core.settings import config
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.float_classes import isfinite, isnan

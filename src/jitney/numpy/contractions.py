@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitney.core import caches
-from jitney.core.record import record
+from jitney.core.settings import caches
+from jitney.core.util.record import record
 from jitney.primitives.array.broadcasting import broadcast_shapes
 
 # ((contracted axes of each operand), (batch axes of each)).

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.avals import get_aval, is_valid_operand, shaped_array
-from jitney.core.trace import state
+from jitney.core.tracing.trace import state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval, is_valid_operand, shaped_array
 from jitney.core.typing import ArrayLike, DTypeLike, PyTree
 from jitney.numpy import promotion
 from jitney.primitives.array.annotations import copy_p

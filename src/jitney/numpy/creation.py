@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from jitney.api import dlpack
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.avals import shaped_array
 from jitney.core.sharding.mesh import AbstractMesh
 from jitney.core.sharding.named import NamedSharding
-from jitney.core.trace import state
+from jitney.core.tracing.trace import state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import shaped_array
 from jitney.core.typing import ArrayLike, DTypeLike, PyTree, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.conversion import array_of, is_masked

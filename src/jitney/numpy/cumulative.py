@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.float_classes import isnan

@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.api.jit.jit import jit
-from jitney.core.avals import get_aval
+from jitney.core.types.avals import get_aval
 from jitney.core.typing import Array, ArrayLike
 from jitney.lax import linalg as lax
 from jitney.numpy.linear_systems import solve_arrays

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes, messages
-from jitney.core.trace import concrete_or_error
+from jitney.core.messages import messages
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.types import dtypes
 from jitney.core.typing import Array, ArrayLike, Axis
 from jitney.numpy import promotion
 from jitney.numpy.cumulative import cumsum

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from jitney.core import dtypes, messages
+from jitney.core.messages import messages
 from jitney.core.symbolic.expressions import DimExpr
+from jitney.core.types import dtypes
 from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.out_sharding import call_with_sharding

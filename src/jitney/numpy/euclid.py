@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.avals import shaped_array
+from jitney.core.types import dtypes
+from jitney.core.types.avals import shaped_array
 from jitney.core.typing import Array
 from jitney.numpy.selection import where
 from jitney.primitives.elementwise import binary, compare

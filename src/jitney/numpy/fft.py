@@ -17,9 +17,9 @@ import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
 from jitney.api.jit.repeated import publish
-from jitney.core import dtypes
-from jitney.core.lazy import listing
+from jitney.core.types import dtypes
 from jitney.core.typing import Array, ArrayLike, DTypeLike
+from jitney.core.util.lazy import listing
 from jitney.lax import staged
 from jitney.numpy.creation import asarray
 from jitney.numpy.manipulation import moveaxis, roll

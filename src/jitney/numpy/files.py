@@ -8,7 +8,7 @@ from typing import IO, Any, NoReturn
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.core.typing import PyTree
 from jitney.numpy.creation import asarray
 

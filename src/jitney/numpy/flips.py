@@ -9,7 +9,7 @@ import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
 from jitney.core.array import Array
-from jitney.core.trace import concrete_or_error, is_concrete
+from jitney.core.tracing.trace import concrete_or_error, is_concrete
 from jitney.core.typing import ArrayLike, Axis
 from jitney.numpy import promotion
 from jitney.primitives.array import concatenation, shape as lax_shape

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.promotion import check_arraylike

@@ -6,7 +6,7 @@ import numpy as np
 
 from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.creation import zeros_like

@@ -23,16 +23,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from jitney.core import config, cures, dtypes, errors, messages, user_code
 from jitney.core.array import Array
-from jitney.core.record import record
-from jitney.core.slices import Slice
+from jitney.core.diagnostics import errors
+from jitney.core.messages import cures, messages
+from jitney.core.settings import config
+from jitney.core.source import user_code
 from jitney.core.symbolic.expressions import DimExpr, index, max_dim, min_dim
-from jitney.core.trace import Tracer, concrete_value
+from jitney.core.tracing.trace import Tracer, concrete_value
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike, Index
+from jitney.core.util.record import record
 from jitney.primitives.array.broadcasting import broadcast_shapes
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.families import Shape
+from jitney.primitives.refs.slices import Slice
 
 if TYPE_CHECKING:
     from types import EllipsisType

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.trace import concrete_or_error
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.types import dtypes
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import creation, joining, ranges, triangular
 from jitney.primitives.elementwise.convert import convert

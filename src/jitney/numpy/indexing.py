@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import config, dtypes
 from jitney.core.array import Array
-from jitney.core.avals import shaped_array
+from jitney.core.settings import config
 from jitney.core.symbolic.expressions import DimExpr, bounds
-from jitney.core.trace import concrete_or_error
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.types import dtypes
+from jitney.core.types.avals import shaped_array
 from jitney.core.typing import ArrayLike, Index, Shape
 from jitney.numpy.index_plan import NEW, POINTS, Entry, Plan, Points, Scalar, Span, Window, plan
 from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_to, expand_dims

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import messages
 from jitney.core.array import Array
+from jitney.core.messages import messages
 from jitney.core.symbolic.expressions import DimExpr
-from jitney.core.trace import concrete_or_error
+from jitney.core.tracing.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.primitives.array import concatenation

@@ -14,9 +14,9 @@ import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
 from jitney.api.jit.repeated import publish
-from jitney.core import dtypes
-from jitney.core.lazy import listing
+from jitney.core.types import dtypes
 from jitney.core.typing import Array, ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.numpy import products, promotion
 from jitney.numpy.decompositions import (
     EighResult as EighResult,

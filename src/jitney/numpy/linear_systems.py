@@ -11,8 +11,9 @@ import numpy as np
 
 from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.api.jit.jit import jit
-from jitney.core import dtypes, messages
-from jitney.core.avals import get_aval
+from jitney.core.messages import messages
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.decompositions import svd

@@ -7,7 +7,7 @@ from typing import Literal, overload
 import numpy as np
 
 from jitney import lax
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.core.typing import Array, ArrayLike, Axis
 from jitney.numpy import reductions
 from jitney.numpy.float_classes import isfinite

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import messages
 from jitney.core.array import Array
-from jitney.core.trace import concrete_or_error
+from jitney.core.messages import messages
+from jitney.core.tracing.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, Axis, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.flips import roll

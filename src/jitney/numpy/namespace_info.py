@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney.api.parallel.device_put import devices
-from jitney.core import config, dtypes
+from jitney.core.settings import config
+from jitney.core.types import dtypes
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from jitney.core import dtypes, errors, messages
 from jitney.core.array import Array
-from jitney.core.trace import Tracer, concrete_or_error, concrete_value, revealed
+from jitney.core.diagnostics import errors
+from jitney.core.messages import messages
+from jitney.core.tracing.trace import Tracer, concrete_or_error, concrete_value, revealed
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.at import IndexUpdateRef

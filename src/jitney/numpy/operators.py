@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import cures, user_code
 from jitney.core.array import Array
+from jitney.core.messages import cures
+from jitney.core.source import user_code
 from jitney.numpy import arithmetic, bitwise, comparison, division, products, unary_math
 from jitney.runtime.array import ArrayImpl
 

@@ -58,9 +58,9 @@ def call_with_sharding(
 
 def _specs_of_rows(place: NamedSharding, args: Sequence[Value]) -> tuple[PartitionSpec, ...] | None:
     """Returns specs that shard arguments by rows; None unless rows are along the unreduced axes."""
-    from jitney.core import explicit
-    from jitney.core.avals import get_aval
     from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+    from jitney.core.sharding_in_types import explicit
+    from jitney.core.types.avals import get_aval
 
     shardings = [explicit.sharding_of(get_aval(x)) for x in args]
     specs = [PartitionSpec() if s is None else PartitionSpec(*s.spec) for s in shardings]

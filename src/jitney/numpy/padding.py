@@ -14,7 +14,7 @@ import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
 from jitney.core.array import Array
-from jitney.core.trace import concrete_or_error
+from jitney.core.tracing.trace import concrete_or_error
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.creation import array, empty

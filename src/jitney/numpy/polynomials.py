@@ -9,10 +9,12 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes, explicit, messages
 from jitney.core.array import Array
-from jitney.core.avals import get_aval
-from jitney.core.trace import concrete_or_error, state
+from jitney.core.messages import messages
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.trace import concrete_or_error, state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.arithmetic import add, multiply

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from jitney.core import config, dtypes, messages
 from jitney.core.array import Array
-from jitney.core.avals import get_aval, is_valid_operand
-from jitney.core.jaxpr import Literal
+from jitney.core.messages import messages
+from jitney.core.program.jaxpr import Literal
+from jitney.core.settings import config
+from jitney.core.source.user_warnings import warn
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval, is_valid_operand
 from jitney.core.typing import ArrayLike, DTypeLike
-from jitney.core.user_warnings import warn
 from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_shapes, broadcast_to
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value, convert_element_type_p, scalar_operand

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes, float_errors
 from jitney.core.array import Array
 from jitney.core.symbolic.expressions import DimExpr, max_dim
-from jitney.core.trace import concrete_or_error
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike, DTypeLike
+from jitney.core.util import float_errors
 from jitney.numpy import promotion
 from jitney.numpy.functions import public
 from jitney.numpy.unary_math import log10, sign

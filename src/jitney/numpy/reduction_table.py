@@ -12,11 +12,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.record import record
-from jitney.core.trace import concrete_or_error
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike, Axis, DTypeLike
+from jitney.core.util.record import record
 from jitney.numpy import promotion
 from jitney.numpy.selection import where as choose
 from jitney.primitives.array.broadcasting import expand_dims

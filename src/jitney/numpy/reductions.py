@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.core.typing import Array, ArrayLike, Axis, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.reduction_table import (

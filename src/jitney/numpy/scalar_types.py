@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.types import dtypes
 
 
 class ScalarMeta(type):

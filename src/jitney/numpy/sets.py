@@ -14,8 +14,8 @@ import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
 from jitney.core.array import Array
-from jitney.core.thresholds import threshold
 from jitney.core.typing import ArrayLike
+from jitney.core.util.thresholds import threshold
 from jitney.numpy import promotion
 from jitney.numpy.creation import full, zeros
 from jitney.numpy.cumulative import cumsum

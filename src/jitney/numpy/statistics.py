@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes, messages
 from jitney.core.array import Array
+from jitney.core.messages import messages
 from jitney.core.sharding.partition_spec import names_of
-from jitney.core.sums import ShardingTypeError
-from jitney.core.trace import concrete_or_error
+from jitney.core.sharding_in_types.sums import ShardingTypeError
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.averages import average

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes, errors
 from jitney.core.array import Array
-from jitney.core.avals import shaped_array
-from jitney.core.trace import Tracer, concrete_value
+from jitney.core.diagnostics import errors
+from jitney.core.tracing.trace import Tracer, concrete_value
+from jitney.core.types import dtypes
+from jitney.core.types.avals import shaped_array
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.at import IndexUpdateRef

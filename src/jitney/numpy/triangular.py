@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.trace import Tracer, state
+from jitney.core.tracing.trace import Tracer, state
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.reductions import sum as sum_of

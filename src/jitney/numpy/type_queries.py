@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.avals import is_valid_operand
 from jitney.core.pytree import pytrees
+from jitney.core.source.user_warnings import warn
+from jitney.core.types import dtypes
+from jitney.core.types.avals import is_valid_operand
 from jitney.core.typing import ArrayLike, DTypeLike
-from jitney.core.user_warnings import warn
 from jitney.numpy.functions import one_operation
 from jitney.primitives.array.canonical import canonical_axes
 from jitney.primitives.array.shape import shape_of

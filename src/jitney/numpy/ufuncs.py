@@ -18,7 +18,7 @@ from jitney.api.jit.jit import jit_when_traced
 from jitney.api.jit.make_jaxpr import eval_shape
 from jitney.api.jit.repeated import repeated
 from jitney.core.array import Array
-from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.program.shape_dtype import ShapeDtypeStruct
 from jitney.core.typing import ArrayLike, Axis, DTypeLike, Index
 from jitney.numpy import (
     arithmetic,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.functions import UnaryFunction, last_sections, one_operation, public

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.core import config, messages
 from jitney.core.array import Array
+from jitney.core.messages import messages
+from jitney.core.settings import config
+from jitney.core.source.user_warnings import warn
 from jitney.core.typing import PyTree
-from jitney.core.user_warnings import warn
 from jitney.numpy import promotion
 from jitney.primitives.array.broadcasting import broadcast_shapes, expand_dims
 from jitney.primitives.array.shape import shape_of, squeeze

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.source.user_warnings import warn
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike, DTypeLike
-from jitney.core.user_warnings import warn
 from jitney.numpy import promotion
 from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.concatenation import stack

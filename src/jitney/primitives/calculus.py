@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from jitney.core.primitive import registry
+from jitney.core.tracing.primitive import registry
 
 if TYPE_CHECKING:
     from jitney.core.array import Array
-    from jitney.core.dtypes import DType
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.core.sharding.named import NamedSharding
+    from jitney.core.types.dtypes import DType
     from jitney.core.typing import Value
     from jitney.primitives.rule_types import DotDimensionNumbers, Param
 

@@ -23,7 +23,7 @@ _HOMES = {
 
 
 def load_primitive(name: str) -> None:
-    """Imports the module of the primitive `name`, which adds it to `core.primitive.registry`."""
+    """Imports the module of the primitive `name`, which adds it to `primitive.registry`."""
     home = _HOMES.get(name)
     if home is None:
         load()
@@ -33,6 +33,6 @@ def load_primitive(name: str) -> None:
 
 @functools.cache
 def load() -> None:
-    """Imports all modules of primitives, so that `core.primitive.registry` is complete."""
+    """Imports all modules of primitives, so that `primitive.registry` is complete."""
     for module in pkgutil.walk_packages(primitives.__path__, f"{primitives.__name__}."):
         importlib.import_module(module.name)

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core.avals import AbstractValue
-from jitney.core.effects import Effect
-from jitney.core.name_stack import NameStack
-from jitney.core.primitive import Primitive
-from jitney.core.record import record, replace
+from jitney.core.source.name_stack import NameStack
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import AbstractValue
+from jitney.core.types.effects import Effect
+from jitney.core.util.record import record, replace
 from jitney.runtime.client import Client, client
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.build import Builder
-    from jitney.core.jaxpr import JaxprEqn, JaxprEqnContext
-    from jitney.core.source_info import Place
+    from jitney.core.program.jaxpr import JaxprEqn, JaxprEqnContext
+    from jitney.core.source.source_info import Place
 
 
 class TokenSet:

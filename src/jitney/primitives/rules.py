@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
-from jitney.core import dtypes, explicit
 from jitney.core.array import Array
-from jitney.core.avals import get_aval, shaped_array
-from jitney.core.primitive import Primitive
-from jitney.core.trace import revealed
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.tracing.trace import revealed
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval, shaped_array
 from jitney.primitives import calculus
 from jitney.runtime.array import array_from_numpy
 from jitney.transforms import jet, key_words as key_words  # declares a slot
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeIs
 
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.primitives.rule_types import (
         BatchDim,
         Cotangent,

@@ -1,4 +1,4 @@
-"""Sharding rules of operations that move, remove, join or slice axes: see `core.explicit`.
+"""Sharding rules of operations that move, remove, join or slice axes.
 
 A rule is defined here if several primitives share it, or if it is long; the modules of primitives
 register them. A result sharding that requires data movement between devices is rejected.
@@ -10,9 +10,10 @@ import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-from jitney.core import messages
-from jitney.core.avals import AbstractValue
-from jitney.core.explicit import (
+from jitney.core.messages import messages
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.sharding_in_types.explicit import (
     Entries,
     Operation,
     elementwise,
@@ -20,9 +21,8 @@ from jitney.core.explicit import (
     names_along,
     sharding_of,
 )
-from jitney.core.reshape_groups import reshape_groups
-from jitney.core.sharding.named import NamedSharding
-from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.types.avals import AbstractValue
+from jitney.core.util.reshape_groups import reshape_groups
 
 
 def shape_of(operation: Operation, operand: int) -> tuple[int, ...]:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.explicit import sharding_of
-from jitney.core.hi_types import HiType
-from jitney.core.pvary import as_type
 from jitney.core.sharding.types import with_axis
+from jitney.core.sharding_in_types.explicit import sharding_of
+from jitney.core.tracing.hi_types import HiType
+from jitney.core.tracing.pvary import as_type
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval
 from jitney.primitives import calculus
 from jitney.primitives.array.broadcasting import broadcast_in_dim_p
 from jitney.primitives.array.shape import shape_of
@@ -21,8 +21,8 @@ from jitney.primitives.rules import const, move_axis
 from jitney.transforms.algebra import algebra
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
     from jitney.core.sharding.named import NamedSharding
+    from jitney.core.types.avals import AbstractValue
     from jitney.primitives.rule_types import Value
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from jitney.compiler import lower as lowering
-from jitney.core.avals import shaped_array
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.types.avals import shaped_array
 
 if TYPE_CHECKING:
-    from jitney.core.primitive import Primitive
+    from jitney.core.tracing.primitive import Primitive
     from jitney.primitives.rule_types import Builder, Node, Value
 
 

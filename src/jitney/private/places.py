@@ -38,8 +38,8 @@ PLACES: dict[str, dict[str, str]] = {
     "api_util": {
         "jitney.api.autodiff.differentiation": "check_callable",
         "jitney.api.jit.signature": "infer_argnums_and_argnames",
-        "jitney.core.dtypes": "_dtype=dtype",
-        "jitney.core.source_info": "fun_sourceinfo",
+        "jitney.core.types.dtypes": "_dtype=dtype",
+        "jitney.core.source.source_info": "fun_sourceinfo",
         f"{_STAND_INS}.callables": "fun_signature",
         f"{_STAND_INS}.arguments": """_ensure_index=ensure_index _ensure_index_tuple=ensure_index_tuple
             _ensure_str_tuple=ensure_str_tuple is_hashable""",
@@ -51,15 +51,15 @@ PLACES: dict[str, dict[str, str]] = {
     },
     "config": {f"{_STAND_INS}.settings": "*"},
     "core": {
-        "jitney.core.errors": "check_integer_conversion check_scalar_conversion",
+        "jitney.core.diagnostics.errors": "check_integer_conversion check_scalar_conversion",
         "jitney": "MutableArray=Ref",  # JAX's name for it before 0.8
-        "jitney.core.jaxpr": "JaxprEqnContext",
-        "jitney.core.memory_space": "MemorySpace",
-        "jitney.core.sums": "ShardingTypeError",
+        "jitney.core.program.jaxpr": "JaxprEqnContext",
+        "jitney.core.types.memory_space": "MemorySpace",
+        "jitney.core.sharding_in_types.sums": "ShardingTypeError",
         "jitney.core.symbolic.expressions": "evaluate_shape is_symbolic_dim",
-        "jitney.core.trace": """OpaqueTraceState escaped_tracer_error is_concrete trace_ctx=state
-            trace_state_clean""",
-        "jitney.core.compat": "is_constant_dim is_constant_shape",
+        "jitney.core.tracing.trace": """OpaqueTraceState escaped_tracer_error is_concrete
+            trace_ctx=state trace_state_clean""",
+        "jitney.core.recording.compat": "is_constant_dim is_constant_shape",
         "jitney.primitives.refs.lifetime": "mutable_array=new_ref new_ref",
         "jitney.runtime.eager": "EvalTrace",
         f"{_STAND_INS}.shapes": """canonicalize_dim canonicalize_shape canonicalize_slice
@@ -70,17 +70,17 @@ PLACES: dict[str, dict[str, str]] = {
     "dispatch": {"jitney.api.debugging.environment": "wait_for_tokens=effects_barrier"},
     "distributed": {"jitney.runtime.initialize": "State global_state"},
     "dtypes": {
-        "jitney.core.dtypes": """check_user_dtype_supported check_valid_dtype
+        "jitney.core.types.dtypes": """check_user_dtype_supported check_valid_dtype
             is_weakly_typed is_python_scalar lattice_result_type scalar_type_to_dtype
             short_dtype_name=short_name to_numeric_dtype""",
-        "jitney.core.extended_dtypes": """ExtendedDType PrimalTangentDType
+        "jitney.core.types.extended_dtypes": """ExtendedDType PrimalTangentDType
             primal_tangent_dtype_scalar""",
         f"{_STAND_INS}.operands": """default_complex_dtype default_float_dtype default_int_dtype
             default_uint_dtype supports_inf to_complex_dtype to_floating_dtype
             to_inexact_dtype""",
     },
     "effects": {
-        "jitney.core.effects": """EffectTypeSet custom_derivatives_allowed_effects ordered_effects
+        "jitney.core.types.effects": """EffectTypeSet custom_derivatives_allowed_effects ordered_effects
             remat_allowed_effects""",
         "jitney.experimental.checkify.error": "ErrorEffect",
     },
@@ -94,7 +94,7 @@ PLACES: dict[str, dict[str, str]] = {
         f"{_STAND_INS}.mapped": "from_elt to_elt",
     },
     "interpreters.partial_eval": {
-        "jitney.core.jaxpr_trace": "JaxprTrace",
+        "jitney.core.recording.jaxpr_trace": "JaxprTrace",
         "jitney.experimental": "compute_on xla_metadata_lib=xla_metadata",
     },
     "lax.control_flow.loops": {
@@ -110,8 +110,8 @@ PLACES: dict[str, dict[str, str]] = {
     },
     "lib._jax": {
         "jitney.core.array": "Array",
-        "jitney.core.compat": "Token",
-        "jitney.core.errors": "JaxRuntimeError",
+        "jitney.core.recording.compat": "Token",
+        "jitney.core.diagnostics.errors": "JaxRuntimeError",
         "jitney.core.pytree.pytrees": "_PyTreeRegistry=PyTreeRegistry",
         "jitney.core.pytree.treedef": "PyTreeDef",
         "jitney.core.sharding.named": "NamedSharding",
@@ -132,7 +132,7 @@ PLACES: dict[str, dict[str, str]] = {
     "lib.version": {"jitney.version": "__version__ __version_info__"},
     "lib.xla_client": {
         "jitney.core.array": "Array",
-        "jitney.core.errors": "XlaRuntimeError=JaxRuntimeError",
+        "jitney.core.diagnostics.errors": "XlaRuntimeError=JaxRuntimeError",
         "jitney.core.sharding.named": "NamedSharding",
         "jitney.core.sharding.sharding_proto": "OpSharding",
         "jitney.core.sharding.tile_assignment": "HloSharding",
@@ -178,11 +178,12 @@ PLACES: dict[str, dict[str, str]] = {
         f"{_STAND_INS}.shardings": "PositionalSharding canonicalize_sharding",
     },
     "state.types": {
-        "jitney.core.refs": "AccumEffect ReadEffect RefEffect WriteEffect",
+        "jitney.core.types.refs": "AccumEffect ReadEffect RefEffect WriteEffect",
     },
     "traceback_util": {
-        "jitney.core.source_info": """_exclude_paths=exclude_paths include_frame register_exclusion""",
-        "jitney.core.tracebacks": "UnfilteredStackTrace api_boundary",
+        "jitney.core.source.source_info": """_exclude_paths=exclude_paths include_frame
+            register_exclusion""",
+        "jitney.core.diagnostics.tracebacks": "UnfilteredStackTrace api_boundary",
     },
     "tree_util": {
         "jitney.core.pytree.errors": "equality_errors equality_errors_pytreedef prefix_errors",

@@ -119,7 +119,7 @@ REEXPORTS: dict[str, dict[str, str]] = {
     },
     "jax.profiler": {
         "jitney.api.debugging.memory_profile": "device_memory_profile save_device_memory_profile",
-        "jitney.core.profile_data": "ProfileData ProfileEvent ProfileLine ProfilePlane",
+        "jitney.core.profiling.profile_data": "ProfileData ProfileEvent ProfileLine ProfilePlane",
     },
     "jax.extend.core": _CALLS,
     "jax.extend.core.primitives": _CALLS,

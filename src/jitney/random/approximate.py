@@ -20,7 +20,7 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.numpy.selection import where
 from jitney.random.keys import split
 from jitney.random.normals import exponential, normal

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.primitives.array.canonical import canonical_shape
 
 if TYPE_CHECKING:

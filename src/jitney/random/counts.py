@@ -16,7 +16,7 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.numpy.promotion import promote_dtypes_inexact
 from jitney.primitives.array.placement import placed
 from jitney.random import approximate, streams

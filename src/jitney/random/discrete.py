@@ -11,10 +11,10 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
-from jitney.core.avals import get_aval
-from jitney.core.errors import ConcretizationTypeError
-from jitney.core.trace import Tracer, revealed
+from jitney.core.diagnostics.errors import ConcretizationTypeError
+from jitney.core.tracing.trace import Tracer, revealed
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
 from jitney.numpy.promotion import promote_dtypes_inexact
 from jitney.primitives.array.placement import placed
 from jitney.primitives.elementwise.convert import as_value
@@ -24,8 +24,8 @@ from jitney.random.normals import gumbel
 from jitney.random.uniforms import randint, uniform
 
 if TYPE_CHECKING:
-    from jitney.core.avals import Shape
     from jitney.core.sharding.named import ShardingLike
+    from jitney.core.types.avals import Shape
     from jitney.core.typing import Array, ArrayLike, ShapeLike
 
 

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, NewType
 import numpy as np
 
 from jitney import lax
-from jitney.core import config, dtypes, messages
 from jitney.core.array import Array
-from jitney.core.user_warnings import warn
+from jitney.core.messages import messages
+from jitney.core.settings import config
+from jitney.core.source.user_warnings import warn
+from jitney.core.types import dtypes
 from jitney.primitives.random import bits as ops, generators as generators, prng, seeds
 
 if TYPE_CHECKING:

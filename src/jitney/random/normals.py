@@ -8,7 +8,7 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.primitives.array.placement import placed
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, shape_of
 from jitney.random.keys import check_key, random_bits, split

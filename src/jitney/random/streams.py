@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.core import config
-from jitney.core.thresholds import threshold
+from jitney.core.settings import config
+from jitney.core.util.thresholds import threshold
 from jitney.primitives.random import bits as ops, generators
 from jitney.primitives.random.elements import split_elements
 from jitney.primitives.random.floats import bits_per_float, unit_floats

@@ -8,8 +8,8 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
-from jitney.core.avals import get_aval
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
 from jitney.primitives.array.placement import placed
 from jitney.primitives.elementwise import convert
 from jitney.primitives.elementwise.compiled_rules import LARGE

@@ -10,8 +10,8 @@ of it (`jitney.runtime.windows`).
 `_value` is the data; reading it blocks until they are computed. It may be strided (a transposed
 array is a view); compiled programs get a contiguous copy. It is flat if the array has more axes
 than NumPy supports: operations on such arrays are compiled programs. Key arrays hold one element
-per key: a uint64, or bytes (see `core.dtypes.KeyDType`). Operators and the methods that compute are
-added to the base class by `jitney.wiring`.
+per key: a uint64, or bytes (see `core.types.dtypes.KeyDType`). Operators and the methods that
+compute are added to the base class by `jitney.wiring`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 import numpy as np
 
-from jitney.core import dtypes, errors, explicit, messages
 from jitney.core.array import Array
-from jitney.core.avals import MAX_AXES, ShapedArray, pytype_aval_mappings, shaped_array
-from jitney.core.errors import deleted_array_error
-from jitney.core.extended_dtypes import PrimalTangentDType
+from jitney.core.diagnostics import errors
+from jitney.core.diagnostics.errors import deleted_array_error
+from jitney.core.messages import messages
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.sharding import Sharding
-from jitney.core.thresholds import threshold
+from jitney.core.sharding_in_types import explicit
+from jitney.core.types import dtypes
+from jitney.core.types.avals import MAX_AXES, ShapedArray, pytype_aval_mappings, shaped_array
+from jitney.core.types.extended_dtypes import PrimalTangentDType
+from jitney.core.util.thresholds import threshold
 from jitney.runtime import array_text, assembly, moves, sharding, terms, windows
 from jitney.runtime.device import Device
 from jitney.runtime.layout import rows
@@ -38,7 +41,7 @@ from jitney.runtime.processes import joined
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import DTypeLike, Value
 
 _ndarray = np.ndarray

@@ -1,6 +1,6 @@
 """Hooks of features into the creation of arrays, installed at the first use of a feature.
 
-They are the counterparts of interceptors of operations (`core.trace.intercept_evaluation`) for
+They are the counterparts of interceptors of operations (`core.tracing.trace.intercept_evaluation`) for
 functions that make arrays without an operation: `array`, `device_put`, `zeros`. They cost nothing
 while none is installed.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jitney.core.first_use import Features
+from jitney.core.util.first_use import Features
 
 if TYPE_CHECKING:
     from jitney.core.array import Array

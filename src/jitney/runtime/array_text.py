@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
 
 
 def key_repr(words: np.ndarray, aval: ShapedArray) -> str:

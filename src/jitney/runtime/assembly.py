@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from jitney.core import dtypes, explicit, messages
-from jitney.core.avals import shaped_array
+from jitney.core.messages import messages
 from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding_in_types import explicit
+from jitney.core.types import dtypes
+from jitney.core.types.avals import shaped_array
 from jitney.runtime import terms, windows
 from jitney.runtime.native._native import NativeArray, empty, placed_array
 
 if TYPE_CHECKING:
-    from jitney.core.avals import ShapedArray
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.types.avals import ShapedArray
     from jitney.core.typing import DTypeLike
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from jitney.core import caches, messages
-from jitney.core.avals import AbstractValue, get_aval
-from jitney.core.record import record, replace
+from jitney.core.messages import messages
+from jitney.core.settings import caches
 from jitney.core.sharding.mesh import get_mesh
 from jitney.core.sharding.named import NamedSharding, has_devices, on_devices
+from jitney.core.types.avals import AbstractValue, get_aval
+from jitney.core.util.record import record, replace
 from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl
 

@@ -1,7 +1,7 @@
 """Hooks of features into calls of compiled programs, installed at the first use of a feature.
 
-Interceptors of evaluated operations are traces (`core.trace.intercept_evaluation`); these are their
-counterparts for programs. While none is installed, a call does not look for any.
+Interceptors of evaluated operations are traces (`core.tracing.trace.intercept_evaluation`); these
+are their counterparts for programs. While none is installed, a call does not look for any.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from jitney.core.first_use import Features
+from jitney.core.util.first_use import Features
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.runtime.array import ArrayImpl
     from jitney.runtime.assignment import Assignment
 

@@ -18,8 +18,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.native._native import CODES
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from jitney.core import config
 from jitney.core.array import Array
-from jitney.core.errors import JaxRuntimeError
-from jitney.core.record import record
-from jitney.core.trace import Tracer
+from jitney.core.diagnostics.errors import JaxRuntimeError
+from jitney.core.settings import config
+from jitney.core.tracing.trace import Tracer
+from jitney.core.util.record import record
 from jitney.runtime import processes
 from jitney.runtime.device import Device, thread_count
 from jitney.runtime.native._native import Queue, ThreadPool, use_device

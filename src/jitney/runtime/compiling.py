@@ -8,8 +8,9 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from jitney.core import caches, compile_log, compile_progress, forking
-from jitney.core.thresholds import threshold
+from jitney.core.settings import caches, compile_log, compile_progress
+from jitney.core.util import forking
+from jitney.core.util.thresholds import threshold
 from jitney.runtime.lazy_compiler import compiler, linker
 
 if TYPE_CHECKING:

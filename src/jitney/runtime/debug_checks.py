@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from jitney.core import config, source_info
-from jitney.core.primitive import declare_slot
+from jitney.core.settings import config
+from jitney.core.source import source_info
+from jitney.core.tracing.primitive import declare_slot
 
 # (*arrays, **params) -> evaluates a loop or branch operation by operation
 BY_STEPS = declare_slot("by_steps")

@@ -11,8 +11,8 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from jitney.core import environment
-from jitney.core.errors import JaxRuntimeError
+from jitney.core.diagnostics.errors import JaxRuntimeError
+from jitney.core.settings import environment
 from jitney.runtime import processes
 from jitney.runtime.native._native import Queue, ThreadPool
 

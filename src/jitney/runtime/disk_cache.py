@@ -40,8 +40,10 @@ from jitney.compiler.hlo.digest import blake2b
 from jitney.compiler.input_output_alias import InputOutputAlias
 from jitney.compiler.llvm import engine
 from jitney.compiler.tensor_type import parse_type
-from jitney.core import config, dtypes, forking, thresholds
-from jitney.core.record import record
+from jitney.core.settings import config
+from jitney.core.types import dtypes
+from jitney.core.util import forking, thresholds
+from jitney.core.util.record import record
 from jitney.runtime import device
 from jitney.runtime.native import _loader, _native
 from jitney.runtime.private_files import Folder, make_private

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import caches, compile_log, config, dtypes
-from jitney.core.jaxpr import ClosedJaxpr
-from jitney.core.liveness import live_inputs
-from jitney.core.tracebacks import api_boundary
-from jitney.core.wraps import name_of
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.program.jaxpr import ClosedJaxpr
+from jitney.core.program.liveness import live_inputs
+from jitney.core.settings import caches, compile_log, config
+from jitney.core.types import dtypes
+from jitney.core.util.wraps import name_of
 from jitney.runtime import (
     call_interceptors,
     executable as executables,
@@ -30,8 +31,8 @@ from jitney.runtime.native._native import FastFunction, RepeatedFunction, hide_c
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.build import Builder
-    from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.types.avals import AbstractValue
 
 # Traced program -> its executable for one assignment, as long as the program is in use. That
 # executable knows those for other assignments.

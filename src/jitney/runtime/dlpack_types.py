@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 
 _UNSIGNED = 1
 _CODES = {

@@ -13,13 +13,13 @@ from collections.abc import Hashable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING
 
-from jitney.core import source_info
-from jitney.core.liveness import live_inputs
+from jitney.core.program.liveness import live_inputs
+from jitney.core.source import source_info
 
 if TYPE_CHECKING:
     from jitney.compiler.input_output_alias import InputOutputAlias
-    from jitney.core.avals import AbstractValue
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
+    from jitney.core.types.avals import AbstractValue
 
 
 def place_of_call(name: str) -> tuple[str, CodeType, int] | None:

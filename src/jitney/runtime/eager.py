@@ -18,15 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes, explicit, float_errors
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval, host_values, many_axes
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.hi_types import is_high_value, with_state
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
-from jitney.core.primitive import Primitive, evaluators
-from jitney.core.refs import is_ref
-from jitney.core.thresholds import threshold
-from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
+from jitney.core.settings import config
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.hi_types import is_high_value, with_state
+from jitney.core.tracing.primitive import Primitive, evaluators
+from jitney.core.tracing.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
+from jitney.core.types import dtypes
+from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval, host_values, many_axes
+from jitney.core.types.refs import is_ref
+from jitney.core.util import float_errors
+from jitney.core.util.thresholds import threshold
 from jitney.runtime import (
     debug_checks,
     dispatch,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitney.core import float_errors
-from jitney.core.thresholds import threshold
+from jitney.core.util import float_errors
+from jitney.core.util.thresholds import threshold
 from jitney.runtime import host_path
 from jitney.runtime.native import _native
 

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import caches, config, dtypes, explicit
-from jitney.core.avals import AbstractValue, ShapedArray, abstract_token, host_values
-from jitney.core.compat import Token
-from jitney.core.errors import JaxRuntimeError
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
-from jitney.core.record import record
-from jitney.core.trace import Tracer, escaped_tracer_error
+from jitney.core.diagnostics.errors import JaxRuntimeError
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
+from jitney.core.recording.compat import Token
+from jitney.core.settings import caches, config
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.trace import Tracer, escaped_tracer_error
+from jitney.core.types import dtypes
+from jitney.core.types.avals import AbstractValue, ShapedArray, abstract_token, host_values
+from jitney.core.util.record import record
 from jitney.runtime import compiling, debug_checks, placements, windows
 from jitney.runtime.array import ArrayImpl, memory_shape
 from jitney.runtime.assignment import Assignment, assign

@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jitney import version
-from jitney.core import config
-from jitney.core.record import record
+from jitney.core.settings import config
+from jitney.core.util.record import record
 from jitney.runtime import client, death_watch, device, processes
 from jitney.runtime.processes import joined
 

@@ -1,9 +1,9 @@
 """Features that observe operations and programs before they are evaluated, or their results.
 
 Each is installed at its first use: for operations as a trace over the evaluating one (see
-`core.trace.intercept_evaluation`), for programs as an interceptor of calls (`call_interceptors`).
-Primitives with an implementation by the user (`def_impl`) are not checked themselves, but what they
-call is.
+`core.tracing.trace.intercept_evaluation`), for programs as an interceptor of calls
+(`call_interceptors`). Primitives with an implementation by the user (`def_impl`) are not checked
+themselves, but what they call is.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import config, recorded_on_mesh
-from jitney.core.primitive import Primitive
+from jitney.core.recording import recorded_on_mesh
+from jitney.core.settings import config
 from jitney.core.sharding.mesh import context_meshes, get_mesh
-from jitney.core.trace import intercept_evaluation, state
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.tracing.trace import intercept_evaluation, state
 from jitney.runtime import (
     array_interceptors,
     call_interceptors,

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, source_info
-from jitney.core.avals import get_aval
-from jitney.core.key_reuse import KeyUse, Mask, is_key, reused, use_of, use_of_program
+from jitney.core.program.key_reuse import KeyUse, Mask, is_key, reused, use_of, use_of_program
+from jitney.core.settings import config
+from jitney.core.source import source_info
+from jitney.core.types.avals import get_aval
 from jitney.runtime.array import ArrayImpl
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import ClosedJaxpr
-    from jitney.core.primitive import Primitive
+    from jitney.core.program.jaxpr import ClosedJaxpr
+    from jitney.core.tracing.primitive import Primitive
     from jitney.core.typing import Value
 
 

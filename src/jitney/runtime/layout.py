@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitney.core.memory_space import AUTO, AutoLayout as AutoLayout
-from jitney.core.record import record, replace
 from jitney.core.sharding.sharding import Sharding
+from jitney.core.types.memory_space import AUTO, AutoLayout as AutoLayout
+from jitney.core.util.record import record, replace
 
 
 @record(frozen=True)

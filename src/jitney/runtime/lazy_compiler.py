@@ -17,7 +17,7 @@ import threading
 import types
 from functools import cache
 
-from jitney.core import forking
+from jitney.core.util import forking
 
 _PATIENCE = 5.0  # seconds to wait for the thread, which takes about 0.1
 

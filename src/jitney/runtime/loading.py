@@ -10,8 +10,8 @@ import pickle
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.avals import ShapedArray
-from jitney.core.errors import JaxRuntimeError
+from jitney.core.diagnostics.errors import JaxRuntimeError
+from jitney.core.types.avals import ShapedArray
 from jitney.runtime import compiling
 from jitney.runtime.assignment import assign, over
 from jitney.runtime.executable import Executable

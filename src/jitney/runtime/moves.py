@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import forking
 from jitney.core.sharding.tiling import Index
+from jitney.core.util import forking
 from jitney.runtime import processes, windows
 from jitney.runtime.native._native import empty
 from jitney.runtime.processes import joined
 
 if TYPE_CHECKING:
-    from jitney.core.avals import ShapedArray
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.types.avals import ShapedArray
 
 
 def brought(

@@ -11,9 +11,10 @@ from typing import Any
 
 from jitney.compiler import blas, lapack, sorting
 from jitney.compiler.reference import scalar, threefry
-from jitney.core import config, float_errors
+from jitney.core.settings import config
 from jitney.core.sharding.mesh import context_meshes
-from jitney.core.trace import state
+from jitney.core.tracing.trace import state
+from jitney.core.util import float_errors
 from jitney.runtime import client, elementwise
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.device import Device, thread_count

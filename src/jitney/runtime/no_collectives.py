@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import communication, recording_interceptors
-from jitney.core.avals import AbstractValue, get_aval
-from jitney.core.communication import COMMUNICATION
-from jitney.core.forbidden_axes import no_collectives as no_collectives
-from jitney.core.recording_interceptors import RecordingInterceptor
-from jitney.core.trace import intercept_evaluation
+from jitney.core.recording import recording_interceptors
+from jitney.core.recording.recording_interceptors import RecordingInterceptor
+from jitney.core.sharding_in_types.forbidden_axes import no_collectives as no_collectives
+from jitney.core.tracing import communication
+from jitney.core.tracing.communication import COMMUNICATION
+from jitney.core.tracing.trace import intercept_evaluation
+from jitney.core.types.avals import AbstractValue, get_aval
 from jitney.runtime.eager import EvalTrace
 
 if TYPE_CHECKING:
-    from jitney.core.primitive import Primitive
+    from jitney.core.sharding_in_types.varying import Operation
+    from jitney.core.tracing.primitive import Primitive
     from jitney.core.typing import Value
-    from jitney.core.varying import Operation
 
 
 class ForbiddenCollectiveError(Exception):

@@ -19,7 +19,7 @@ import numpy as np
 
 from jitney.compiler import library
 from jitney.compiler.reference import scalar
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 from jitney.runtime import processes
 
 if TYPE_CHECKING:

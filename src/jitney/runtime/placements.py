@@ -16,10 +16,10 @@ import numpy as np
 
 from jitney.compiler import library
 from jitney.compiler.tensor_type import TensorType
-from jitney.core import caches, explicit, messages
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, fact_of_program, subjaxprs
-from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import declare_slot
+from jitney.core.messages import messages
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, fact_of_program, subjaxprs
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.settings import caches
 from jitney.core.sharding.gspmd import GSPMDSharding
 from jitney.core.sharding.mesh import (
     AxisType,
@@ -32,6 +32,8 @@ from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.tile_assignment import HloSharding
 from jitney.core.sharding.tiling import Tiling
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.primitive import declare_slot
 from jitney.runtime import assignment as assignments, sharding
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings
@@ -40,9 +42,9 @@ if TYPE_CHECKING:
     from jitney.compiler.hlo import ir
     from jitney.compiler.hlo.build import Builder
     from jitney.compiler.hlo.sharding_propagation import PartBuilder, Spec
-    from jitney.core.avals import AbstractValue
     from jitney.core.sharding.mesh import AbstractMesh
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.types.avals import AbstractValue
     from jitney.runtime.assignment import Assignment
     from jitney.runtime.device import Device
 

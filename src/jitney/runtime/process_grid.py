@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core.memo import memoize_by_identity
-from jitney.core.record import record
+from jitney.core.program.memo import memoize_by_identity
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.core.util.record import record
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.sharding_propagation import Spec

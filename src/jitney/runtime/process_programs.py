@@ -23,11 +23,11 @@ import numpy as np
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.partition import simplified
 from jitney.compiler.hlo.text import ELIDE_ABOVE, print_module
-from jitney.core import compile_log
-from jitney.core.record import record, replace
+from jitney.core.settings import compile_log
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.util.record import record, replace
 from jitney.runtime import compiling, participants, placements, processes, windows
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.client import host_client
@@ -36,7 +36,7 @@ from jitney.runtime.process_grid import grid_of
 if TYPE_CHECKING:
     from jitney.compiler.codegen import linking
     from jitney.compiler.hlo.build import Builder
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import Value
     from jitney.runtime.assignment import Assignment

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import forking
+from jitney.core.util import forking
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from jitney.core.memory_space import MemorySpace
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.sharding.tiling import Tiling, whole
+from jitney.core.types.memory_space import MemorySpace
 from jitney.runtime import client
 from jitney.runtime.device import MEMORY_KINDS, Device
 from jitney.runtime.layout import Format as Format, Layout as Layout

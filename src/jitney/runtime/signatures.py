@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray
 from jitney.core.pytree import pytrees
-from jitney.core.record import record
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
+from jitney.core.util.record import record
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.native._native import CODES
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.types.avals import AbstractValue
 
 Pattern = ShapedArray | tuple[Any, ...]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from jitney.core import config, messages, performance, source_info, user_code
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
-from jitney.core.record import field, record
-from jitney.core.user_warnings import warn
+from jitney.core.messages import messages
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
+from jitney.core.settings import config, performance
+from jitney.core.source import source_info, user_code
+from jitney.core.source.user_warnings import warn
+from jitney.core.util.record import field, record
 
 _Line = tuple[int, int]  # code object, offset of the instruction
 

@@ -13,9 +13,9 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import config
-from jitney.core.avals import get_aval
-from jitney.core.errors import JaxRuntimeError
+from jitney.core.diagnostics.errors import JaxRuntimeError
+from jitney.core.settings import config
+from jitney.core.types.avals import get_aval
 from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.sharding import SingleDeviceSharding

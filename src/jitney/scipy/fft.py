@@ -17,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 
 from jitney.api.jit.repeated import publish
-from jitney.core.lazy import listing
 from jitney.core.typing import Array, ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.lax import staged
 from jitney.numpy.fft import with_extents
 from jitney.numpy.manipulation import moveaxis

@@ -9,9 +9,9 @@ import numpy as np
 
 from jitney import numpy as jnp
 from jitney.core.array import Array
-from jitney.core.lazy import listing
-from jitney.core.trace import is_concrete
+from jitney.core.tracing.trace import is_concrete
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.numpy.promotion import check_arraylike, is_inexact, promote_dtypes_inexact
 
 __dir__ = listing(__name__)

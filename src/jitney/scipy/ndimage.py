@@ -13,10 +13,10 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.jit.jit import jit_when_traced
 from jitney.api.jit.repeated import publish
-from jitney.core import messages
 from jitney.core.array import Array
-from jitney.core.lazy import listing
+from jitney.core.messages import messages
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.numpy.promotion import is_integer
 
 __dir__ = listing(__name__)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.transforms.zero import Zero, add_tangents
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.transforms.zero import Tangent
 
 

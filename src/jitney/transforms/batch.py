@@ -13,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.core import config, leaks, source_info, varying
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import Primitive, declare_slot
-from jitney.core.record import record
-from jitney.core.trace import (
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.settings import config
+from jitney.core.sharding_in_types import varying
+from jitney.core.source import source_info
+from jitney.core.tracing import leaks
+from jitney.core.tracing.primitive import Primitive, declare_slot
+from jitney.core.tracing.trace import (
     Trace,
     Tracer,
     TraceTag,
@@ -31,6 +32,8 @@ from jitney.core.trace import (
     set_current_trace,
     state,
 )
+from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.util.record import record
 from jitney.transforms.algebra import algebra
 
 if TYPE_CHECKING:

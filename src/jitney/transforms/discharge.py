@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from jitney.core.closed_programs import closed_of, constants_as_operands
-from jitney.core.evaluate import value_of
-from jitney.core.jaxpr import (
+from jitney.core.program.closed_programs import closed_of, constants_as_operands
+from jitney.core.program.evaluate import value_of
+from jitney.core.program.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
     JaxprEqn,
@@ -31,13 +31,13 @@ from jitney.core.jaxpr import (
     jaxprs_in_params,
     settings_of,
 )
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import declare_slot
-from jitney.core.refs import AbstractRef, AccumEffect, WriteEffect, array_type
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.tracing.primitive import declare_slot
+from jitney.core.types.refs import AbstractRef, AccumEffect, WriteEffect, array_type
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Value
 
 DISCHARGE = declare_slot("discharge")

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.avals import AbstractValue, get_aval
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import Primitive, declare_slot
-from jitney.core.trace import Trace, Tracer, TraceTag, set_current_trace, state
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.tracing.primitive import Primitive, declare_slot
+from jitney.core.tracing.trace import Trace, Tracer, TraceTag, set_current_trace, state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import AbstractValue, get_aval
 from jitney.transforms.algebra import algebra
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 

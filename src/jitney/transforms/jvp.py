@@ -14,14 +14,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core.array import Array
-from jitney.core.avals import AbstractValue, get_aval
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.hi_types import cur_qdd
-from jitney.core.jaxpr import ClosedJaxpr
-from jitney.core.jaxpr_trace import DynamicJaxprTracer, trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import Primitive, declare_slot
-from jitney.core.trace import (
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import DynamicJaxprTracer, trace_to_jaxpr
+from jitney.core.tracing.hi_types import cur_qdd
+from jitney.core.tracing.primitive import Primitive, declare_slot
+from jitney.core.tracing.trace import (
     CustomCall,
     Trace,
     Tracer,
@@ -31,6 +30,7 @@ from jitney.core.trace import (
     set_current_trace,
     state,
 )
+from jitney.core.types.avals import AbstractValue, get_aval
 from jitney.transforms.zero import Zero, instantiate, with_zeros
 
 if TYPE_CHECKING:

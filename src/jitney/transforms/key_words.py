@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from jitney.compiler import lower
-from jitney.core import dtypes
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval, shaped_array
-from jitney.core.evaluate import evaluate_by
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import Primitive, declare_slot, evaluators
+from jitney.core.program.evaluate import evaluate_by
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.tracing.primitive import Primitive, declare_slot, evaluators
+from jitney.core.types import dtypes
+from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval, shaped_array
 from jitney.runtime.array import ArrayImpl, array_from_numpy, words_of_keys
 from jitney.runtime.eager import owned
 from jitney.transforms.algebra import algebra

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import dtypes, source_info
-from jitney.core.avals import AbstractValue, get_aval
-from jitney.core.jaxpr import DebugInfo, Jaxpr
-from jitney.core.jaxpr_trace import DynamicJaxprTracer, JaxprTrace
-from jitney.core.record import record
-from jitney.core.refs import AbstractRef
-from jitney.core.trace import TraceTag, state
+from jitney.core.program.jaxpr import DebugInfo, Jaxpr
+from jitney.core.recording.jaxpr_trace import DynamicJaxprTracer, JaxprTrace
+from jitney.core.source import source_info
+from jitney.core.tracing.trace import TraceTag, state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import AbstractValue, get_aval
+from jitney.core.types.refs import AbstractRef
+from jitney.core.util.record import record
 from jitney.transforms.jvp import JVPTrace, JVPTracer
 from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import Zero

@@ -14,8 +14,8 @@ from jitney.core.pytree import pytrees
 from jitney.transforms.zero import instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.primitive import Primitive
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.tracing.primitive import Primitive
     from jitney.core.typing import Value
 
 Log: TypeAlias = "dict[Hashable, Any]"

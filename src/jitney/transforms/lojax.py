@@ -13,19 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.avals import get_aval
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.hi_primitive import HiPrimitive
-from jitney.core.hi_types import AvalQDD, cur_qdd, is_high_value
-from jitney.core.jaxpr import ClosedJaxpr, has_high_program, is_high
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import Primitive, declare_slot
-from jitney.core.record import record
-from jitney.core.trace import CustomCall, Trace, set_current_trace, state
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, has_high_program, is_high
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.tracing.hi_primitive import HiPrimitive
+from jitney.core.tracing.hi_types import AvalQDD, cur_qdd, is_high_value
+from jitney.core.tracing.primitive import Primitive, declare_slot
+from jitney.core.tracing.trace import CustomCall, Trace, set_current_trace, state
+from jitney.core.types.avals import get_aval
+from jitney.core.util.record import record
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Value
 
 LOJAX = declare_slot("lojax")

@@ -13,17 +13,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
-from jitney.core import source_info
-from jitney.core.effects import custom_derivatives_allowed_effects, no_effects
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
-from jitney.core.jaxpr_trace import DynamicJaxprTracer, JaxprTrace, trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import Primitive, declare_slot
-from jitney.core.trace import CustomCall, Trace, plain_types, revealed, set_current_trace, state
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import DynamicJaxprTracer, JaxprTrace, trace_to_jaxpr
+from jitney.core.source import source_info
+from jitney.core.tracing.primitive import Primitive, declare_slot
+from jitney.core.tracing.trace import (
+    CustomCall,
+    Trace,
+    plain_types,
+    revealed,
+    set_current_trace,
+    state,
+)
+from jitney.core.types.effects import custom_derivatives_allowed_effects, no_effects
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Params, Value
 
 # (trace, unknown, args, params) -> results: splits a call of a program into known and unknown

@@ -12,14 +12,15 @@ from contextlib import nullcontext
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import explicit, source_info
-from jitney.core.avals import AbstractValue, get_aval
-from jitney.core.evaluate import value_of
-from jitney.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, settings_of
-from jitney.core.primitive import Primitive, declare_slot
+from jitney.core.program.evaluate import value_of
+from jitney.core.program.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, settings_of
 from jitney.core.pytree import pytrees
-from jitney.core.record import record
-from jitney.core.trace import state
+from jitney.core.sharding_in_types import explicit
+from jitney.core.source import source_info
+from jitney.core.tracing.primitive import Primitive, declare_slot
+from jitney.core.tracing.trace import state
+from jitney.core.types.avals import AbstractValue, get_aval
+from jitney.core.util.record import record
 from jitney.transforms.accumulators import GradAccum, NullAccum, ValAccum
 from jitney.transforms.algebra import algebra
 from jitney.transforms.discharge import content_type, discharge_with_consts
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import TypeIs
 
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import Value
     from jitney.transforms.logs import Log

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from jitney.core.avals import AbstractValue, get_aval, host_values
 from jitney.core.pytree.pytrees import register_pytree_node
+from jitney.core.types.avals import AbstractValue, get_aval, host_values
 from jitney.transforms.algebra import algebra
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from jitney.compiler import pipeline
 from jitney.compiler.codegen import driver
 from jitney.compiler.cost import COSTS
 from jitney.compiler.plan import ir
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 
 def kernel_of(f, *args):

@@ -11,7 +11,7 @@ from jitney import lax
 from jitney.compiler.codegen import driver
 from jitney.compiler.cost import COSTS
 from jitney.compiler.plan import ir, memory
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 
 def _mixed(x):

@@ -11,7 +11,7 @@ from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.kernels.loop_kernel import CarrySlot, LoopCarried, LoopKernel
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import host
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 BOOL, F32, I32 = np.dtype(bool), np.dtype(np.float32), np.dtype(np.int32)
 LANES, ONCE = Affine(0, (1,)), Affine(0, (0,))

@@ -7,7 +7,7 @@ import jitney
 import jitney.numpy as jnp
 from jitney.compiler import lower
 from jitney.compiler.hlo.digest import digest
-from jitney.core import config
+from jitney.core.settings import config
 
 LEVELS = ("O0", "O1", "O2", "O3")
 

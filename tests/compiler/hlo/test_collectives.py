@@ -14,8 +14,8 @@ from jitney.compiler.hlo.verify import verify
 from jitney.compiler.plan.verify import verify_plan
 from jitney.compiler.reference.collective import KINDS, collective
 from jitney.compiler.tensor_type import TensorType
-from jitney.core.avals import shaped_array
-from jitney.core.trace import extend_axis_env
+from jitney.core.tracing.trace import extend_axis_env
+from jitney.core.types.avals import shaped_array
 from jitney.runtime import dispatch
 from jitney.runtime.assignment import assign
 from jitney.runtime.executable import Executable

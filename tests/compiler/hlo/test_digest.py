@@ -9,7 +9,7 @@ from jitney.compiler import library
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.digest import digest
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 X = np.arange(6, dtype=np.float32)
 

@@ -15,7 +15,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import effort, loop_kernel
 from jitney.compiler.plan import loops
 from jitney.compiler.scalar.effort import function_effort, registers
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 HALVES = ("float16", "bfloat16")
 SPECIAL = (0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e-40, 3e38, 6e4, 0.1, 1 / 3)

@@ -22,7 +22,7 @@ from jitney.compiler.kernels.loop_kernel import (
     varying,
 )
 from jitney.compiler.scalar_functions import lookup
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 F32, I32, BOOL = np.dtype(np.float32), np.dtype(np.int32), np.dtype(bool)
 

@@ -19,7 +19,7 @@ from jitney.compiler.kernels.schedule import (
     outermost,
     schedule,
 )
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 COPY = "kernel k(p0: float32, p1: float32) {} {{\n  %0 = load p0[{}] : float32\n  {}\n}}"
 

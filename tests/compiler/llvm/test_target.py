@@ -15,7 +15,7 @@ from jitney.compiler.llvm.target import (
     _vector_bits,
     host,
 )
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 PREDEFINED = (X86_SSE2, X86_SSE4, X86_AVX2, X86_AVX512, NEON)
 

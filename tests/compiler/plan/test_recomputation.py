@@ -11,7 +11,7 @@ from jitney import nn
 from jitney.compiler import pipeline
 from jitney.compiler.cost import COSTS
 from jitney.compiler.fusion import group
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 AGAIN = replace(COSTS, recomputed_bytes=1, strip_bytes=1)
 NEVER = replace(COSTS, recomputed_bytes=1 << 62)

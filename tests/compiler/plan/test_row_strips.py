@@ -16,7 +16,7 @@ from jitney.compiler.hlo import interpret
 from jitney.compiler.plan import ir as plans, parts, row_strips
 from jitney.compiler.plan.text import print_plan
 from jitney.compiler.plan.verify import verify_plan
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 EAGER = replace(COSTS, strip_above=1, strip_buffer=1, strip_rows=2, strip_bytes=1 << 12)
 NEVER = replace(COSTS, strip_buffer=1 << 62)

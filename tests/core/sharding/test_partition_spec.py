@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from jitney.core.sharding.partition_spec import PartitionSpec as P, names_of
-from jitney.core.unreduced_kind import UnreducedKind
+from jitney.core.sharding.unreduced_kind import UnreducedKind
 
 
 def test_entries_are_normalized():

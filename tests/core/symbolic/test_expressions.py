@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from jitney.core.errors import InconclusiveDimensionOperation
+from jitney.core.diagnostics.errors import InconclusiveDimensionOperation
 from jitney.core.symbolic import expressions
 from jitney.core.symbolic.expressions import as_dim, evaluate, evaluate_shape, max_dim, min_dim
 from jitney.core.symbolic.shapes import symbolic_shape

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney as jax
-from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.program.shape_dtype import ShapeDtypeStruct
 from jitney.experimental.checkify.error import (
     Check,
     Error,

@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 import jitney
-from jitney.core import config
+from jitney.core.settings import config
 from jitney.experimental.compilation_cache.compilation_cache import reset_cache, set_cache_dir
 
 

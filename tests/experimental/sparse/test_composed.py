@@ -5,7 +5,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.avals import shaped_array
+from jitney.core.types.avals import shaped_array
 from jitney.experimental.sparse.composed import composed, is_nonzero
 from jitney.transforms.zero import Zero
 

@@ -5,8 +5,8 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.core.jaxpr import DebugInfo
-from jitney.core.linear_util import wrap_init
+from jitney.core.program.jaxpr import DebugInfo
+from jitney.core.recording.linear_util import wrap_init
 from jitney.experimental.sparse import sparse_rules
 from jitney.experimental.sparse.bcoo.matrix import BCOO
 from jitney.experimental.sparse.tracer import SparseTracer, sparsify_fun

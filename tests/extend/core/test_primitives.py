@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney as jax
-from jitney.core.primitive import Primitive, registry
+from jitney.core.tracing.primitive import Primitive, registry
 from jitney.extend.core import primitives
 
 

@@ -17,13 +17,13 @@ from typing import Any
 from tests.fuzz.differential import generate, shrink
 from tests.fuzz.differential.program import Program
 
-from jitney.core import thresholds
+from jitney.core.util import thresholds
 
 ROOT = Path(__file__).resolve().parents[3]  # where `tests` is found
 HANG = 120.0  # seconds without a word from a worker
 HANG_OF_JAX = 60.0  # the same while XLA compiles
-# Programs of one process, whose memory grows. Thresholds (`core/thresholds.py`) are the usual ones in
-# the first process, low ones in the second, and so on.
+# Programs of one process, whose memory grows. Thresholds (`core/util/thresholds.py`) are the usual
+# ones in the first process, low ones in the second, and so on.
 AT_ONCE = 500
 # Programs that both refuse, and those that end or stop JAX's own compiler, say nothing of jitney.
 FINE = ("ok", "rejected", "crash of JAX", "hang of JAX")

@@ -3,7 +3,7 @@
 import pytest
 
 import jitney
-from jitney.core import typecheck
+from jitney.core.program import typecheck
 from jitney.primitives.array.tokens import after_all, create_token
 
 

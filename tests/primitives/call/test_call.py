@@ -3,8 +3,8 @@
 import numpy as np
 
 import jitney
-from jitney.core.avals import shaped_array
-from jitney.core.evaluate import jaxpr_as_fun
+from jitney.core.program.evaluate import jaxpr_as_fun
+from jitney.core.types.avals import shaped_array
 from jitney.interpreters import partial_eval as pe
 from jitney.primitives.call.call import (
     call_params,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.errors import UnexpectedTracerError
+from jitney.core.diagnostics.errors import UnexpectedTracerError
 from jitney.primitives.call.composite import HashableArray, composite
 
 X = np.float32([1, 2])

@@ -5,7 +5,7 @@ import pytest
 
 import jitney
 from jitney import lax
-from jitney.core.avals import shaped_array
+from jitney.core.types.avals import shaped_array
 from jitney.interpreters import partial_eval as pe
 from jitney.primitives.call.custom import FlatRule, visible_tangent, with_axis, without_axis
 from jitney.transforms.zero import SymbolicZero, Zero

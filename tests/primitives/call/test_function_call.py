@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.evaluate import jaxpr_as_fun
-from jitney.core.primitive import Primitive
+from jitney.core.program.evaluate import jaxpr_as_fun
+from jitney.core.tracing.primitive import Primitive
 from jitney.primitives.call.function_call import (
     create_call_primitive,
     eval_jaxpr_transpose,

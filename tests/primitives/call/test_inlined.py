@@ -4,9 +4,9 @@ import numpy as np
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core.avals import shaped_array
-from jitney.core.evaluate import jaxpr_as_fun
-from jitney.core.primitive import Primitive
+from jitney.core.program.evaluate import jaxpr_as_fun
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import shaped_array
 from jitney.primitives.call.call import transposed_program
 from jitney.primitives.call.inlined import (
     calls_program,

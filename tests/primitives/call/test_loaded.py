@@ -5,8 +5,8 @@ import numpy as np
 import jitney
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import TensorType
-from jitney.core.avals import shaped_array
-from jitney.core.evaluate import jaxpr_as_fun
+from jitney.core.program.evaluate import jaxpr_as_fun
+from jitney.core.types.avals import shaped_array
 from jitney.primitives.call.loaded import loaded_jaxpr
 
 AVAL = shaped_array((2,), np.float32)

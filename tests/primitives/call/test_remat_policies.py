@@ -4,7 +4,7 @@ import numpy as np
 
 import jitney
 from jitney import lax
-from jitney.core.evaluate import jaxpr_as_fun
+from jitney.core.program.evaluate import jaxpr_as_fun
 from jitney.primitives.call.remat_policies import divide, without_calls
 
 X = np.float32(0.5)

@@ -4,8 +4,8 @@ import numpy as np
 
 import jitney
 from jitney import lax, tree_util as pytree
-from jitney.core.avals import shaped_array
-from jitney.core.evaluate import jaxpr_as_fun
+from jitney.core.program.evaluate import jaxpr_as_fun
+from jitney.core.types.avals import shaped_array
 from jitney.primitives.control.cond_backward import TransposedBranches, transposed_branches
 
 ONE = np.float32(1)

@@ -5,7 +5,7 @@ import pytest
 
 import jitney
 from jitney import lax
-from jitney.core.avals import shaped_array
+from jitney.core.types.avals import shaped_array
 from jitney.experimental import io_callback
 from jitney.interpreters import partial_eval as pe
 from jitney.primitives.control.cond_primitive import _shared_slots, branch_for_cpu

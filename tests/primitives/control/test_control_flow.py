@@ -11,7 +11,7 @@ from tests.helpers.oracle import of_jax
 from tests.helpers.rule_checks import agree, same_text
 
 import jitney
-from jitney.core import typecheck
+from jitney.core.program import typecheck
 
 A = np.linspace(1, 9, 6).astype(np.float32)
 X = np.array([0.3, -0.7, 1.2], np.float32)

@@ -5,8 +5,8 @@ import pytest
 
 import jitney
 from jitney import lax
-from jitney.core.evaluate import jaxpr_as_fun
-from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.program.evaluate import jaxpr_as_fun
+from jitney.core.program.jaxpr import ClosedJaxpr
 from jitney.primitives.control import forwarding
 
 X, XS = np.float32(1), np.ones(3, np.float32)

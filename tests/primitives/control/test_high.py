@@ -5,7 +5,7 @@ import pytest
 
 import jitney
 from jitney import lax
-from jitney.core.avals import shaped_array
+from jitney.core.types.avals import shaped_array
 from jitney.experimental import hijax
 from jitney.primitives.control.high import row_type, rows_type
 

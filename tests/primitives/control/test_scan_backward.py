@@ -3,8 +3,8 @@
 import numpy as np
 
 import jitney
-from jitney.core.avals import shaped_array
-from jitney.core.evaluate import eval_jaxpr
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.types.avals import shaped_array
 from jitney.primitives.control.scan_backward import BackwardIteration, backward_program
 
 ONE, F32 = np.float32(1), shaped_array((), np.float32)

@@ -3,7 +3,7 @@
 import numpy as np
 
 import jitney
-from jitney.core.evaluate import eval_jaxpr
+from jitney.core.program.evaluate import eval_jaxpr
 from jitney.primitives.control.scan_orders import regrouped, reordered
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import jitney
 from jitney import lax
-from jitney.core import typecheck
+from jitney.core.program import typecheck
 from jitney.interpreters import partial_eval as pe
 
 XS = np.array([1, 2, 3], np.float32)

@@ -5,8 +5,8 @@ import pytest
 
 import jitney.numpy as jnp
 from jitney import tree_util as pytree
-from jitney.core.avals import shaped_array
-from jitney.core.evaluate import eval_jaxpr
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.types.avals import shaped_array
 from jitney.primitives.control.tracing import (
     carry_name,
     check_branches,

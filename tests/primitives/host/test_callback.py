@@ -5,7 +5,7 @@ import pytest
 
 import jitney
 from jitney import tree_util
-from jitney.core.avals import shaped_array
+from jitney.core.types.avals import shaped_array
 from jitney.primitives.host.callback import (
     FlatCallback,
     _checked,

@@ -5,8 +5,8 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core.avals import shaped_array
-from jitney.core.primitive import Primitive
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import shaped_array
 from jitney.primitives.linalg.matrix_functions import matrix_function, no_derivative
 
 scaled_trace_p = Primitive("scaled_trace_of_test")

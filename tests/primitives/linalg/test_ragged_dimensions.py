@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jitney.core.avals import shaped_array
+from jitney.core.types.avals import shaped_array
 from jitney.primitives.linalg.ragged_dimensions import (
     Mode,
     RaggedDotDimensionNumbers,

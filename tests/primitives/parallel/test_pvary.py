@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.manual_axes import ManualAxisType
+from jitney.core.sharding.manual_axes import ManualAxisType
 from jitney.primitives.parallel.pvary import pcast, relation
 from jitney.sharding import PartitionSpec as P
 

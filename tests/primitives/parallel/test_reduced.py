@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core import varying
-from jitney.core.avals import shaped_array
-from jitney.core.manual_axes import ManualAxisType
+from jitney.core.sharding.manual_axes import ManualAxisType
+from jitney.core.sharding_in_types import varying
+from jitney.core.types.avals import shaped_array
 from jitney.primitives.parallel.pvary import pcast
 from jitney.primitives.parallel.reduced import (
     all_gather_reduced_p,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.evaluate import jaxpr_as_fun
+from jitney.core.program.evaluate import jaxpr_as_fun
 from jitney.primitives.parallel.spmd import _cut, divided, joined, on_parts, over_devices
 from jitney.sharding import PartitionSpec as P
 

@@ -5,7 +5,7 @@ import numpy as np
 import jitney
 import jitney.numpy as jnp
 from jitney import lax
-from jitney.core.evaluate import jaxpr_as_fun
+from jitney.core.program.evaluate import jaxpr_as_fun
 from jitney.primitives.parallel.terms import _held_by_first, _summed, concerns, program_of
 from jitney.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec as P
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import jitney
-from jitney.core.evaluate import jaxpr_as_fun
+from jitney.core.program.evaluate import jaxpr_as_fun
 from jitney.primitives.parallel.untyped import evaluate, has_types, without_types
 from jitney.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec as P
 

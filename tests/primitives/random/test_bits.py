@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.avals import shaped_array
+from jitney.core.types.avals import shaped_array
 from jitney.primitives.random import bits
 from jitney.primitives.random.prng import resolve
 

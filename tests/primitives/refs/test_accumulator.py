@@ -4,7 +4,7 @@ import numpy as np
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core.avals import shaped_array
+from jitney.core.types.avals import shaped_array
 from jitney.primitives.refs.accumulator import RefAccum
 from jitney.transforms.zero import Zero
 

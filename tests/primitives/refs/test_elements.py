@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.avals import get_aval
+from jitney.core.types.avals import get_aval
 from jitney.primitives.refs.elements import accumulate, change_through, read, read_through, write
 from jitney.primitives.refs.indexer import indexer_of
 from jitney.primitives.refs.views import transposed

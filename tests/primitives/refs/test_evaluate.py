@@ -4,7 +4,7 @@ import numpy as np
 
 import jitney
 import jitney.numpy as jnp
-from jitney.core.evaluate import eval_jaxpr
+from jitney.core.program.evaluate import eval_jaxpr
 from jitney.primitives.refs.evaluate import run_on_refs
 
 X = np.arange(3, dtype=np.float32)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney
-from jitney.core.errors import NonConcreteBooleanIndexError
+from jitney.core.diagnostics.errors import NonConcreteBooleanIndexError
 from jitney.primitives.refs.indexer import indexer_of, is_whole, text_of, whole
 
 X = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)

@@ -169,13 +169,19 @@ def test_programs_of_types(r):
     ref = jitney.typeof(r)
     j = jitney.make_jaxpr(lambda a, x: (a.__setitem__(0, x), a[1])[1])(ref, 1.0)
     assert j.in_avals[0] == ref
-    assert j.effects == {jitney.core.refs.ReadEffect(0), jitney.core.refs.WriteEffect(0)}
+    assert j.effects == {
+        jitney.core.types.refs.ReadEffect(0),
+        jitney.core.types.refs.WriteEffect(0),
+    }
 
 
 def test_effects(r):
     j = jitney.make_jaxpr(lambda x: (r.__setitem__(0, x), r[0])[1])(1.0)
-    assert j.effects == {jitney.core.refs.ReadEffect(0), jitney.core.refs.WriteEffect(0)}
+    assert j.effects == {
+        jitney.core.types.refs.ReadEffect(0),
+        jitney.core.types.refs.WriteEffect(0),
+    }
     assert not jitney.make_jaxpr(program(jitney))(jnp.arange(4.0)).effects
     inner = jitney.make_jaxpr(lambda x, q: jitney.jit(lambda a: a[0])(q) + x)(1.0, r)
-    assert inner.effects == {jitney.core.refs.ReadEffect(1)}
-    jitney.core.typecheck.check_jaxpr(inner)
+    assert inner.effects == {jitney.core.types.refs.ReadEffect(1)}
+    jitney.core.program.typecheck.check_jaxpr(inner)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jitney.core.avals import get_aval
+from jitney.core.types.avals import get_aval
 from jitney.primitives.refs.indexer import indexer_of
 from jitney.primitives.refs.views import bitcast, reshaped, transposed, type_through
 

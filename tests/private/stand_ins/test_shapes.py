@@ -5,8 +5,8 @@ import pytest
 
 import jitney as jax
 from jitney import export
-from jitney.core.avals import shaped_array
-from jitney.core.errors import InconclusiveDimensionOperation
+from jitney.core.diagnostics.errors import InconclusiveDimensionOperation
+from jitney.core.types.avals import shaped_array
 from jitney.private.stand_ins.shapes import (
     canonicalize_shape,
     canonicalize_slice,

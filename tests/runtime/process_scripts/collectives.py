@@ -18,7 +18,7 @@ from jitney.compiler.hlo.ir import Module, Region, TensorType
 from jitney.compiler.hlo.partition import partitioner
 from jitney.compiler.hlo.partition.layout import split
 from jitney.compiler.reference.collective import collective
-from jitney.core.avals import shaped_array
+from jitney.core.types.avals import shaped_array
 from jitney.runtime import process_programs, processes
 from jitney.runtime.executable import Lowering
 from jitney.runtime.participants import of_grid

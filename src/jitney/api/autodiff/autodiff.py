@@ -18,14 +18,15 @@ from jitney.api.autodiff.differentiation import (
     instantiated,
 )
 from jitney.api.autodiff.pullback import make_vjp
-from jitney.core import dtypes, source_info
-from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import Jaxpr
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import Jaxpr
+from jitney.core.program.shape_dtype import abstractify
 from jitney.core.pytree import pytrees
-from jitney.core.shape_dtype import abstractify
-from jitney.core.tracebacks import api_boundary
-from jitney.core.varying import how_to_vary, varies_otherwise
+from jitney.core.sharding_in_types.varying import how_to_vary, varies_otherwise
+from jitney.core.source import source_info
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval, is_valid_operand
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.linearize import Linear, has_tangent, linearize_flat
@@ -35,7 +36,7 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.api.autodiff.argument_flags import Flags
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import ArrayLike, AxisName, PyTree, Value
     from jitney.transforms.zero import Tangent
 

@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from jitney.api.jit.jit_call import JitCall, JitOptions, make_call
-from jitney.core import source_info
-from jitney.core.avals import is_valid_operand
-from jitney.core.errors import ConcretizationTypeError
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
-from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.diagnostics.errors import ConcretizationTypeError
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.program.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
+from jitney.core.program.shape_dtype import abstractify
 from jitney.core.pytree import pytrees
-from jitney.core.shape_dtype import abstractify
-from jitney.core.tracebacks import api_boundary
-from jitney.core.wraps import wraps
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.source import source_info
+from jitney.core.types.avals import is_valid_operand
+from jitney.core.util.wraps import wraps
 from jitney.primitives.call.remat import bind_program, name_p
 from jitney.transforms.linearize import linearize_flat
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Array, ArrayLike, PyTree, Value
 
 P = ParamSpec("P")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from jitney.primitives.call.remat_policies import Offloadable, Recompute, Saveable
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.primitive import Primitive
+    from jitney.core.tracing.primitive import Primitive
+    from jitney.core.types.avals import AbstractValue
 
 Policy = Callable[..., Any]
 

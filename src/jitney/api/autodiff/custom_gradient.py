@@ -18,16 +18,16 @@ from jitney.api.rules.traced_rules import (
 )
 from jitney.api.rules.user_results import is_sequence
 from jitney.compiler import lower as lowering
-from jitney.core import source_info
-from jitney.core.avals import get_aval
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.primitive import declare
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.pytree import pytrees
-from jitney.core.trace import Tracer
-from jitney.core.wraps import wraps
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.source import source_info
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types.avals import get_aval
+from jitney.core.util.wraps import wraps
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.linearize import has_tangent
@@ -38,7 +38,7 @@ from jitney.transforms.zero import SymbolicZero, Zero, instantiate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import ArrayLike, PyTree, Value
     from jitney.primitives.rule_types import BatchDim, Builder, Cotangent, Node
     from jitney.transforms.logs import Log

@@ -14,11 +14,11 @@ from jitney.api.autodiff.nondiff import NondiffArguments, has_tracers
 from jitney.api.jit.signature import positional
 from jitney.api.rules.inner_rules import inner_rule
 from jitney.api.rules.user_results import is_sequence
-from jitney.core import dtypes
-from jitney.core.avals import get_aval
+from jitney.core.diagnostics.tracebacks import api_boundary
 from jitney.core.pytree import pytrees
-from jitney.core.trace import is_recorded, state
-from jitney.core.tracebacks import api_boundary
+from jitney.core.tracing.trace import is_recorded, state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
 from jitney.primitives.call.custom import FlatRule, custom_jvp_call_p, visible_tangent
 from jitney.primitives.elementwise.convert import owned_results
 from jitney.transforms.zero import SymbolicZero, Zero

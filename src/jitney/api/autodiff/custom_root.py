@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jitney.api.autodiff.autodiff import jvp, linearize
 from jitney.api.autodiff.custom_gradient import closure_convert
 from jitney.api.autodiff.custom_jvp import custom_jvp
+from jitney.core.diagnostics.tracebacks import api_boundary
 from jitney.core.pytree import pytrees
-from jitney.core.trace import state
-from jitney.core.tracebacks import api_boundary
+from jitney.core.tracing.trace import state
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.linalg.linear_solve import custom_linear_solve
 from jitney.transforms.zero import Zero

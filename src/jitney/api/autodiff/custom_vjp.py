@@ -15,15 +15,17 @@ from jitney.api.autodiff.nondiff import NondiffArguments, has_tracers
 from jitney.api.jit.signature import positional
 from jitney.api.rules.inner_rules import inner_rule
 from jitney.api.rules.user_results import is_sequence
-from jitney.core import config, dtypes, varying
-from jitney.core.avals import get_aval
-from jitney.core.errors import UnexpectedTracerError
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.diagnostics.errors import UnexpectedTracerError
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.pytree import pytrees
-from jitney.core.trace import is_recorded, state
-from jitney.core.tracebacks import api_boundary
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.settings import config
+from jitney.core.sharding_in_types import varying
+from jitney.core.tracing.trace import is_recorded, state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
 from jitney.primitives.call.custom import (
     FlatRule,
     custom_vjp_call_p,
@@ -37,8 +39,8 @@ from jitney.transforms.logs import checked_log
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Array, ArrayLike, PyTree, Value
     from jitney.primitives.rule_types import Cotangent
     from jitney.transforms.accumulators import GradAccum

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.api.jit.jit_call import fun_name
-from jitney.core import dtypes, source_info
-from jitney.core.flat_function import FlatFunction
-from jitney.core.hi_types import is_high_value
-from jitney.core.jaxpr import DebugInfo
+from jitney.core.program.jaxpr import DebugInfo
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.source import source_info
+from jitney.core.tracing.hi_types import is_high_value
+from jitney.core.types import dtypes
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.transpose import UndefinedPrimal, logged_backward_pass
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import PyTree, Value
     from jitney.primitives.rule_types import Cotangent
     from jitney.transforms.accumulators import GradAccum

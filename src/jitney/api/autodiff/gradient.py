@@ -19,13 +19,13 @@ from jitney.api.autodiff.differentiation import (
     pull_back,
 )
 from jitney.api.jit.signature import name_at
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.call_arguments import signature_of
+from jitney.core.diagnostics.tracebacks import api_boundary
 from jitney.core.pytree import pytrees
-from jitney.core.trace import Tracer, state
-from jitney.core.tracebacks import api_boundary
-from jitney.core.wraps import wraps
+from jitney.core.source.call_arguments import signature_of
+from jitney.core.tracing.trace import Tracer, state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval
+from jitney.core.util.wraps import wraps
 from jitney.primitives.rules import shape_of
 from jitney.runtime.array import array_from_numpy
 from jitney.transforms.linearize import linearize_flat

@@ -19,12 +19,13 @@ from jitney.api.autodiff.gradient import (
     name_of_leaf,
 )
 from jitney.api.batching.vmap import vmap
-from jitney.core import dtypes, varying
-from jitney.core.avals import get_aval
-from jitney.core.pvary import as_type
+from jitney.core.diagnostics.tracebacks import api_boundary
 from jitney.core.pytree import pytrees
-from jitney.core.tracebacks import api_boundary
-from jitney.core.wraps import wraps
+from jitney.core.sharding_in_types import varying
+from jitney.core.tracing.pvary import as_type
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
+from jitney.core.util.wraps import wraps
 from jitney.primitives.array.concatenation import split
 from jitney.primitives.array.creation import broadcasted_iota
 from jitney.primitives.array.shape import reshape, shape_of
@@ -33,7 +34,7 @@ from jitney.primitives.elementwise.compare import eq
 from jitney.primitives.elementwise.convert import convert
 
 if TYPE_CHECKING:
-    from jitney.core.manual_axes import ManualAxisType
+    from jitney.core.sharding.manual_axes import ManualAxisType
     from jitney.core.typing import Array, ArrayLike, PyTree
 
 P = ParamSpec("P")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.api.jit.jit_call import JitCall, make_call
 from jitney.api.jit.signature import signature_of
 from jitney.core.pytree import pytrees
-from jitney.core.trace import Tracer
+from jitney.core.tracing.trace import Tracer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

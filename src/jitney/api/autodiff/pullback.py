@@ -17,13 +17,14 @@ import numpy as np
 from jitney.api.autodiff.argument_flags import mirrored
 from jitney.api.autodiff.differentiation import cotangent, debug_info, pull_back
 from jitney.api.jit.jit_call import fun_name
-from jitney.core import dtypes, messages
-from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.messages import messages
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
-from jitney.core.refs import IS_REF, array_type, is_ref
-from jitney.core.tracebacks import api_boundary
-from jitney.core.varying import how_to_vary, varies_otherwise
+from jitney.core.sharding_in_types.varying import how_to_vary, varies_otherwise
+from jitney.core.types import dtypes
+from jitney.core.types.avals import AbstractValue, get_aval
+from jitney.core.types.refs import IS_REF, array_type, is_ref
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.refs.accumulator import RefAccum
 from jitney.transforms.accumulators import GradAccum, NullAccum
@@ -32,7 +33,7 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.api.autodiff.argument_flags import Flags
-    from jitney.core.jaxpr import Jaxpr
+    from jitney.core.program.jaxpr import Jaxpr
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import PyTree, Value
     from jitney.primitives.rule_types import Cotangent

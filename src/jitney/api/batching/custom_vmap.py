@@ -10,15 +10,15 @@ from jitney.api.jit.jit_call import fun_name, trace_closed
 from jitney.api.jit.signature import positional
 from jitney.api.rules.inner_rules import inner_rule
 from jitney.api.rules.user_results import is_sequence
-from jitney.core import source_info
-from jitney.core.avals import get_aval
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.primitive import declare
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.pytree import pytrees
-from jitney.core.trace import set_current_trace, state
-from jitney.core.tracebacks import api_boundary
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.source import source_info
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import set_current_trace, state
+from jitney.core.types.avals import get_aval
 from jitney.primitives import rules
 from jitney.primitives.call.inlined import calls_program
 from jitney.primitives.control import mapping

@@ -12,21 +12,21 @@ import numpy as np
 from jitney.api.batching import vmappables
 from jitney.api.jit.jit_call import fun_name
 from jitney.api.jit.signature import CallSpec, signature_of
-from jitney.core import messages
-from jitney.core.avals import get_aval, is_valid_operand
-from jitney.core.dtypes import float0
-from jitney.core.explicit import common_sharding
-from jitney.core.flat_function import FlatFunction
-from jitney.core.hi_types import is_high_value
-from jitney.core.jaxpr import DebugInfo
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.messages import messages
+from jitney.core.program.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
-from jitney.core.ref_checks import check_passed_once
-from jitney.core.refs import is_ref
-from jitney.core.source_info import fun_sourceinfo, transform_name_stack
-from jitney.core.trace import is_concrete, state
-from jitney.core.tracebacks import api_boundary
-from jitney.core.wraps import wraps
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.recording.ref_checks import check_passed_once
+from jitney.core.sharding_in_types.explicit import common_sharding
+from jitney.core.source.source_info import fun_sourceinfo, transform_name_stack
+from jitney.core.tracing.hi_types import is_high_value
+from jitney.core.tracing.trace import is_concrete, state
+from jitney.core.types.avals import get_aval, is_valid_operand
+from jitney.core.types.dtypes import float0
+from jitney.core.types.refs import is_ref
+from jitney.core.util.wraps import wraps
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.record import record
-from jitney.core.trace import set_current_trace
+from jitney.core.tracing.trace import set_current_trace
+from jitney.core.util.record import record
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.creation import iota
 from jitney.primitives.array.shape import shape_of

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes, source_info
-from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
-from jitney.core.effects import debug_effect, ordered_debug_effect
+from jitney.core.diagnostics.tracebacks import api_boundary
 from jitney.core.pytree import pytrees
-from jitney.core.tracebacks import api_boundary
+from jitney.core.source import source_info
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, is_valid_operand, shaped_array
+from jitney.core.types.effects import debug_effect, ordered_debug_effect
 from jitney.primitives.host.callback import (
     VMAP_METHODS,
     FlatCallback,
@@ -30,7 +31,7 @@ from jitney.primitives.host.callback import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jitney.core.shape_dtype import ShapeDtypeStruct
+    from jitney.core.program.shape_dtype import ShapeDtypeStruct
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import ArrayLike, Params, PyTree, Value
 

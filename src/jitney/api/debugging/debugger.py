@@ -15,9 +15,9 @@ from types import FrameType
 from typing import IO, TYPE_CHECKING, Any, TypeVar, overload
 
 from jitney.api.debugging.callbacks import debug_callback
-from jitney.core import source_info
-from jitney.core.record import record
-from jitney.core.tracebacks import api_boundary
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.source import source_info
+from jitney.core.util.record import record
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree

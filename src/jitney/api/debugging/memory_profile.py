@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from jitney.api.debugging.environment import live_arrays
-from jitney.core import protobuf
-from jitney.core.protobuf import Field, Message, Schema
+from jitney.core.util import protobuf
+from jitney.core.util.protobuf import Field, Message, Schema
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Device

@@ -12,13 +12,14 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import config, source_info
 from jitney.core.pytree.errors import equality_errors_pytreedef
+from jitney.core.settings import config
+from jitney.core.source import source_info
 
 if TYPE_CHECKING:
     from types import CodeType
 
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
 
 Key = tuple[Any, ...]  # static arguments, structure, types, epoch of the settings, named axes
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from jitney.core import caches
+from jitney.core.settings import caches
 
 
 def clear_caches() -> None:
     """Clears all in-memory caches: traces, executables, types and kernels.
 
-    Later calls trace and compile anew. Programs cached on disk stay. See `jitney.core.caches`.
+    Later calls trace and compile anew. Programs cached on disk stay. See `jitney.core.settings.caches`.
 
     Example:
       >>> f = jax.jit(lambda x: x + 1)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.closed_programs import closed_of, constants_as_operands
-from jitney.core.evaluate import eval_jaxpr
+from jitney.core.program.closed_programs import closed_of, constants_as_operands
+from jitney.core.program.evaluate import eval_jaxpr
 from jitney.core.pytree import pytrees
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 from jitney.runtime.sharding import UNSPECIFIED
 
 if TYPE_CHECKING:

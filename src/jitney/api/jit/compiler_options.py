@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
-from jitney.core.errors import JaxRuntimeError
+from jitney.core.diagnostics.errors import JaxRuntimeError
 
 
 class CompilerEffortLevel(enum.Enum):

@@ -24,10 +24,10 @@ from jitney.api.jit.jit_call import JitCall, JitOptions, make_call
 from jitney.api.jit.jit_placement import places_on
 from jitney.api.jit.make_jaxpr import result_structure
 from jitney.api.jit.signature import CallSpec
+from jitney.core.diagnostics.tracebacks import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import entered_mesh
-from jitney.core.trace import state
-from jitney.core.tracebacks import api_boundary
+from jitney.core.tracing.trace import state
 from jitney.runtime import lazy_compiler
 from jitney.runtime.dispatch import PjitFunction
 from jitney.runtime.sharding import UNSPECIFIED

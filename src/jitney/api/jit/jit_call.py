@@ -34,30 +34,24 @@ from jitney.api.jit.signature import (
     signature_of,
 )
 from jitney.api.jit.traced_program import TracedProgram as TracedProgram
-from jitney.core import (
-    caches,
-    closures,
-    compile_log,
-    config,
-    jaxpr_trace,
-    key_reuse,
-    messages,
-    performance,
-    source_info,
-)
-from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.flat_function import FlatFunction
-from jitney.core.hi_types import HAS_QDD, is_mutable, with_state
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, is_high
-from jitney.core.liveness import live_inputs
+from jitney.core.messages import messages
+from jitney.core.program import key_reuse
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo, is_high
+from jitney.core.program.liveness import live_inputs
+from jitney.core.program.shape_dtype import ShapeDtypeStruct, abstractify, is_abstract_operand
 from jitney.core.pytree import pytrees
-from jitney.core.record import record
-from jitney.core.ref_checks import check_passed_once
-from jitney.core.refs import any_refs, is_ref
-from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify, is_abstract_operand
-from jitney.core.trace import Tracer, state
-from jitney.core.wraps import transformations_of
+from jitney.core.recording import closures, jaxpr_trace
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.recording.ref_checks import check_passed_once
+from jitney.core.settings import caches, compile_log, config, performance
+from jitney.core.source import source_info
+from jitney.core.tracing.hi_types import HAS_QDD, is_mutable, with_state
+from jitney.core.tracing.trace import Tracer, state
+from jitney.core.types.avals import AbstractValue, get_aval, is_valid_operand
+from jitney.core.types.refs import any_refs, is_ref
+from jitney.core.util.record import record
+from jitney.core.util.wraps import transformations_of
 from jitney.primitives.call.call import jit_p
 from jitney.runtime import debug_checks, dispatch, placements, signatures
 from jitney.runtime.assignment import any_on_mesh, assign

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from jitney.core import messages
+from jitney.core.messages import messages
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
-from jitney.core.record import record
 from jitney.core.sharding.mesh import AbstractMesh, Mesh, entered_mesh, mesh_of_specs
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
-from jitney.core.user_warnings import warn
+from jitney.core.source.user_warnings import warn
+from jitney.core.util.record import record
 from jitney.runtime import client, placements
 from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings
 from jitney.runtime.device import Device
@@ -29,8 +29,8 @@ from jitney.runtime.sharding import (
 )
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import PyTree
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, overload
 
 from jitney.api.jit.jit_call import make_call
-from jitney.core import explicit, varying
-from jitney.core.avals import AbstractValue, abstract_token, get_aval
-from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.program.jaxpr import ClosedJaxpr
+from jitney.core.program.shape_dtype import ShapeDtypeStruct, abstractify
 from jitney.core.pytree import pytrees
-from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
-from jitney.core.trace import extend_axis_env
-from jitney.core.tracebacks import api_boundary
-from jitney.core.wraps import wraps
+from jitney.core.sharding_in_types import explicit, varying
+from jitney.core.tracing.trace import extend_axis_env
+from jitney.core.types.avals import AbstractValue, abstract_token, get_aval
+from jitney.core.util.wraps import wraps
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, AxisName, PyTree

@@ -32,20 +32,22 @@ import numpy as np
 
 from jitney.api.jit.jit_call import trace_closed
 from jitney.compiler import lower
-from jitney.core import caches, config, source_info, tracebacks, user_warnings
-from jitney.core.avals import get_aval
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import DebugInfo
+from jitney.core.diagnostics import tracebacks
+from jitney.core.program.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.settings import caches, config
 from jitney.core.sharding.mesh import get_abstract_mesh
-from jitney.core.thresholds import threshold
+from jitney.core.source import source_info, user_warnings
+from jitney.core.types.avals import get_aval
+from jitney.core.util.thresholds import threshold
 from jitney.runtime import call_interceptors, call_patterns, processes, signatures
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.dispatch import RepeatedFunction, hide_calls, set_on_error
 from jitney.runtime.executable import Executable, Lowering
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import Value
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from jitney.api.jit.jit_call import TracedProgram
 from jitney.api.jit.stages import Compiled
-from jitney.core import messages
-from jitney.core.jaxpr import is_high
-from jitney.core.refs import any_refs
+from jitney.core.messages import messages
+from jitney.core.program.jaxpr import is_high
+from jitney.core.types.refs import any_refs
 from jitney.primitives.call.loaded import loaded_jaxpr
 from jitney.runtime import client
 from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings, assign

@@ -14,10 +14,11 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from jitney.core import caches, messages
+from jitney.core.messages import messages
 from jitney.core.pytree import pytrees
-from jitney.core.record import record
-from jitney.core.source_info import fun_sourceinfo
+from jitney.core.settings import caches
+from jitney.core.source.source_info import fun_sourceinfo
+from jitney.core.util.record import record
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from jitney.core import config, performance, source_info
+from jitney.core.settings import config, performance
+from jitney.core.source import source_info
 
 if TYPE_CHECKING:
     from types import CodeType
 
     from jitney.api.jit.cache_misses import Key
-    from jitney.core.jaxpr import Jaxpr
-    from jitney.core.primitive import Primitive
+    from jitney.core.program.jaxpr import Jaxpr
+    from jitney.core.tracing.primitive import Primitive
 
 _Reference = weakref.ref[Callable[..., Any]]
 _Why = tuple[list[str], str]  # the differences, and the fix

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import messages
-from jitney.core.record import record
+from jitney.core.messages import messages
 from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.named import NamedSharding, has_devices, on_devices
+from jitney.core.util.record import record
 from jitney.runtime import client
 from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings
 

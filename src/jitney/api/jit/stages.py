@@ -13,20 +13,20 @@ from jitney.api.jit.compiler_options import check_compiler_options
 from jitney.api.jit.jit_call import JitCall, TracedProgram
 from jitney.api.jit.make_jaxpr import result_structure
 from jitney.api.jit.stage_devices import NamedDevices, has_devices
-from jitney.core import explicit
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand
-from jitney.core.hi_types import with_state
-from jitney.core.jaxpr import ClosedJaxpr, is_high
+from jitney.core.program.jaxpr import ClosedJaxpr, is_high
+from jitney.core.program.typecheck import same_type
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
-from jitney.core.record import replace
-from jitney.core.refs import any_refs
 from jitney.core.sharding.mesh import Mesh, get_abstract_mesh, get_mesh
 from jitney.core.sharding.named import NamedSharding, constraint
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
-from jitney.core.trace import Tracer
-from jitney.core.typecheck import same_type
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.hi_types import with_state
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand
+from jitney.core.types.refs import any_refs
+from jitney.core.util.record import replace
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import dispatch, placements, sharding
 from jitney.runtime.array import ArrayImpl
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set as AbstractSet
 
     from jitney.compiler.hlo.ir import Module
-    from jitney.core.dtypes import DType
-    from jitney.core.effects import Effect
+    from jitney.core.types.dtypes import DType
+    from jitney.core.types.effects import Effect
     from jitney.core.typing import PyTree, Value
     from jitney.runtime.assignment import Assignment
     from jitney.runtime.device import Device

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jitney.api.jit.jit_placement import requests_of
-from jitney.core.record import record
-from jitney.core.user_warnings import warn
+from jitney.core.source.user_warnings import warn
+from jitney.core.util.record import record
 from jitney.runtime.assignment import RequestedShardings
 from jitney.runtime.donation import used_up
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.core.pytree import pytrees
 
 

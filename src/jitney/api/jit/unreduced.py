@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import explicit
 from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding_in_types import explicit
 from jitney.primitives.parallel import terms as programs
 from jitney.runtime import dispatch, terms
 from jitney.runtime.array import ArrayImpl, array_from_numpy, host_array
 from jitney.runtime.assignment import RequestedShardings, assign
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.assignment import Assignment
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.avals import is_valid_operand
-from jitney.core.memory_space import MemorySpace
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
 from jitney.core.sharding.mesh import AbstractMesh, get_mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
-from jitney.core.trace import Tracer, state
+from jitney.core.tracing.trace import Tracer, state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import is_valid_operand
+from jitney.core.types.memory_space import MemorySpace
 from jitney.primitives.array import placement, resharding
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import client

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 import numpy as np
 
 from jitney.api.parallel.device_put import device_put
-from jitney.core import explicit, messages
-from jitney.core.avals import get_aval, is_valid_operand
-from jitney.core.errors import UnexpectedTracerError
-from jitney.core.forbidden_axes import no_collectives
+from jitney.core.diagnostics.errors import UnexpectedTracerError
+from jitney.core.messages import messages
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh, get_mesh, with_context_mesh
 from jitney.core.sharding.named import NamedSharding, asks_nothing
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
-from jitney.core.trace import Tracer, state
-from jitney.core.wraps import wraps
+from jitney.core.sharding_in_types import explicit
+from jitney.core.sharding_in_types.forbidden_axes import no_collectives
+from jitney.core.tracing.trace import Tracer, state
+from jitney.core.types.avals import get_aval, is_valid_operand
+from jitney.core.util.wraps import wraps
 from jitney.primitives.array.resharding import (
     as_mesh,
     reshard as resharded,

@@ -16,12 +16,12 @@ import numpy as np
 from jitney.api.jit.jit import JitFunction, jit
 from jitney.api.parallel import pmap_processes
 from jitney.api.parallel.shard_map import Mapped
-from jitney.core import messages
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.messages import messages
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh
 from jitney.core.sharding.partition_spec import PartitionSpec
-from jitney.core.tracebacks import api_boundary
-from jitney.core.wraps import wraps
+from jitney.core.util.wraps import wraps
 from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import client, processes

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from jitney.api.parallel.placement import windowed
-from jitney.core import explicit
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
-from jitney.core.trace import state
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.trace import state
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import windows
 from jitney.runtime.array import ArrayImpl, array_from_numpy, host_array

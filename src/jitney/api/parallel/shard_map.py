@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from jitney.api.parallel import shard_map_specs as specs_of
 from jitney.api.parallel.shard_map_specs import Infer, InferFromArgs
-from jitney.core import source_info
-from jitney.core.avals import get_aval
-from jitney.core.errors import (
+from jitney.core.diagnostics.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
     TracerIntegerConversionError,
 )
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.pytree import pytrees
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
 from jitney.core.sharding.mesh import (
     AbstractMesh,
     AxisType,
@@ -30,9 +29,10 @@ from jitney.core.sharding.mesh import (
     use_abstract_mesh,
 )
 from jitney.core.sharding.partition_spec import PartitionSpec
-from jitney.core.trace import state
-from jitney.core.tracebacks import api_boundary
-from jitney.core.wraps import wraps
+from jitney.core.source import source_info
+from jitney.core.tracing.trace import state
+from jitney.core.types.avals import get_aval
+from jitney.core.util.wraps import wraps
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.parallel import shard_map as primitive, spmd
 from jitney.primitives.parallel.shard_map import Region

@@ -9,20 +9,22 @@ import math
 from collections.abc import Sequence, Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import config, dtypes, explicit, varying
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval
-from jitney.core.hi_types import HiPspec
-from jitney.core.manual_axes import ManualAxisType
-from jitney.core.pvary import in_order, vary_unreduced_cast_p
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
-from jitney.core.record import replace
-from jitney.core.refs import is_ref
+from jitney.core.settings import config
+from jitney.core.sharding.manual_axes import ManualAxisType
 from jitney.core.sharding.mesh import AxisType, Mesh, get_mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
-from jitney.core.trace import Tracer
-from jitney.core.unreduced_kind import refuse_extremes
+from jitney.core.sharding.unreduced_kind import refuse_extremes
+from jitney.core.sharding_in_types import explicit, varying
+from jitney.core.tracing.hi_types import HiPspec
+from jitney.core.tracing.pvary import in_order, vary_unreduced_cast_p
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types import dtypes
+from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.types.refs import is_ref
+from jitney.core.util.record import replace
 from jitney.primitives.parallel.collectives import varying_along
 from jitney.primitives.parallel.shard_map import Region, names_in
 from jitney.runtime.array import ArrayImpl, array_from_numpy

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import source_info
-from jitney.core.avals import get_aval
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
-from jitney.core.refs import AbstractRef
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.source import source_info
+from jitney.core.types.avals import get_aval
+from jitney.core.types.refs import AbstractRef
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.refs.accumulator import RefAccum
 from jitney.transforms.accumulators import GradAccum, NullAccum, ValAccum
@@ -24,9 +24,9 @@ from jitney.transforms.logs import checked_log, flat_log
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.jaxpr import Jaxpr
+    from jitney.core.program.jaxpr import Jaxpr
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import PyTree, Value
     from jitney.transforms.logs import Log
 

@@ -13,7 +13,7 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 Place = tuple[int, Affine]  # a buffer, and a linear position
 

@@ -7,7 +7,7 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel, LoopStatement
 from jitney.compiler.kernels.schedule import Schedule, outermost, schedule
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 
 @record(frozen=True)

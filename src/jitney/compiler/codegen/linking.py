@@ -14,7 +14,7 @@ from jitney.compiler.hlo import node_calls as node_calls  # declares the functio
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.input_output_alias import InputOutputAlias
 from jitney.compiler.llvm import engine
-from jitney.core.record import field, record
+from jitney.core.util.record import field, record
 
 
 @record

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from jitney.compiler.llvm import engine
 from jitney.compiler.llvm.outlined import Outlined
-from jitney.core import caches, forking
+from jitney.core.settings import caches
+from jitney.core.util import forking
 
 _codes: dict[tuple[Outlined, int], engine.Code] = {}
 

@@ -29,8 +29,9 @@ from jitney.compiler.llvm.outlined import Outlined
 from jitney.compiler.llvm.target import host
 from jitney.compiler.plan import ir
 from jitney.compiler.plan.aliasing import input_output_alias
-from jitney.core import caches, forking
-from jitney.core.thresholds import threshold
+from jitney.core.settings import caches
+from jitney.core.util import forking
+from jitney.core.util.thresholds import threshold
 
 K = TypeVar("K")
 

@@ -23,7 +23,7 @@ from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import Value, constant_vector, type_text
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 
 def largest_stride(target: Target) -> int:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jitney.compiler import blas, library
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 _Memory: TypeAlias = tuple[tuple[int, ...], np.dtype, int]  # shape, dtype, bytes
 # By number: the caller, which expects the address of the addresses of operands and results.

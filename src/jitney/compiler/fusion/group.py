@@ -22,7 +22,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.contractions import has_tiles
 from jitney.compiler.kernels.build import is_affine_reshape
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 _MANY = -1
 _ALIASES = (ir.Reshape, ir.Bitcast, ir.Project)

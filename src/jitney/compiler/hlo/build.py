@@ -19,8 +19,8 @@ from jitney.compiler import library
 from jitney.compiler.hlo import collectives, ir
 from jitney.compiler.hlo.ir import Node, Region, TensorType
 from jitney.compiler.scalar_functions import lookup, real_dtype
-from jitney.core import dtypes
-from jitney.core.thresholds import threshold
+from jitney.core.types import dtypes
+from jitney.core.util.thresholds import threshold
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike, Value

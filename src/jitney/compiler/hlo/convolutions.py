@@ -26,8 +26,8 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.dims import ConvolutionDims, dilated
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.build import Builder
-from jitney.core import dtypes
-from jitney.core.record import replace
+from jitney.core.types import dtypes
+from jitney.core.util.record import replace
 
 
 def is_written(node: ir.Convolution) -> bool:

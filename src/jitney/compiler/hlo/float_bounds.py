@@ -13,7 +13,7 @@ import numpy as np
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.traversal import scalar_value
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 _FLOATS = {np.dtype(np.uint32): np.dtype(np.float32), np.dtype(np.uint64): np.dtype(np.float64)}
 

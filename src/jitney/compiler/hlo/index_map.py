@@ -25,7 +25,7 @@ import numpy as np
 
 from jitney.compiler import library
 from jitney.compiler.hlo import ir, traversal
-from jitney.core.record import record, replace
+from jitney.core.util.record import record, replace
 
 Dims: TypeAlias = tuple[tuple[int, ...], ...]  # for each axis of a tensor, its factors
 Names: TypeAlias = tuple[Any, ...]  # mesh axes, major first

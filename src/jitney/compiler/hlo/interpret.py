@@ -24,7 +24,7 @@ from jitney.compiler.reference import (
     reduction,
 )
 from jitney.compiler.scalar_functions import lookup
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 Env = dict[ir.Node, Any]
 Rule = Callable[[Any, Env], Any]

@@ -40,11 +40,11 @@ from jitney.compiler.dims import (
 )
 from jitney.compiler.library import Param, Params as Params
 from jitney.compiler.tensor_type import Shape, TensorType as TensorType
-from jitney.core.record import record
 from jitney.core.sharding.shardy import TensorSharding as TensorSharding
+from jitney.core.util.record import record
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import Jaxpr, JaxprEqn
+    from jitney.core.program.jaxpr import Jaxpr, JaxprEqn
 
 Axes: TypeAlias = tuple[int, ...]
 MeshAxes: TypeAlias = tuple[tuple[str, int], ...]  # names and sizes

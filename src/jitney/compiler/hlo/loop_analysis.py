@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jitney.compiler.hlo import ir
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 
 @record(frozen=True)

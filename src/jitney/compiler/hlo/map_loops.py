@@ -19,7 +19,7 @@ from jitney.compiler.hlo.loop_analysis import (
     is_fully_overwritten,
     is_invariant,
 )
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 
 @record(frozen=True)

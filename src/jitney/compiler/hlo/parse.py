@@ -20,8 +20,8 @@ from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.library import Param, Params
 from jitney.compiler.scalar_functions import find
 from jitney.compiler.tensor_type import parse_dtype
-from jitney.core import record
 from jitney.core.sharding.shardy import parse_tensor_sharding
+from jitney.core.util import record
 
 
 class ParseError(ValueError):

@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import Node
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 
 _UINT8 = np.dtype(np.uint8)
 

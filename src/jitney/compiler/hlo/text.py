@@ -20,8 +20,9 @@ import numpy as np
 
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.library import Param, params_text
-from jitney.core import dtypes, float_errors
-from jitney.core.record import fields
+from jitney.core.types import dtypes
+from jitney.core.util import float_errors
+from jitney.core.util.record import fields
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value

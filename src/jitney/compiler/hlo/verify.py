@@ -18,7 +18,7 @@ from jitney.compiler import library
 from jitney.compiler.hlo import collectives, ir, traversal
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.scalar_functions import find
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 
 _Type: TypeAlias = TensorType | tuple[TensorType, ...]  # of a node
 _BOOL, _INT32 = np.dtype(bool), np.dtype(np.int32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
-from jitney.core.record import record, replace
+from jitney.core.util.record import record, replace
 
 Place = tuple[int, Affine]
 

@@ -23,7 +23,7 @@ from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, accumulator
 from jitney.compiler.scalar_functions import real_dtype
-from jitney.core.reshape_groups import reshape_groups
+from jitney.core.util.reshape_groups import reshape_groups
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value

@@ -14,7 +14,7 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.schedule import ordered_axes
 from jitney.compiler.reference import reduction
 from jitney.compiler.scalar_functions import lookup
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 
 def run(kernel: ir.Kernel, buffers: Sequence[np.ndarray]) -> None:

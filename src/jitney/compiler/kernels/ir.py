@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo import ir as hlo

@@ -40,7 +40,7 @@ from jitney.compiler.kernels.build import (
 )
 from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.llvm.values import kind_of
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 _BOOL = np.dtype(bool)
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)

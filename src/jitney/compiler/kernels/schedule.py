@@ -16,8 +16,8 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.block_transposition import BlockTransposition, find_block_transposition
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
-from jitney.core import caches
-from jitney.core.record import record, replace
+from jitney.core.settings import caches
+from jitney.core.util.record import record, replace
 
 
 def map_indices(kernel: Kernel, change: Callable[[Affine], Affine]) -> Kernel:

@@ -15,7 +15,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.build import row_major
 from jitney.compiler.kernels.ir import Affine, Kernel, Load, Reduce
 from jitney.compiler.kernels.schedule import map_indices
-from jitney.core.record import record, replace
+from jitney.core.util.record import record, replace
 
 
 @record(eq=False)

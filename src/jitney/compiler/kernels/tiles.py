@@ -27,7 +27,7 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel, Load, Reduce
 from jitney.compiler.kernels.schedule import map_indices, schedule
 from jitney.compiler.kernels.unroll import divided, unroll
-from jitney.core.record import record, replace
+from jitney.core.util.record import record, replace
 
 _INT64 = np.dtype(np.int64)
 

@@ -19,7 +19,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel, Reduce
 from jitney.compiler.kernels.schedule import least_estimate, map_indices
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 
 def write_out_short_axes(kernel: Kernel) -> Kernel:

@@ -15,7 +15,7 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import is_half
 from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel, LoopStatement
 from jitney.compiler.scalar_functions import lookup
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 _FLOAT32 = np.dtype(np.float32)
 

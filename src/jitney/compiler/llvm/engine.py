@@ -11,7 +11,7 @@ Several threads can compile modules at once. Each has an LLVM context and a targ
 own. llvmlite lets one thread at a time call LLVM, so the function that takes nearly all of the time
 is called without its lock.
 
-LLVM's objects are used and closed by threads that signals do not interrupt (`core.shielded`), a
+LLVM's objects are used and closed by threads that signals do not interrupt (`core.util.shielded`), a
 module before its context, and none is left to the garbage collector, which has no order.
 """
 
@@ -25,7 +25,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from jitney.compiler.llvm.target import Target, host
-from jitney.core import caches, compile_progress, forking, shielded
+from jitney.core.settings import caches, compile_progress
+from jitney.core.util import forking, shielded
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jitney.compiler.llvm.target import Target
-from jitney.core import caches
-from jitney.core.record import record
+from jitney.core.settings import caches
+from jitney.core.util.record import record
 
 
 @record(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from jitney.compiler.llvm.values import BITS
-from jitney.core import shielded
-from jitney.core.record import record, replace
+from jitney.core.util import shielded
+from jitney.core.util.record import record, replace
 
 
 @record(frozen=True)

@@ -13,7 +13,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from jitney.core import caches, dtypes, float_errors
+from jitney.core.settings import caches
+from jitney.core.types import dtypes
+from jitney.core.util import float_errors
 
 Kind: TypeAlias = Literal[
     "i1", "i8", "i16", "i32", "i64", "i128", "f16", "bf16", "f32", "f64", "ptr", "void"

@@ -8,7 +8,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.plan import ir
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 
 def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:

@@ -12,7 +12,7 @@ from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.plan import ir, loops, memory, overlap, row_strips, single_nodes
 from jitney.compiler.plan.collective_order import order_collectives
 from jitney.compiler.plan.region import Planner, Rule, Supports
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 _RULES: dict[type[hlo.Node], Rule] = {
     hlo.Concatenate: single_nodes.concatenate,

@@ -15,7 +15,7 @@ import numpy as np
 from jitney.compiler.cost import COSTS
 from jitney.compiler.plan import ir
 from jitney.compiler.plan.estimate import operations, traffic
-from jitney.core.record import record, replace
+from jitney.core.util.record import record, replace
 
 
 @record

@@ -18,7 +18,7 @@ from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.plan import ir
 from jitney.compiler.plan.accesses import accesses
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 
 @record(frozen=True)

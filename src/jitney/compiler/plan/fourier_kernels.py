@@ -33,7 +33,7 @@ from jitney.compiler.kernels.build import KernelBuilder, row_major
 from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.plan import ir
 from jitney.compiler.reference.fourier import unit_roots
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 # Factors of lengths, by preference. Larger ones need fewer passes over memory, up to what the
 # registers hold. If all data fits into the caches, passes cost no more than the longer code for

@@ -22,7 +22,7 @@ from jitney.compiler.hlo.loop_analysis import is_fully_overwritten
 from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.plan import ir
-from jitney.core.record import record, replace
+from jitney.core.util.record import record, replace
 
 
 @record

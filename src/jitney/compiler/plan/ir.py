@@ -29,7 +29,7 @@ from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
-from jitney.core.record import field, record, replace
+from jitney.core.util.record import field, record, replace
 
 Nodes: TypeAlias = tuple[hlo.Node, ...]
 

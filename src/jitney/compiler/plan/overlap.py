@@ -22,7 +22,7 @@ from jitney.compiler.library import Procedure
 from jitney.compiler.plan import ir
 from jitney.compiler.plan.accesses import Access, accesses
 from jitney.compiler.plan.collective_order import growth
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 # Priorities of ready steps; the first is the highest.
 _CALL, _OTHER, _WAIT = range(3)

@@ -8,7 +8,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.split_reduction import Split, split
 from jitney.compiler.plan import ir
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 
 def launches(launch: ir.Launch, division: Split) -> tuple[list[ir.Launch], list[ir.Launch]]:

@@ -32,7 +32,7 @@ from jitney.compiler.plan import fourier, fourier_kernels, ir, parts, reductions
 from jitney.compiler.plan.fourier_kernels import Plane
 from jitney.compiler.plan.inplace import Updated, updated_in_place
 from jitney.compiler.plan.scatter import has_kernel
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 _LEAVES = (hlo.Parameter, hlo.Constant)
 _UPDATES = (hlo.DynamicUpdateSlice, hlo.Scatter)

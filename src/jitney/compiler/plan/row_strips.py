@@ -29,7 +29,7 @@ from collections.abc import Sequence
 from jitney.compiler.cost import COSTS
 from jitney.compiler.plan import ir, memory, parts
 from jitney.compiler.plan.rows import KernelRows, Rows, rows_of
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 
 def strip_mine(steps: Sequence[ir.Step]) -> list[ir.Step]:

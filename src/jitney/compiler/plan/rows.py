@@ -11,7 +11,7 @@ from jitney.compiler.kernels.ir import Affine, Kernel, Load
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.schedule import ordered_axes, outermost, schedule
 from jitney.compiler.plan import ir
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 
 @record(frozen=True)

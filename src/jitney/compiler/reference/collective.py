@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.reference import scalar
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 Array = np.ndarray
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney.compiler.reference import reduction, scalar
-from jitney.core import dtypes
-from jitney.core.thresholds import threshold
+from jitney.core.types import dtypes
+from jitney.core.util.thresholds import threshold
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike

@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.compiler.dims import ConvolutionDims, dilated
 from jitney.compiler.reference import contraction, indexing, reduction, scalar
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 
 def convolution(x: np.ndarray, w: np.ndarray, dims: ConvolutionDims) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from jitney.compiler.reference import scalar
 from jitney.compiler.scalar_functions.casts import bitcast
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike

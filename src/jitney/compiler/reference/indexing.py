@@ -9,7 +9,7 @@ import numpy as np
 
 from jitney.compiler.dims import GatherDims, ScatterDims
 from jitney.compiler.reference import scalar
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from jitney.compiler import blas
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 Array: TypeAlias = np.ndarray
 Spec: TypeAlias = tuple[tuple[int, ...], "np.dtype"]

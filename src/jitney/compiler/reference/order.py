@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.thresholds import threshold
+from jitney.core.types import dtypes
+from jitney.core.util.thresholds import threshold
 
 _POSITION_BITS = 32
 _POSITION = np.int64(0xFFFFFFFF)

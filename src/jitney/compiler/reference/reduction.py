@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney.compiler.reference import scalar
-from jitney.core import dtypes, float_errors
-from jitney.core.thresholds import threshold
+from jitney.core.types import dtypes
+from jitney.core.util import float_errors
+from jitney.core.util.thresholds import threshold
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike

@@ -23,7 +23,7 @@ from jitney.compiler.scalar_functions.ufuncs import (
     for_small as for_small,
     use_threads as use_threads,
 )
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 
 
 def function(name: str) -> Reference:

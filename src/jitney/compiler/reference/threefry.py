@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jitney.core.thresholds import threshold
+from jitney.core.util.thresholds import threshold
 
 # Rotation distances of the eight rounds that repeat, and the constant of the key schedule:
 # Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.

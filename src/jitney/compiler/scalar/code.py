@@ -16,7 +16,7 @@ import numpy as np
 
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 Rule: TypeAlias = Callable[..., Value]
 Cast: TypeAlias = Callable[[Emitter, Value, "np.dtype", "np.dtype"], Value | None]

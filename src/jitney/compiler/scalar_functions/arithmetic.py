@@ -22,7 +22,7 @@ from jitney.compiler.scalar_functions.declaration import (
     real,
 )
 from jitney.compiler.scalar_functions.ufuncs import by_ufunc, halves_in_float32, with_complex
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 
 
 def _is_float(dtype: np.dtype) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.scalar_functions.declaration import BOOL, declare
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike

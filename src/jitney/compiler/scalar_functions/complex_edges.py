@@ -13,7 +13,7 @@ import numpy as np
 
 from jitney.compiler.scalar_functions.declaration import ComplexArray, Reference
 from jitney.compiler.scalar_functions.ufuncs import stand_in_for
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 Formula = Callable[..., ComplexArray]
 

@@ -7,8 +7,8 @@ from typing import Any, Literal, ParamSpec, TypeAlias
 
 import numpy as np
 
-from jitney.core.declarations import Table
-from jitney.core.record import record
+from jitney.core.util.declarations import Table
+from jitney.core.util.record import record
 
 Reference: TypeAlias = Callable[..., np.ndarray]
 ComplexArray: TypeAlias = "np.ndarray[Any, np.dtype[np.complexfloating[Any]]]"

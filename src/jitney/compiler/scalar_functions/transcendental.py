@@ -13,7 +13,7 @@ from jitney.compiler.scalar_functions.ufuncs import (
     stand_in_for,
     with_complex,
 )
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 
 def _by_ufunc(ufunc: np.ufunc, formula: edges.Formula) -> Reference:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from jitney.compiler.scalar_functions.declaration import Reference
-from jitney.core import dtypes, float_errors
-from jitney.core.thresholds import threshold
+from jitney.core.types import dtypes
+from jitney.core.util import float_errors
+from jitney.core.util.thresholds import threshold
 
 # Sizes from which sharing a loop among threads pays off: if an element takes some computation, and
 # if it takes little more than reading and writing it.

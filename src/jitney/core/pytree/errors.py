@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jitney.core.messages import counted
+from jitney.core.messages.messages import counted
 from jitney.core.pytree.paths import keystr
 from jitney.core.pytree.registry import KeyPath, find_kind, flatten_one_level_with_keys
 from jitney.core.pytree.treedef import IsLeaf, PyTreeDef

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import caches
 from jitney.core.pytree._walks import flatten, flatten_until
 from jitney.core.pytree.registry import KeyPath, find_kind, flatten_one_level_with_keys
 from jitney.core.pytree.treedef import LEAF, PyTreeDef, make_node
+from jitney.core.settings import caches
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree

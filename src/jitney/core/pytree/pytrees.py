@@ -159,7 +159,7 @@ def _parts(
             raise
         if number is None:
             raise errors[0](name) from None
-        from jitney.core import cures  # needed for errors only
+        from jitney.core.messages import cures  # needed for errors only
 
         written = cures.mapped_trees(number)
         raise (errors[0](*written) if written else errors[0](name, f"rest[{number}]")) from None

@@ -13,11 +13,11 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from jitney.core.declarations import execution, is_repeated
 from jitney.core.pytree import refusals
 from jitney.core.pytree._walks import checked_pair
-from jitney.core.record import record
-from jitney.core.thresholds import threshold
+from jitney.core.util.declarations import execution, is_repeated
+from jitney.core.util.record import record
+from jitney.core.util.thresholds import threshold
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from jitney.core.protobuf import read_varint, varint
+from jitney.core.util.protobuf import read_varint, varint
 
 LEAF, LIST, NONE, TUPLE, DICT = range(1, 6)
 

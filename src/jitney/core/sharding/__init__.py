@@ -1,1 +1,1 @@
-"""Descriptions of how arrays are distributed over devices: meshes, specs and shardings."""
+"""Descriptions of how arrays are distributed over devices: meshes, specs, shardings, axis types."""

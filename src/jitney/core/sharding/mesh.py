@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
-from jitney.core import config, forking
 from jitney.core.contexts import Within, enter, entered, leave
-from jitney.core.record import record
+from jitney.core.settings import config
+from jitney.core.util import forking
+from jitney.core.util.record import record
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Device

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from jitney.core import messages
+from jitney.core.messages import messages
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Device, Sharding
 from jitney.core.sharding.shardy import SdyArray, TensorSharding
 from jitney.core.sharding.tiling import Tiling
-from jitney.core.unreduced_kind import refuse_extremes
+from jitney.core.sharding.unreduced_kind import refuse_extremes
 
 if TYPE_CHECKING:
     from jitney.core.typing import AxisName

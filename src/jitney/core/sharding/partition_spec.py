@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast, overload
 
-from jitney.core.unreduced_kind import UnreducedKind, check_kind
+from jitney.core.sharding.unreduced_kind import UnreducedKind, check_kind
 
 if TYPE_CHECKING:
     from jitney.core.typing import AxisName

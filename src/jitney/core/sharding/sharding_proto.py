@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import protobuf
-from jitney.core.protobuf import Field, Schema
-from jitney.core.record import record
 from jitney.core.sharding.tile_assignment import HloSharding
+from jitney.core.util import protobuf
+from jitney.core.util.protobuf import Field, Schema
+from jitney.core.util.record import record
 
 
 class OpShardingType(enum.IntEnum):

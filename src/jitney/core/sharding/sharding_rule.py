@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from jitney.core import messages
-from jitney.core.record import record
+from jitney.core.messages import messages
+from jitney.core.util.record import record
 
 BATCHING = "…"
 """Stands for any number of leading axes in an `ArrayMapping`; a digit may follow."""

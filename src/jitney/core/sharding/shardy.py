@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 
 @record(frozen=True)

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jitney.core import messages
-from jitney.core.record import record
+from jitney.core.messages import messages
 from jitney.core.sharding.tiling import Tiling, whole
+from jitney.core.util.record import record
 
 
 @record(frozen=True)

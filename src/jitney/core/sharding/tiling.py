@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 Index = tuple[slice, ...]
 

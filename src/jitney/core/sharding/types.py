@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from jitney.core import config
-from jitney.core.manual_axes import ManualAxisType
+from jitney.core.settings import config
+from jitney.core.sharding.manual_axes import ManualAxisType
 from jitney.core.sharding.mesh import AbstractMesh, AxisType
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, Union, cast
 
 import numpy as np
 
-from jitney.core.errors import InconclusiveDimensionOperation
+from jitney.core.diagnostics.errors import InconclusiveDimensionOperation
 
 if TYPE_CHECKING:
     from jitney.core.array import Array

@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from jitney.core import messages
+from jitney.core.messages import messages
 from jitney.core.symbolic import expressions
 from jitney.core.symbolic.expressions import DimSize, Factor, Scope
 

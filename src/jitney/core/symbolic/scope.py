@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from jitney.core import source_info
+from jitney.core.source import source_info
 from jitney.core.symbolic import expressions
 from jitney.core.symbolic.expressions import DimExpr, DimSize, Factor, Monomial, Terms
 from jitney.core.symbolic.parse import parse_constraint

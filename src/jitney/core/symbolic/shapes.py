@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from jitney.core.avals import Shape
+from jitney.core.program.shape_dtype import ShapeDtypeStruct, abstractify
 from jitney.core.pytree import pytrees
-from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
 from jitney.core.symbolic.expressions import DimSize
 from jitney.core.symbolic.parse import parse_shape
 from jitney.core.symbolic.scope import SymbolicScope
+from jitney.core.types.avals import Shape
 
 
 def symbolic_shape(

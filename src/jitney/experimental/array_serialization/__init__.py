@@ -5,6 +5,6 @@ functions for single arrays, and `specs` the descriptions of where and in which 
 stored. TensorStore is not needed to import this package.
 """
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 
 __dir__ = listing(__name__)

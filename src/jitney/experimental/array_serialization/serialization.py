@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import monitoring
-from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
+from jitney.core.settings import monitoring
 from jitney.core.sharding.sharding import Sharding
+from jitney.core.util.lazy import listing
 from jitney.experimental.array_serialization import tensorstore_impl
 from jitney.experimental.array_serialization.limits import LimitInFlightBytes
 from jitney.experimental.array_serialization.specs import (

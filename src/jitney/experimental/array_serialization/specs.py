@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 
 Spec: TypeAlias = dict[str, Any]
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from jitney.api.parallel.placement import make_array_from_callback
-from jitney.core import dtypes
-from jitney.core.lazy import listing
-from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.program.shape_dtype import ShapeDtypeStruct
 from jitney.core.sharding.sharding import Sharding
+from jitney.core.types import dtypes
+from jitney.core.util.lazy import listing
 from jitney.experimental.array_serialization.limits import LimitInFlightBytes
 from jitney.experimental.array_serialization.specs import (
     Spec,

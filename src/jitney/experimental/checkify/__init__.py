@@ -7,15 +7,15 @@ and, if requested, automatic ones for NaN, division by zero and indices out of b
 
 from __future__ import annotations
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 import functools
 from collections.abc import Callable, Collection
 from typing import Any, TYPE_CHECKING, TypeVar
 
-from jitney.core.jaxpr import DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.program.jaxpr import DebugInfo
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
-from jitney.core.source_info import fun_sourceinfo
+from jitney.core.source.source_info import fun_sourceinfo
 from jitney.experimental.checkify import rules as _rules
 from jitney.experimental.checkify.checker import Checker
 from jitney.experimental.checkify.checks import (

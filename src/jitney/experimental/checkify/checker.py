@@ -16,18 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes, explicit, source_info, varying
-from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.evaluate import last_uses, value_of
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, settings_of
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import declare_slot
-from jitney.core.pvary import pvary_p
-from jitney.core.record import record
-from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.program.evaluate import last_uses, value_of
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, settings_of
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.program.shape_dtype import ShapeDtypeStruct
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
 from jitney.core.sharding.partition_spec import PartitionSpec
-from jitney.core.trace import state as trace_state
+from jitney.core.sharding_in_types import explicit, varying
+from jitney.core.source import source_info
+from jitney.core.tracing.primitive import declare_slot
+from jitney.core.tracing.pvary import pvary_p
+from jitney.core.tracing.trace import state as trace_state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.util.record import record
 from jitney.experimental.checkify.error import (
     NO_ERROR,
     Check,
@@ -50,7 +52,7 @@ from jitney.primitives.indexing.dynamic_slice import dynamic_index_in_dim
 from jitney.primitives.reduction.reduce import argmax, reduce_or_p
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Array, Value
 
 CHECKIFY = declare_slot("checkify")  # (checker, equation, operands) -> results

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core.avals import get_aval, is_valid_operand
-from jitney.core.primitive import declare
+from jitney.core.program.shape_dtype import ShapeDtypeStruct
 from jitney.core.pytree import pytrees
-from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import get_aval, is_valid_operand
 from jitney.experimental.checkify.error import (
     NO_ERROR,
     Check,
@@ -25,8 +25,8 @@ from jitney.primitives.elementwise.select import select_n
 from jitney.primitives.elementwise.unary import bitwise_not
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.effects import Effect
+    from jitney.core.types.avals import AbstractValue
+    from jitney.core.types.effects import Effect
     from jitney.core.typing import ArrayLike, PyTree
     from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Primals, Tangents, Value
     from jitney.transforms.zero import Tangent

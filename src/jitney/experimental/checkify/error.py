@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from jitney.core import source_info
-from jitney.core.effects import Effect, control_flow_allowed_effects, lowerable_effects
+from jitney.core.program.shape_dtype import ShapeDtypeStruct
 from jitney.core.pytree import pytrees
-from jitney.core.record import record
-from jitney.core.shape_dtype import ShapeDtypeStruct
-from jitney.core.trace import Tracer
+from jitney.core.source import source_info
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types.effects import Effect, control_flow_allowed_effects, lowerable_effects
+from jitney.core.util.record import record
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value

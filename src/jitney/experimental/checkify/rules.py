@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import varying
-from jitney.core.avals import get_aval
-from jitney.core.closed_programs import closed_of
-from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
+from jitney.core.program.closed_programs import closed_of
+from jitney.core.program.jaxpr import ClosedJaxpr, JaxprEqn
+from jitney.core.program.memo import memoize_by_identity
 from jitney.core.pytree import pytrees
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
 from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.sharding_in_types import varying
+from jitney.core.types.avals import get_aval
 from jitney.experimental.checkify.checker import Checker, bind_unchecked, like, of_each_device
 from jitney.experimental.checkify.checks import check_p
 from jitney.experimental.checkify.error import DivisionByZeroError, FailedCheckError, OOBError
@@ -48,7 +48,7 @@ from jitney.primitives.parallel.shard_map import (
 from jitney.primitives.reduction.reduce import argmax
 
 if TYPE_CHECKING:
-    from jitney.core.primitive import Primitive
+    from jitney.core.tracing.primitive import Primitive
     from jitney.core.typing import Value
     from jitney.transforms.accumulators import GradAccum
     from jitney.transforms.logs import Log
@@ -338,7 +338,7 @@ def _while_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequ
 
 
 def _run(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Value]:
-    from jitney.core.evaluate import eval_jaxpr
+    from jitney.core.program.evaluate import eval_jaxpr
 
     return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 

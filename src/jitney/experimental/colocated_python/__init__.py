@@ -4,7 +4,7 @@ In JAX, the function is sent to the processes that own the devices of its argume
 belong to the calling process, so the function is called directly.
 """
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.experimental.colocated_python import serialization as serialization
 from jitney.experimental.colocated_python.api import (
     colocated_cpu_devices as colocated_cpu_devices,

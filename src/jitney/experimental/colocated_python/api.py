@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from jitney.core.lazy import listing, refusing
 from jitney.core.sharding.mesh import Mesh
+from jitney.core.util.lazy import listing, refusing
 from jitney.runtime.device import Device
 
 __dir__ = listing(__name__)

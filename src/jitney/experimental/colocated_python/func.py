@@ -7,10 +7,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
-from jitney.core.record import record, replace
-from jitney.core.trace import Tracer
+from jitney.core.tracing.trace import Tracer
+from jitney.core.util.lazy import listing, refusing
+from jitney.core.util.record import record, replace
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.device import Device
 

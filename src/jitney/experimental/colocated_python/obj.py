@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.lazy import listing, refusing
+from jitney.core.util.lazy import listing, refusing
 from jitney.experimental.colocated_python.func import colocated_python
 
 __all__ = ["wrap_class"]

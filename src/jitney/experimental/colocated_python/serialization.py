@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.extend.backend import backends
 from jitney.runtime import client
 from jitney.runtime.device import MEMORY_KINDS, Device

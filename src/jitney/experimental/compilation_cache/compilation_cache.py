@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from jitney.core import config
-from jitney.core.lazy import listing
+from jitney.core.settings import config
+from jitney.core.util.lazy import listing
 
 __dir__ = listing(__name__)
 

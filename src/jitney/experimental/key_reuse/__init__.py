@@ -14,6 +14,6 @@ This module has no functions. If the option `jax_debug_key_reuse` or the context
     used twice
 """
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 
 __dir__ = listing(__name__)

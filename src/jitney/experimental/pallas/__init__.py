@@ -5,7 +5,7 @@ User-defined kernels (`pallas_call`) are not supported.
 
 from typing import TYPE_CHECKING
 
-from jitney.core.lazy import listing, refusing
+from jitney.core.util.lazy import listing, refusing
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name

@@ -3,6 +3,6 @@
 Libraries import this module along with code that they run on CPUs, so it exists, but is empty.
 """
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 
 __dir__ = listing(__name__)

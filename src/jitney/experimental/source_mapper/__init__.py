@@ -8,7 +8,7 @@ A pass is a stage of compilation: "jaxpr", "hlo:original" (as lowered) and "hlo:
 tensor IR after all passes). Libraries can register others.
 """
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.experimental.source_mapper import common as common, generate_map as generate_map
 from jitney.experimental.source_mapper import hlo as hlo, jaxpr as jaxpr
 from jitney.experimental.source_mapper.common import (

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jitney.api.jit.jit import jit
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.experimental.source_mapper.sourcemap import SourceMap
 
 if TYPE_CHECKING:

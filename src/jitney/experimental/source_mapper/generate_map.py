@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.experimental.source_mapper.common import Pass, SourceMapDump
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from jitney.api.jit.jit import jit
 from jitney.compiler import pipeline
 from jitney.compiler.hlo.text import print_module
-from jitney.core.lazy import listing, refusing
-from jitney.core.source_info import SourceInfo
+from jitney.core.source.source_info import SourceInfo
+from jitney.core.util.lazy import listing, refusing
 from jitney.experimental.source_mapper import common
 from jitney.experimental.source_mapper.jaxpr import canonicalize_filename
 from jitney.experimental.source_mapper.sourcemap import MappingsGenerator, SourceMap

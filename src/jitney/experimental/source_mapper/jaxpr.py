@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jitney.api.jit.make_jaxpr import make_jaxpr
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.experimental.source_mapper import common
 from jitney.experimental.source_mapper.sourcemap import MappingsGenerator, SourceMap
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.core.typing import PyTree
 
 __dir__ = listing(__name__)

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 Segment: TypeAlias = "tuple[int, ...]"
 Mappings: TypeAlias = "Sequence[Sequence[Segment]]"

@@ -1,6 +1,6 @@
 """`jax.experimental.sparse`: sparse arrays, operations on them, and `sparsify`."""
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.experimental.sparse import ad as ad
 from jitney.experimental.sparse import api as api
 from jitney.experimental.sparse import bcoo as bcoo

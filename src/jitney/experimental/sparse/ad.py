@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jitney import numpy as jnp
 from jitney.api.autodiff import gradient, jacobian as jacobians
 from jitney.api.autodiff.gradient import argnums_partial, checked_argnums
-from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
-from jitney.core.wraps import wraps
+from jitney.core.util.lazy import listing, refusing
+from jitney.core.util.wraps import wraps
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo.matrix import BCOO
 

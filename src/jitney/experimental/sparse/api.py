@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney import numpy as jnp
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
+from jitney.core.types.avals import ShapedArray, shaped_array
+from jitney.core.util.lazy import listing, refusing
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo.matrix import BCOO
 from jitney.experimental.sparse.bcsr import BCSR

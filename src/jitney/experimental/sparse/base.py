@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from jitney.core.pytree import pytrees
-from jitney.core.trace import Tracer
+from jitney.core.tracing.trace import Tracer
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, Index

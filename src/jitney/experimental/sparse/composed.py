@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from jitney.api.autodiff.autodiff import linear_transpose
 from jitney.api.batching.vmap import vmap
 from jitney.compiler import lower as lowering
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.primitive import Primitive, declare
-from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.program.shape_dtype import ShapeDtypeStruct
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.tracing.primitive import Primitive, declare
 from jitney.primitives.rules import aval_of, is_float0, is_linear, zero_tangent
 from jitney.transforms.zero import Zero, add_tangents
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Array
     from jitney.primitives.rule_types import (
         Builder,

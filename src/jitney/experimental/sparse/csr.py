@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from jitney import numpy as jnp
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.lazy import listing, refusing
 from jitney.core.pytree.registry import register_pytree_node_class
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, shaped_array
+from jitney.core.util.lazy import listing, refusing
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo.conversion import bcoo_fromdense_p
 from jitney.experimental.sparse.composed import composed, is_nonzero

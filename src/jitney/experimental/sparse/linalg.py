@@ -16,10 +16,10 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.jit.jit import jit
 from jitney.compiler import library
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.lazy import listing
-from jitney.core.primitive import declare
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, shaped_array
+from jitney.core.util.lazy import listing
 from jitney.experimental.sparse.coo import product_by_positions
 from jitney.experimental.sparse.util import row_pointers, rows_of
 from jitney.primitives.rules import aval_of, is_linear, zero_tangent

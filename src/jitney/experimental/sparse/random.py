@@ -11,8 +11,8 @@ import numpy as np
 
 from jitney import numpy as jnp, random
 from jitney.api.batching.vmap import vmap
-from jitney.core import dtypes
-from jitney.core.lazy import listing, refusing
+from jitney.core.types import dtypes
+from jitney.core.util.lazy import listing, refusing
 from jitney.experimental.sparse.bcoo.matrix import BCOO, bcoo_sort_indices
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitney import lax, numpy as jnp
 from jitney.api.jit.jit import jit
-from jitney.core.primitive import registry
+from jitney.core.tracing.primitive import registry
 from jitney.experimental.sparse import spvalues as sp
 from jitney.experimental.sparse.api import todense_p
 from jitney.experimental.sparse.base import JAXSparse
@@ -37,7 +37,7 @@ from jitney.experimental.sparse.bcsr import (
 from jitney.primitives import load_all
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.core.pytree import pytrees
     from jitney.core.typing import Array
     from jitney.experimental.sparse.util import Shape

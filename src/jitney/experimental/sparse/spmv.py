@@ -12,7 +12,7 @@ from jitney.experimental.sparse.composed import composed
 from jitney.experimental.sparse.coo import product_by_positions, product_type
 
 if TYPE_CHECKING:
-    from jitney.core.avals import Shape, ShapedArray
+    from jitney.core.types.avals import Shape, ShapedArray
     from jitney.core.typing import Array
 
 

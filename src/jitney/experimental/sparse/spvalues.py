@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.evaluate import value_of
-from jitney.core.jaxpr import Literal
+from jitney.core.program.evaluate import value_of
+from jitney.core.program.jaxpr import Literal
 from jitney.core.pytree import pytrees
+from jitney.core.types.avals import ShapedArray, get_aval, shaped_array
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo.matrix import BCOO
 from jitney.experimental.sparse.bcsr import BCSR
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import Atom, Jaxpr, Var
-    from jitney.core.primitive import Primitive
+    from jitney.core.program.jaxpr import Atom, Jaxpr, Var
+    from jitney.core.tracing.primitive import Primitive
     from jitney.core.typing import Array, ArrayLike, PyTree
     from jitney.experimental.sparse.util import Shape
 

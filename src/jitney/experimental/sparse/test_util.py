@@ -15,10 +15,10 @@ import numpy as np
 
 from jitney.api.autodiff.jacobian import jacfwd, jacrev
 from jitney.api.jit.jit import jit
-from jitney.core import dtypes
-from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
+from jitney.core.types import dtypes
 from jitney.core.typing import DTypeLike
+from jitney.core.util.lazy import listing, refusing
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo import BCOO
 from jitney.experimental.sparse.bcsr import BCSR

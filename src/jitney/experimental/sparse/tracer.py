@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import linear_util
-from jitney.core.trace import CustomCall, Trace, Tracer, TraceTag, set_current_trace, state
+from jitney.core.recording import linear_util
+from jitney.core.tracing.trace import CustomCall, Trace, Tracer, TraceTag, set_current_trace, state
 from jitney.experimental.sparse.spvalues import (
     SparsifyEnv,
     SparsifyValue,
@@ -24,8 +24,8 @@ from jitney.experimental.sparse.spvalues import (
 )
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.primitive import Primitive
+    from jitney.core.tracing.primitive import Primitive
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Array, Params, Value
     from jitney.experimental.sparse.spvalues import ArrayOrSparse
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.api.autodiff.differentiation import array_values, debug_info
-from jitney.core import linear_util
 from jitney.core.array import Array as Array
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
-from jitney.core.wraps import wraps
+from jitney.core.recording import linear_util
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.util.lazy import listing, refusing
+from jitney.core.util.wraps import wraps
 from jitney.experimental.sparse import sparse_rules as _sparse_rules  # noqa: F401  # fills the tables
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.spvalues import (

@@ -10,10 +10,10 @@ import numpy as np
 
 from jitney import numpy as jnp
 from jitney.api.batching.vmap import vmap
-from jitney.core.lazy import listing, refusing
-from jitney.core.thresholds import threshold
-from jitney.core.trace import concrete_or_error
-from jitney.core.wraps import wraps
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.util.lazy import listing, refusing
+from jitney.core.util.thresholds import threshold
+from jitney.core.util.wraps import wraps
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, DTypeLike

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jitney.core.lazy import refusing
-from jitney.core.primitive import Primitive, registry
+from jitney.core.tracing.primitive import Primitive, registry
+from jitney.core.util.lazy import refusing
 
 if TYPE_CHECKING:
     __all__: list[str]

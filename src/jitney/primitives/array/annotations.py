@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
 
-from jitney.core import dtypes, varying
-from jitney.core.avals import ShapedArray, is_valid_operand
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import Primitive, declare
+from jitney.core.program.key_reuse import uses_keys
 from jitney.core.pytree import pytrees
+from jitney.core.sharding_in_types import varying
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, is_valid_operand
 from jitney.primitives import rules
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import explicit, text
 from jitney.core.array import Array
-from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.jaxpr import JaxprEqn
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import declare
-from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
+from jitney.core.program import text
+from jitney.core.program.jaxpr import JaxprEqn
+from jitney.core.program.key_reuse import uses_keys
+from jitney.core.program.shape_dtype import ShapeDtypeStruct, abstractify
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import ShapedArray, get_aval
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axes, canonical_shape
 from jitney.primitives.array.out_places import out_place

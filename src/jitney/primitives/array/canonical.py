@@ -11,10 +11,10 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from jitney.core import messages
 from jitney.core.array import Array
+from jitney.core.messages import messages
 from jitney.core.symbolic.expressions import DimExpr, index
-from jitney.core.trace import Tracer
+from jitney.core.tracing.trace import Tracer
 from jitney.primitives.elementwise.families import Shape
 
 

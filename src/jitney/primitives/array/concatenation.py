@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.reference import indexing
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.key_reuse import KeyUse
-from jitney.core.primitive import declare
+from jitney.core.program.key_reuse import KeyUse
 from jitney.core.symbolic.expressions import index, max_dim
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval, shaped_array
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of
@@ -23,7 +23,7 @@ from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.primitive import Primitive
+    from jitney.core.tracing.primitive import Primitive
     from jitney.core.typing import ArrayLike
     from jitney.primitives.rule_types import (
         BatchDim,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.memory_space import MemorySpace
-from jitney.core.primitive import declare
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.types.memory_space import MemorySpace
 from jitney.primitives.array import placement
 from jitney.primitives.array.broadcasting import broadcast
 from jitney.primitives.array.canonical import canonical_shape

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from jitney.core import dtypes, text
-from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
-from jitney.core.primitive import declare
+from jitney.core.program import text
 from jitney.core.symbolic.expressions import DimExpr
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, pytype_aval_mappings, shaped_array
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from jitney.core.jaxpr import JaxprEqn
+    from jitney.core.program.jaxpr import JaxprEqn
     from jitney.core.typing import Array
 
 dim_as_value_p = declare("dim_as_value")

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from jitney.core.avals import AbstractValue
-from jitney.core.effects import debug_effect
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import declare
+from jitney.core.program.key_reuse import uses_keys
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.sharding import Sharding
-from jitney.core.trace import Tracer
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types.avals import AbstractValue
+from jitney.core.types.effects import debug_effect
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import placements
 
 if TYPE_CHECKING:
-    from jitney.core.effects import Effect
+    from jitney.core.types.effects import Effect
     from jitney.core.typing import PyTree
     from jitney.primitives.rule_types import (
         BatchDim,

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import declare
+from jitney.core.program.key_reuse import uses_keys
+from jitney.core.tracing.primitive import declare
 from jitney.primitives import rules
 from jitney.runtime.layout import AutoLayout, Layout
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from jitney.core.avals import ShapedArray
+    from jitney.core.types.avals import ShapedArray
     from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Primals, Value
 
 layout_constraint_p = declare("layout_constraint", linear=True)

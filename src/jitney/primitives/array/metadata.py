@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import declare
+from jitney.core.program.key_reuse import uses_keys
+from jitney.core.tracing.primitive import declare
 from jitney.primitives import rules
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from jitney.core.avals import ShapedArray
+    from jitney.core.types.avals import ShapedArray
     from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Primals, Value
 
 Pairs = tuple[tuple[str, Any], ...]

@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from jitney.core import communication, explicit, varying
-from jitney.core.avals import ShapedArray
-from jitney.core.key_reuse import KeyUse
-from jitney.core.memory_space import MemorySpace
-from jitney.core.primitive import declare
-from jitney.core.pvary import as_type
-from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
+from jitney.core.program.key_reuse import KeyUse
+from jitney.core.program.shape_dtype import ShapeDtypeStruct, abstractify
 from jitney.core.sharding.mesh import (
     AbstractMesh,
     AxisType,
@@ -22,7 +17,13 @@ from jitney.core.sharding.mesh import (
 from jitney.core.sharding.named import NamedSharding, asks_nothing
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
-from jitney.core.trace import Tracer
+from jitney.core.sharding_in_types import explicit, varying
+from jitney.core.tracing import communication
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.pvary import as_type
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types.avals import ShapedArray
+from jitney.core.types.memory_space import MemorySpace
 from jitney.primitives import rules
 from jitney.primitives.array.resharding import (
     as_mesh,
@@ -41,7 +42,7 @@ from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.array import Array
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.primitives.rule_types import (
         BatchDim,
         Builder,

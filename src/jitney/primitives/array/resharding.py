@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import communication, explicit, text
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval
-from jitney.core.communication import Communication
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import declare
+from jitney.core.program import text
+from jitney.core.program.key_reuse import uses_keys
 from jitney.core.sharding.mesh import (
     AbstractMesh,
     AxisType,
@@ -25,6 +22,11 @@ from jitney.core.sharding.mesh import (
 from jitney.core.sharding.named import NamedSharding, asks_nothing, constraint, with_free_axes
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding, device_ids
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing import communication
+from jitney.core.tracing.communication import Communication
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval
 from jitney.primitives import rules
 from jitney.runtime.array import ArrayImpl, array_of
 from jitney.runtime.placements import settled
@@ -32,7 +34,7 @@ from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import JaxprEqn
+    from jitney.core.program.jaxpr import JaxprEqn
     from jitney.core.typing import Array
     from jitney.primitives.rule_types import (
         BatchDim,

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import dtypes, explicit
 from jitney.core.array import Array
-from jitney.core.avals import ShapedArray
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import declare
+from jitney.core.program.key_reuse import uses_keys
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axes, canonical_shape
 from jitney.primitives.array.out_places import out_place

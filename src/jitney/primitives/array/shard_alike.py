@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.hlo.sharding_propagation import PlacementBuilder, SaysDivision, merged
-from jitney.core.avals import ShapedArray
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import declare
+from jitney.core.program.key_reuse import uses_keys
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives import rules
 from jitney.transforms import jet
 from jitney.transforms.batch import move_to

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import effects
-from jitney.core.avals import AbstractValue
-from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import effects
+from jitney.core.types.avals import AbstractValue
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core.avals import AbstractValue, abstract_token
-from jitney.core.compat import Token
-from jitney.core.primitive import declare
+from jitney.core.recording.compat import Token
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import AbstractValue, abstract_token
 
 if TYPE_CHECKING:
     from jitney.primitives.rule_types import Builder, Node

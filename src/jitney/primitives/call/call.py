@@ -10,15 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from jitney.compiler import lower as lowering
-from jitney.core import explicit, text
-from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.key_reuse import KeyUse, use_of_program
-from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import declare
+from jitney.core.program import text
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from jitney.core.program.key_reuse import KeyUse, use_of_program
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
 from jitney.core.sharding.partition_spec import names_of
-from jitney.core.trace import set_current_trace
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import set_current_trace
+from jitney.core.types.avals import ShapedArray, get_aval
 from jitney.primitives.array.resharding import divided
 from jitney.primitives.call.inlined import calls_program, other_dtypes, transposed_call
 from jitney.runtime.sharding import UNSPECIFIED
@@ -37,7 +38,7 @@ from jitney.transforms.zero import Zero, with_zeros
 if TYPE_CHECKING:
     import numpy as np
 
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.primitives.rule_types import (
         BatchDim,
         Builder,

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from jitney.core import errors, jaxpr_trace
 from jitney.core.array import Array
-from jitney.core.avals import get_aval
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.primitive import declare
+from jitney.core.diagnostics import errors
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.pytree import pytrees
-from jitney.core.trace import Tracer
+from jitney.core.recording import jaxpr_trace
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types.avals import get_aval
 from jitney.primitives.call.inlined import calls_program
 
 if TYPE_CHECKING:

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from jitney.core import dtypes, source_info, text, varying
-from jitney.core.avals import get_aval
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
-from jitney.core.primitive import declare
+from jitney.core.program import text
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.pytree import pytrees
+from jitney.core.sharding_in_types import varying
+from jitney.core.source import source_info
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
 from jitney.primitives import calculus, rules
 from jitney.primitives.call.inlined import calls_program
 from jitney.runtime.eager import owned
@@ -34,8 +37,8 @@ from jitney.transforms.zero import SymbolicZero, Zero, instantiate
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from jitney.core.avals import AbstractValue
-    from jitney.core.trace import TraceTag
+    from jitney.core.tracing.trace import TraceTag
+    from jitney.core.types.avals import AbstractValue
     from jitney.primitives.rule_types import (
         BatchDim,
         Cotangent,

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from jitney.core.avals import get_aval
-from jitney.core.closed_programs import closed_of, constants_as_operands
-from jitney.core.compat import CallPrimitive
-from jitney.core.evaluate import eval_jaxpr, jaxpr_as_fun
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.linear_util import wrap_init
-from jitney.core.primitive import Primitive, registry
-from jitney.core.trace import state
+from jitney.core.program.closed_programs import closed_of, constants_as_operands
+from jitney.core.program.evaluate import eval_jaxpr, jaxpr_as_fun
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
+from jitney.core.recording.compat import CallPrimitive
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.recording.linear_util import wrap_init
+from jitney.core.tracing.primitive import Primitive, registry
+from jitney.core.tracing.trace import state
+from jitney.core.types.avals import get_aval
 from jitney.primitives.call.call import divided_call, transposed_program, weakness_of
 from jitney.primitives.call.inlined import calls_program, other_dtypes, transposed_call
 from jitney.transforms.accumulators import GradAccum, ValAccum

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.avals import AbstractValue, ShapedArray
-from jitney.core.effects import moved
-from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
-from jitney.core.memory_space import MemorySpace
+from jitney.core.program.jaxpr import ClosedJaxpr, JaxprEqn
+from jitney.core.types.avals import AbstractValue, ShapedArray
+from jitney.core.types.effects import moved
+from jitney.core.types.memory_space import MemorySpace
 from jitney.primitives.call.call import divided_call
 from jitney.primitives.call.function_call import FunctionCall, declare_call
 from jitney.transforms.zero import Zero

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from jitney.core import dtypes
-from jitney.core.avals import get_aval
-from jitney.core.hi_primitive import HiPrimitive
 from jitney.core.pytree import pytrees
+from jitney.core.tracing.hi_primitive import HiPrimitive
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
 from jitney.primitives import calculus
 from jitney.transforms.accumulators import NullAccum, ValAccum
 from jitney.transforms.batch import AxisData, batch_flat, move_to
@@ -25,11 +25,11 @@ from jitney.transforms.transpose import UndefinedPrimal, accumulator_of
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.effects import Effects
-    from jitney.core.hi_types import MappingSpec
-    from jitney.core.jaxpr import JaxprEqn
+    from jitney.core.program.jaxpr import JaxprEqn
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.tracing.hi_types import MappingSpec
+    from jitney.core.types.avals import AbstractValue
+    from jitney.core.types.effects import Effects
     from jitney.core.typing import PyTree
     from jitney.primitives.rule_types import (
         BatchDim,

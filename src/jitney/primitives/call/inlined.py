@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower as lowering
-from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.effects import moved
-from jitney.core.evaluate import eval_jaxpr
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.types.avals import ShapedArray, get_aval
+from jitney.core.types.effects import moved
 from jitney.primitives import calculus
 from jitney.transforms.discharge import discharge, with_contents
 from jitney.transforms.transpose import UndefinedPrimal
@@ -17,10 +17,10 @@ from jitney.transforms.zero import Zero
 if TYPE_CHECKING:
     import numpy as np
 
-    from jitney.core.avals import AbstractValue
-    from jitney.core.effects import Effects
-    from jitney.core.jaxpr import ClosedJaxpr
-    from jitney.core.primitive import Primitive
+    from jitney.core.program.jaxpr import ClosedJaxpr
+    from jitney.core.tracing.primitive import Primitive
+    from jitney.core.types.avals import AbstractValue
+    from jitney.core.types.effects import Effects
     from jitney.primitives.rule_types import Builder, Cotangent, Node, Operand, Value
     from jitney.transforms.logs import Log
     from jitney.transforms.transpose import TransposedProgram

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler.hlo import traversal
-from jitney.core.avals import AbstractValue
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.primitive import declare
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import AbstractValue
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo import ir

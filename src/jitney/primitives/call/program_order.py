@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower as lowering
-from jitney.core.avals import ShapedArray
-from jitney.core.evaluate import value_of
-from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, settings_of
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
+from jitney.core.program.evaluate import value_of
+from jitney.core.program.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, settings_of
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives.array.annotations import optimization_barrier_p
 from jitney.primitives.call.call import divided_call
 from jitney.primitives.call.function_call import FunctionCall, declare_call

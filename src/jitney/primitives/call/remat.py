@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import dtypes, text, varying
-from jitney.core.avals import ShapedArray
-from jitney.core.closed_programs import closed_of, constants_as_operands
-from jitney.core.effects import no_effects, remat_allowed_effects
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import (
+from jitney.core.program import text
+from jitney.core.program.closed_programs import closed_of, constants_as_operands
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import (
     Atom,
     ClosedJaxpr,
     Jaxpr,
@@ -27,12 +25,16 @@ from jitney.core.jaxpr import (
     Literal,
     Var,
 )
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.key_reuse import KeyUse, use_of_program
-from jitney.core.memo import memoize_by_identity
-from jitney.core.name_stack import new_name_stack
-from jitney.core.primitive import declare
-from jitney.core.trace import set_current_trace
+from jitney.core.program.key_reuse import KeyUse, use_of_program
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.sharding_in_types import varying
+from jitney.core.source.name_stack import new_name_stack
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import set_current_trace
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
+from jitney.core.types.effects import no_effects, remat_allowed_effects
 from jitney.primitives import rules
 from jitney.primitives.call.inlined import of_own_dtypes, transposed_call
 from jitney.primitives.call.remat_policies import Policy, divide, without_calls
@@ -51,8 +53,8 @@ from jitney.transforms.transpose import (
 from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.effects import Effects
+    from jitney.core.types.avals import AbstractValue
+    from jitney.core.types.effects import Effects
     from jitney.core.typing import Array
     from jitney.primitives.rule_types import (
         BatchDim,

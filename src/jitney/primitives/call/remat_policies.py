@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jitney.core.avals import ShapedArray
-from jitney.core.effects import InputEffect, no_effects
-from jitney.core.evaluate import eval_jaxpr, value_of
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
-from jitney.core.memory_space import MemorySpace
-from jitney.core.primitive import declare_slot
+from jitney.core.program.evaluate import eval_jaxpr, value_of
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.tracing.primitive import declare_slot
+from jitney.core.types.avals import ShapedArray
+from jitney.core.types.effects import InputEffect, no_effects
+from jitney.core.types.memory_space import MemorySpace
 from jitney.primitives import flat_trees
 from jitney.primitives.array.creation import full
 from jitney.primitives.array.placement import ArrayCopySemantics, device_put_p

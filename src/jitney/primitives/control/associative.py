@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from jitney.core.avals import get_aval
+from jitney.core.diagnostics.tracebacks import api_boundary
 from jitney.core.pytree import pytrees
-from jitney.core.tracebacks import api_boundary
+from jitney.core.types.avals import get_aval
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate, pad
 from jitney.primitives.array.shape import rev, shape_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from jitney.core.flat_function import FlatFunction
 from jitney.core.pytree import pytrees
+from jitney.core.recording.flat_function import FlatFunction
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_flat, move_to

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from jitney.core import config, dtypes
-from jitney.core.avals import get_aval
+from jitney.core.diagnostics.tracebacks import api_boundary
 from jitney.core.pytree import pytrees
-from jitney.core.trace import Tracer
-from jitney.core.tracebacks import api_boundary
+from jitney.core.settings import config
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
 from jitney.primitives import calculus, rules
 from jitney.primitives.control.cond_primitive import bind_branches
 from jitney.primitives.control.tracing import (

@@ -10,18 +10,18 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr_trace import retrace
-from jitney.core.memo import memoize_by_identity
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.memo import memoize_by_identity
 from jitney.core.pytree import pytrees
-from jitney.core.record import record
+from jitney.core.recording.jaxpr_trace import retrace
+from jitney.core.util.record import record
 from jitney.primitives.call.call import transposed_program
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Array, PyTree
     from jitney.primitives.rule_types import Value
     from jitney.transforms.logs import Log

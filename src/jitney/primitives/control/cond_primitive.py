@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import communication, dtypes, text, varying
-from jitney.core.avals import ShapedArray
-from jitney.core.effects import InputEffect, has_io, moved, no_effects
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal
-from jitney.core.jaxpr_trace import retrace
-from jitney.core.key_reuse import KeyUse, use_of_branches
-from jitney.core.memo import memoize_by_identity
-from jitney.core.memory_space import MemorySpace
-from jitney.core.primitive import declare
-from jitney.core.trace import set_current_trace
+from jitney.core.program import text
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, JaxprEqn, Literal
+from jitney.core.program.key_reuse import KeyUse, use_of_branches
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import retrace
+from jitney.core.sharding_in_types import varying
+from jitney.core.tracing import communication
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import set_current_trace
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
+from jitney.core.types.effects import InputEffect, has_io, moved, no_effects
+from jitney.core.types.memory_space import MemorySpace
 from jitney.primitives import calculus, rules
 from jitney.primitives.array.creation import empty2_p
 from jitney.primitives.call.call import weakness_of
@@ -42,8 +45,8 @@ from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.effects import Effects
+    from jitney.core.types.avals import AbstractValue
+    from jitney.core.types.effects import Effects
     from jitney.core.typing import Array
     from jitney.primitives.rule_types import (
         BatchDim,

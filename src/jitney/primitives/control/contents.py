@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr
 from jitney.transforms.discharge import with_contents
 
 if TYPE_CHECKING:

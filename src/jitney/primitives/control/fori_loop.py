@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from jitney.core import config, dtypes
-from jitney.core.avals import get_aval
-from jitney.core.trace import concrete_value
-from jitney.core.tracebacks import api_boundary
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.settings import config
+from jitney.core.tracing.trace import concrete_value
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
 from jitney.primitives import calculus
 from jitney.primitives.control.scan import scan_from
 from jitney.primitives.control.while_loop import while_from

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
-from jitney.core.memo import memoize_by_identity
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from jitney.core.program.memo import memoize_by_identity
 from jitney.primitives import flat_trees
 from jitney.transforms.partial import dce_closed, dce_jaxpr
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from jitney.core.avals import get_aval
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.hi_types import AvalQDD, HiVal
-from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr
+from jitney.core.tracing.hi_types import AvalQDD, HiVal
+from jitney.core.types.avals import get_aval
 from jitney.primitives import flat_trees
 from jitney.transforms.lojax import (
     Lowered,
@@ -24,7 +24,7 @@ from jitney.transforms.lojax import (
 )
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.primitives.rule_types import Primals, Value
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from jitney.core.diagnostics.tracebacks import api_boundary
 from jitney.core.pytree import pytrees
-from jitney.core.tracebacks import api_boundary
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.control.batched import batched_function

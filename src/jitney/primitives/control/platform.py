@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from jitney.core import config
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.primitive import declare
-from jitney.core.trace import state
+from jitney.core.settings import config
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import state
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.primitives.control.cond import conditional
 from jitney.primitives.control.cond_primitive import Platforms, branch_for_cpu
 

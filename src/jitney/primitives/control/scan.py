@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from jitney.core import config, source_info
-from jitney.core.avals import get_aval
-from jitney.core.jaxpr import ClosedJaxpr, Var
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.program.jaxpr import ClosedJaxpr, Var
 from jitney.core.pytree import pytrees
-from jitney.core.refs import IS_REF
-from jitney.core.trace import concrete_or_error
-from jitney.core.tracebacks import api_boundary
+from jitney.core.settings import config
+from jitney.core.source import source_info
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.types.avals import get_aval
+from jitney.core.types.refs import IS_REF
 from jitney.primitives import flat_trees, rules
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.control.high import row_type

@@ -11,10 +11,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.core.jaxpr import ClosedJaxpr
-from jitney.core.jaxpr_trace import retrace
-from jitney.core.memo import memoize_by_identity
-from jitney.core.record import record
+from jitney.core.program.jaxpr import ClosedJaxpr
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import retrace
+from jitney.core.util.record import record
 from jitney.primitives.call.call import with_weakness
 from jitney.transforms.logs import flat_log
 from jitney.transforms.transpose import (
@@ -25,7 +25,7 @@ from jitney.transforms.transpose import (
 from jitney.transforms.zero import add_tangents, instantiate, with_zeros
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.primitives.rule_types import Operand, Value
     from jitney.transforms.logs import Log
 

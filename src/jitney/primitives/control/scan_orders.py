@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jitney.core.jaxpr import ClosedJaxpr
-from jitney.core.memo import memoize_by_identity
+from jitney.core.program.jaxpr import ClosedJaxpr
+from jitney.core.program.memo import memoize_by_identity
 
 
 def reordered(closed: ClosedJaxpr, operands: Sequence[int], results: Sequence[int]) -> ClosedJaxpr:

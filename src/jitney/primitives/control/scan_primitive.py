@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import communication, varying
-from jitney.core.avals import get_aval
-from jitney.core.effects import moved
-from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
-from jitney.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var
-from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program, use_of_rows
-from jitney.core.primitive import declare
-from jitney.core.trace import set_current_trace
+from jitney.core.program.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var
+from jitney.core.program.key_reuse import KeyUse, check_repeated, use_of_program, use_of_rows
+from jitney.core.sharding_in_types import varying
+from jitney.core.tracing import communication
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import set_current_trace
+from jitney.core.types.avals import get_aval
+from jitney.core.types.effects import moved
+from jitney.core.util.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.primitives import flat_trees, rules
 from jitney.primitives.call.call import weakness_of
 from jitney.primitives.call.inlined import of_own_dtypes
@@ -44,8 +45,8 @@ from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, instantiate, with_zeros
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.effects import Effects
+    from jitney.core.types.avals import AbstractValue
+    from jitney.core.types.effects import Effects
     from jitney.primitives.rule_types import (
         BatchDim,
         Builder,

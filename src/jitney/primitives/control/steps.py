@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import source_info
-from jitney.core.evaluate import eval_jaxpr
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.source import source_info
 from jitney.primitives import flat_trees
 from jitney.primitives.elementwise.convert import as_value
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.primitives.rule_types import Param, Value
 
 

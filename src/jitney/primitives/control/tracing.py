@@ -11,18 +11,21 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import dtypes, explicit, messages, source_info, varying
-from jitney.core.avals import AbstractValue, ShapedArray, abstract_token, get_aval
-from jitney.core.flat_function import FlatFunction
-from jitney.core.function_traces import traced_once
-from jitney.core.hi_types import HAS_QDD, with_state
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Var
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
+from jitney.core.messages import messages
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo, Var
+from jitney.core.program.memo import memoize_by_identity
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
-from jitney.core.record import record
-from jitney.core.ref_checks import check_passed_once
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.recording.function_traces import traced_once
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.recording.ref_checks import check_passed_once
+from jitney.core.sharding_in_types import explicit, varying
+from jitney.core.source import source_info
+from jitney.core.tracing.hi_types import HAS_QDD, with_state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import AbstractValue, ShapedArray, abstract_token, get_aval
+from jitney.core.util.record import record
 from jitney.primitives.elementwise.convert import convert
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.core.effects import has_io
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.fixpoint import least_fixpoint
-from jitney.core.jaxpr import ClosedJaxpr
-from jitney.core.jaxpr_trace import retrace
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr
+from jitney.core.recording.jaxpr_trace import retrace
+from jitney.core.types.effects import has_io
+from jitney.core.util.fixpoint import least_fixpoint
 from jitney.primitives import rules
 from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr, move_to, whole_aval
 from jitney.transforms.discharge import changed_refs

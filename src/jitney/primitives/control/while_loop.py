@@ -15,20 +15,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import communication, config, varying
-from jitney.core.avals import get_aval
-from jitney.core.effects import Effect, InputEffect, moved
-from jitney.core.errors import ConcretizationTypeError, KeyReuseError
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
-from jitney.core.jaxpr import ClosedJaxpr
-from jitney.core.jaxpr_trace import retrace, trace_to_jaxpr
-from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program
-from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import declare
+from jitney.core.diagnostics.errors import ConcretizationTypeError, KeyReuseError
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr
+from jitney.core.program.key_reuse import KeyUse, check_repeated, use_of_program
+from jitney.core.program.memo import memoize_by_identity
 from jitney.core.pytree import pytrees
-from jitney.core.trace import set_current_trace
-from jitney.core.tracebacks import api_boundary
+from jitney.core.recording.jaxpr_trace import retrace, trace_to_jaxpr
+from jitney.core.settings import config
+from jitney.core.sharding_in_types import varying
+from jitney.core.tracing import communication
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import set_current_trace
+from jitney.core.types.avals import get_aval
+from jitney.core.types.effects import Effect, InputEffect, moved
+from jitney.core.util.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.primitives.control.contents import places_of_contents, run_with_contents
 from jitney.primitives.control.forwarding import (
     constant_carries,
@@ -61,8 +63,8 @@ from jitney.transforms.zero import Zero, instantiate, with_zeros
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from jitney.core.avals import AbstractValue
-    from jitney.core.effects import Effects
+    from jitney.core.types.avals import AbstractValue
+    from jitney.core.types.effects import Effects
     from jitney.core.typing import ArrayLike
     from jitney.primitives.control.tracing import Source, Traced
     from jitney.primitives.rule_types import (

@@ -18,10 +18,11 @@ import numpy as np
 
 from jitney.compiler.dims import ConvolutionDims, dilated
 from jitney.compiler.reference import convolution as reference, scalar
-from jitney.core import dtypes, explicit, sums
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.primitive import declare
-from jitney.core.thresholds import threshold
+from jitney.core.sharding_in_types import explicit, sums
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, shaped_array
+from jitney.core.util.thresholds import threshold
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.resharding import as_named, reshard

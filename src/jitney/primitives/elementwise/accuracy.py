@@ -12,7 +12,7 @@ import enum
 import math
 from typing import TypeAlias
 
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 
 class AccuracyMode(enum.Enum):

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney.compiler.reference import scalar as reference
-from jitney.core import dtypes, explicit, sums, text
-from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.jaxpr import JaxprEqn
-from jitney.core.primitive import declare
-from jitney.core.trace import Tracer, state
+from jitney.core.program import text
+from jitney.core.program.jaxpr import JaxprEqn
+from jitney.core.sharding_in_types import explicit, sums
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import Tracer, state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval, shaped_array
 from jitney.primitives import calculus, rules
 from jitney.primitives.calculus import eq, gt, select_n
 from jitney.primitives.elementwise import families, masks, taylor
@@ -37,7 +39,7 @@ from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.primitive import Primitive
+    from jitney.core.tracing.primitive import Primitive
     from jitney.core.typing import Array, ArrayLike, DTypeLike
     from jitney.primitives.rule_types import (
         Builder,

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.key_reuse import uses_keys
+from jitney.core.program.key_reuse import uses_keys
+from jitney.core.types import dtypes
 from jitney.primitives import calculus, rules
 from jitney.primitives.elementwise.families import ORDERED, binary, to_bool
 
 if TYPE_CHECKING:
     from jitney.core.array import Array
-    from jitney.core.avals import ShapedArray
-    from jitney.core.primitive import Primitive
+    from jitney.core.tracing.primitive import Primitive
+    from jitney.core.types.avals import ShapedArray
     from jitney.core.typing import Value
 
 eq_p, eq = binary(

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core.primitive import Primitive
-from jitney.core.thresholds import threshold
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.util.thresholds import threshold
 from jitney.runtime import eager
 
 LARGE = threshold(100_000, small=16)  # elements

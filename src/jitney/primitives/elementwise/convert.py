@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast, overload
 import numpy as np
 
 from jitney.compiler import reference
-from jitney.core import dtypes, float_errors, text
 from jitney.core.array import Array
-from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.extended_dtypes import PrimalTangentDType
-from jitney.core.hi_types import is_high_value
-from jitney.core.jaxpr import JaxprEqn, Literal
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import declare
+from jitney.core.program import text
+from jitney.core.program.jaxpr import JaxprEqn, Literal
+from jitney.core.program.key_reuse import uses_keys
 from jitney.core.pytree import pytrees
-from jitney.core.refs import is_ref
+from jitney.core.source.user_warnings import warn
 from jitney.core.symbolic.expressions import DimExpr
-from jitney.core.thresholds import threshold
-from jitney.core.trace import plain_types, revealed, state
-from jitney.core.user_warnings import warn
+from jitney.core.tracing.hi_types import is_high_value
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import plain_types, revealed, state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.types.extended_dtypes import PrimalTangentDType
+from jitney.core.types.refs import is_ref
+from jitney.core.util import float_errors
+from jitney.core.util.thresholds import threshold
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.elementwise import edtypes, families, masks
 from jitney.runtime.eager import owned
@@ -33,7 +35,7 @@ from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.core.dtypes import DType
+    from jitney.core.types.dtypes import DType
     from jitney.core.typing import ArrayLike, DTypeLike
     from jitney.primitives.rule_types import (
         BatchDim,

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.extended_dtypes import PrimalTangentDType
-from jitney.core.primitive import Primitive, declare
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, shaped_array
+from jitney.core.types.extended_dtypes import PrimalTangentDType
 from jitney.primitives import calculus, rules
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.core.dtypes import DType
+    from jitney.core.types.dtypes import DType
     from jitney.core.typing import Array, DTypeLike
     from jitney.primitives.rule_types import Builder, Node, Primals, Tangent, Tangents, Value
 

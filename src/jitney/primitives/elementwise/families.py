@@ -19,15 +19,18 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 import numpy as np
 
 from jitney.compiler.reference import scalar as reference
-from jitney.core import dtypes, messages, sums, user_code
-from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
-from jitney.core.primitive import Primitive, declare
+from jitney.core.messages import messages
+from jitney.core.sharding_in_types import sums
+from jitney.core.source import user_code
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, is_valid_operand, shaped_array
 from jitney.primitives.elementwise.accuracy import check_accuracy
 from jitney.primitives.elementwise.compiled_rules import compiled_unless_finite
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.dtypes import DType
+    from jitney.core.types.avals import AbstractValue
+    from jitney.core.types.dtypes import DType
     from jitney.core.typing import Array, ArrayLike
     from jitney.primitives.elementwise.accuracy import Accuracy
     from jitney.primitives.rule_types import Builder, Node

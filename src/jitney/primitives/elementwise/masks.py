@@ -22,7 +22,7 @@ import numpy as np
 from jitney.compiler.reference import reduction
 from jitney.core.array import Array
 from jitney.core.contexts import Within
-from jitney.core.trace import Tracer, is_recorded
+from jitney.core.tracing.trace import Tracer, is_recorded
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike

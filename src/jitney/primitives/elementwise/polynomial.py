@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney.compiler.reference import scalar as reference
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.primitive import declare
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.primitives import calculus, rules
 from jitney.primitives.elementwise import families
 from jitney.primitives.elementwise.families import NUMERIC

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from jitney.compiler import reference
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray
-from jitney.core.primitive import declare
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives import rules
 from jitney.primitives.calculus import mul
 from jitney.primitives.elementwise import families, taylor

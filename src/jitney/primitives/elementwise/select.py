@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney.compiler import reference
-from jitney.core import dtypes, messages, sums
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.primitive import declare
-from jitney.core.thresholds import threshold
+from jitney.core.messages import messages
+from jitney.core.sharding_in_types import sums
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, shaped_array
+from jitney.core.util.thresholds import threshold
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.elementwise import families
 from jitney.runtime import host_path

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.types import dtypes
 from jitney.primitives import calculus, rules
 from jitney.primitives.calculus import add, exp, mul, neg, sub
 from jitney.primitives.elementwise.accuracy import AccuracyMode

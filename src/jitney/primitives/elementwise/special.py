@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.primitives import calculus, rules
 from jitney.primitives.calculus import (
     add,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from jitney.core.primitive import Primitive
+from jitney.core.tracing.primitive import Primitive
 from jitney.primitives import calculus
 from jitney.primitives.rules import broadcast_to_result, const, shape_of, zero_tangent
 from jitney.transforms.jet import Terms, jet_flat

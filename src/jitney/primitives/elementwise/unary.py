@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray
-from jitney.core.primitive import declare
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives import calculus, rules
 from jitney.primitives.calculus import add, div, mul, sub
 from jitney.primitives.elementwise import families, slopes, taylor
@@ -32,7 +32,7 @@ from jitney.primitives.rules import const, factor
 from jitney.transforms import jet
 
 if TYPE_CHECKING:
-    from jitney.core.primitive import Primitive
+    from jitney.core.tracing.primitive import Primitive
     from jitney.core.typing import Array, ArrayLike
     from jitney.primitives.rule_types import (
         Builder,

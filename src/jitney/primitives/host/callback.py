@@ -22,21 +22,24 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import dtypes, messages, text, tracebacks
-from jitney.core.avals import ShapedArray
-from jitney.core.effects import (
+from jitney.core.diagnostics import tracebacks
+from jitney.core.diagnostics.errors import JaxRuntimeError
+from jitney.core.messages import messages
+from jitney.core.program import text
+from jitney.core.program.jaxpr import JaxprEqn
+from jitney.core.program.key_reuse import uses_keys
+from jitney.core.pytree import pytrees
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.tracing.trace import set_current_trace, state
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
+from jitney.core.types.effects import (
     Effect,
     debug_effect,
     io_effect,
     ordered_debug_effect,
     ordered_io_effect,
 )
-from jitney.core.errors import JaxRuntimeError
-from jitney.core.jaxpr import JaxprEqn
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import Primitive, declare
-from jitney.core.pytree import pytrees
-from jitney.core.trace import set_current_trace, state
 from jitney.primitives import calculus, rules
 from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise.convert import as_value
@@ -47,9 +50,9 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from jitney.compiler.hlo.ir import HostCall
-    from jitney.core.avals import AbstractValue
-    from jitney.core.effects import Effects
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.types.avals import AbstractValue
+    from jitney.core.types.effects import Effects
     from jitney.core.typing import Array
     from jitney.primitives.rule_types import (
         BatchDim,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core.primitive import Primitive
+from jitney.core.tracing.primitive import Primitive
 from jitney.primitives import calculus, rules
 from jitney.primitives.array.broadcasting import broadcast
 from jitney.primitives.array.shape import shape_of

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.reference import indexing
-from jitney.core import dtypes, messages, sums
-from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import declare
+from jitney.core.messages import messages
+from jitney.core.program.key_reuse import uses_keys
+from jitney.core.sharding_in_types import sums
 from jitney.core.symbolic.expressions import index
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval, shaped_array
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape

@@ -15,11 +15,12 @@ import numpy as np
 
 from jitney.compiler.dims import GatherDims, IndexMode
 from jitney.compiler.reference import indexing, scalar
-from jitney.core import dtypes, sums
-from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import declare
-from jitney.core.trace import Tracer
+from jitney.core.program.key_reuse import uses_keys
+from jitney.core.sharding_in_types import sums
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array import concatenation
 from jitney.primitives.array.broadcasting import expand_dims
@@ -29,7 +30,7 @@ from jitney.primitives.elementwise import binary, compare, convert, families, se
 from jitney.primitives.elementwise.families import Shape
 
 if TYPE_CHECKING:
-    from jitney.core.dtypes import DType
+    from jitney.core.types.dtypes import DType
     from jitney.core.typing import Array, ArrayLike
     from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Value
 

@@ -17,13 +17,17 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.compiler.dims import ScatterDims
 from jitney.compiler.reference import indexing
-from jitney.core import caches, dtypes, messages, source_info, sums
-from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import Primitive, declare
-from jitney.core.trace import Tracer
+from jitney.core.messages import messages
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
+from jitney.core.program.key_reuse import uses_keys
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.settings import caches
+from jitney.core.sharding_in_types import sums
+from jitney.core.source import source_info
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval, shaped_array
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.broadcasting import broadcast
 from jitney.primitives.array.canonical import canonical_shape
@@ -43,7 +47,7 @@ from jitney.primitives.indexing.gather import (
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.build import Region
-    from jitney.core.dtypes import DType
+    from jitney.core.types.dtypes import DType
     from jitney.core.typing import Array, ArrayLike, Shape
     from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Value
 

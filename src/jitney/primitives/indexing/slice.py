@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from jitney.core.avals import ShapedArray
-from jitney.core.key_reuse import KeyUse
-from jitney.core.primitive import Primitive, declare
+from jitney.core.program.key_reuse import KeyUse
 from jitney.core.symbolic.expressions import index
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape
 from jitney.primitives.array.shape import shape_of, squeeze

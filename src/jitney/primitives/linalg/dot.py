@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.reference import contraction, scalar
-from jitney.core import communication, dtypes, explicit, messages, sums, text
-from jitney.core.avals import AbstractValue, ShapedArray, shaped_array
-from jitney.core.communication import Communication
-from jitney.core.jaxpr import JaxprEqn
-from jitney.core.primitive import declare
+from jitney.core.messages import messages
+from jitney.core.program import text
+from jitney.core.program.jaxpr import JaxprEqn
 from jitney.core.sharding.partition_spec import names_of
-from jitney.core.thresholds import threshold
+from jitney.core.sharding_in_types import explicit, sums
+from jitney.core.tracing import communication
+from jitney.core.tracing.communication import Communication
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import AbstractValue, ShapedArray, shaped_array
+from jitney.core.util.thresholds import threshold
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.shape import shape_of

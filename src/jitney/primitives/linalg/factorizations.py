@@ -16,8 +16,8 @@ from jitney.compiler import lapack
 from jitney.compiler.hlo import small_linalg as small
 from jitney.compiler.library import Routine
 from jitney.compiler.reference import linalg as reference
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.primitive import declare
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.elementwise import binary, families, powers, unary
 from jitney.primitives.elementwise.convert import convert_element_type

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from jitney.compiler import lower as lowering
-from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.primitive import declare
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.pytree import pytrees
-from jitney.core.tracebacks import api_boundary
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import ShapedArray, get_aval
 from jitney.primitives import calculus, rules
 from jitney.primitives.call.call import with_weakness
 from jitney.primitives.elementwise.convert import as_value
@@ -27,8 +27,8 @@ from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import PyTree
     from jitney.primitives.rule_types import (
         BatchDim,

@@ -8,8 +8,8 @@ import numpy as np
 
 from jitney.compiler import lapack
 from jitney.compiler.reference import linalg as reference
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.primitive import declare
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.annotations import stop_gradient
 from jitney.primitives.array.creation import broadcasted_iota

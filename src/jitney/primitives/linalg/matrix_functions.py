@@ -13,8 +13,8 @@ from jitney.compiler import lapack, library, lower as lowering
 from jitney.compiler.library import LibraryFunction, Routine
 from jitney.compiler.reference.linalg import wide, wide_dtype
 from jitney.compiler.tensor_type import TensorType
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.primitive import Primitive
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.primitives import rules
 from jitney.transforms.zero import Zero
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.creation import broadcasted_iota, full
 from jitney.primitives.array.shape import transpose as permute

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Union
 
 import numpy as np
 
-from jitney.core import config, dtypes
+from jitney.core.settings import config
+from jitney.core.types import dtypes
 
 _NAMES = {
     "highest": 2, "float32": 2, "high": 1, "bfloat16_3x": 1, "tensorfloat32": 1, "default": 0,

@@ -7,10 +7,10 @@ import enum
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 if TYPE_CHECKING:
-    from jitney.core.avals import ShapedArray
+    from jitney.core.types.avals import ShapedArray
     from jitney.primitives.linalg.dot import DotDimensionNumbers
 
 

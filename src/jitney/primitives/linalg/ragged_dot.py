@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray
-from jitney.core.primitive import declare
-from jitney.core.thresholds import threshold
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
+from jitney.core.util.thresholds import threshold
 from jitney.primitives import rules
 from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.creation import full, iota

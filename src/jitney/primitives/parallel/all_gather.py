@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from jitney.core import communication, varying
-from jitney.core.avals import AbstractValue, ShapedArray
-from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
+from jitney.core.sharding_in_types import varying
+from jitney.core.tracing import communication
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.types.avals import AbstractValue, ShapedArray
 from jitney.primitives import calculus, rules
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.array.canonical import canonical_axis

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from jitney.core import communication
-from jitney.core.avals import ShapedArray
-from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
+from jitney.core.tracing import communication
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives import rules
 from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.array.canonical import canonical_axis

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from jitney.compiler.reference import reduction
-from jitney.core import communication, sums, varying
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval, shaped_array
-from jitney.core.manual_axes import ManualAxisType
-from jitney.core.primitive import Primitive, declare
-from jitney.core.pvary import pvary_p
 from jitney.core.pytree import pytrees
-from jitney.core.trace import Tracer, extend_axis_env, state
+from jitney.core.sharding.manual_axes import ManualAxisType
+from jitney.core.sharding_in_types import sums, varying
+from jitney.core.tracing import communication
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.tracing.pvary import pvary_p
+from jitney.core.tracing.trace import Tracer, extend_axis_env, state
+from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval, shaped_array
 from jitney.primitives import calculus, rules
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.elementwise.convert import as_value, convert_element_type

@@ -20,16 +20,16 @@ from jitney.compiler.hlo.sharding_propagation import (
     fitting,
     whole,
 )
-from jitney.core.avals import AbstractValue, ShapedArray
-from jitney.core.closed_programs import constants_as_operands
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.primitive import declare
+from jitney.core.program.closed_programs import constants_as_operands
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.shape_dtype import ShapeDtypeStruct
 from jitney.core.pytree import pytrees
-from jitney.core.shape_dtype import ShapeDtypeStruct
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh, use_abstract_mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding_rule import BoundRule, SdyShardingRule, parse
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import AbstractValue, ShapedArray
 from jitney.primitives.call.inlined import calls_program
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.parallel import spmd
@@ -38,7 +38,7 @@ from jitney.transforms.batch import AxisData, batch_jaxpr_at
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.sharding_propagation import Spec
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.core.typing import Array, PyTree
     from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Value
 

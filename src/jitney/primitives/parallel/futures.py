@@ -13,14 +13,14 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.avals import AbstractValue, get_aval
-from jitney.core.hi_primitive import HiPrimitive
-from jitney.core.hi_types import HiType, aval_method, register_hitype
-from jitney.core.record import record
+from jitney.core.tracing.hi_primitive import HiPrimitive
+from jitney.core.tracing.hi_types import HiType, aval_method, register_hitype
+from jitney.core.types.avals import AbstractValue, get_aval
+from jitney.core.util.record import record
 from jitney.primitives.parallel.all_gather import reduce_scatter_p, scattered_by
 
 if TYPE_CHECKING:
-    from jitney.core.part_types import AnyMesh
+    from jitney.core.sharding.part_types import AnyMesh
     from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.typing import AxisName, PyTree
     from jitney.primitives.rule_types import Param

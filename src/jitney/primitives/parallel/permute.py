@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from jitney.core import communication
-from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
+from jitney.core.tracing import communication
+from jitney.core.tracing.primitive import declare
 from jitney.primitives import calculus, rules
 from jitney.primitives.array import broadcasting
 from jitney.primitives.elementwise.convert import as_value
@@ -30,7 +30,7 @@ from jitney.primitives.parallel.collectives import (
 from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:
-    from jitney.core.avals import ShapedArray
+    from jitney.core.types.avals import ShapedArray
     from jitney.core.typing import Array, AxisName
     from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Operand, Value
 

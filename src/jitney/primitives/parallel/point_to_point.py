@@ -11,13 +11,13 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import varying
-from jitney.core.avals import AbstractValue, ShapedArray, abstract_token
-from jitney.core.effects import Effect, control_flow_allowed_effects, lowerable_effects
-from jitney.core.manual_axes import ManualAxisType
-from jitney.core.primitive import declare
+from jitney.core.program.shape_dtype import abstractify
 from jitney.core.pytree import pytrees
-from jitney.core.shape_dtype import abstractify
+from jitney.core.sharding.manual_axes import ManualAxisType
+from jitney.core.sharding_in_types import varying
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import AbstractValue, ShapedArray, abstract_token
+from jitney.core.types.effects import Effect, control_flow_allowed_effects, lowerable_effects
 from jitney.primitives import rules
 from jitney.primitives.array.tokens import create_token
 from jitney.primitives.elementwise.convert import as_value
@@ -25,9 +25,9 @@ from jitney.primitives.parallel.collectives import checked_names, has_name, name
 from jitney.primitives.parallel.permute import checked_pairs, ppermute_p
 
 if TYPE_CHECKING:
-    from jitney.core.compat import Token
-    from jitney.core.effects import Effects
-    from jitney.core.trace import TraceTag
+    from jitney.core.recording.compat import Token
+    from jitney.core.tracing.trace import TraceTag
+    from jitney.core.types.effects import Effects
     from jitney.core.typing import ArrayLike, AxisName, PyTree
     from jitney.primitives.rule_types import BatchDim, Dims, Value
     from jitney.transforms.batch import BatchTrace

@@ -12,13 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.core import varying
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval
-from jitney.core.manual_axes import ManualAxisType
-from jitney.core.pvary import preduced_p, pvary_p, reduced_vary_cast_p, vary_unreduced_cast_p
 from jitney.core.pytree import pytrees
+from jitney.core.sharding.manual_axes import ManualAxisType
 from jitney.core.sharding.mesh import get_abstract_mesh
-from jitney.core.trace import state
+from jitney.core.sharding_in_types import varying
+from jitney.core.tracing.pvary import (
+    preduced_p,
+    pvary_p,
+    reduced_vary_cast_p,
+    vary_unreduced_cast_p,
+)
+from jitney.core.tracing.trace import state
+from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval
 from jitney.primitives import calculus, rules
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.parallel.collectives import (
@@ -30,7 +35,7 @@ from jitney.primitives.parallel.collectives import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from jitney.core.primitive import Primitive
+    from jitney.core.tracing.primitive import Primitive
     from jitney.core.typing import Array, AxisName
     from jitney.primitives.rule_types import BatchDim, Builder, Dims, Node, Operand, Value
     from jitney.transforms.batch import AxisData

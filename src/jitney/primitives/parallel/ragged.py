@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import communication
-from jitney.core.avals import ShapedArray
-from jitney.core.primitive import declare
+from jitney.core.tracing import communication
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives import calculus, rules
 from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.control.mapping import map as map_rows

@@ -1,4 +1,4 @@
-"""Collectives on unreduced operands or with reduced results: see `core.sums`.
+"""Collectives on unreduced operands or with reduced results: see `core.sharding_in_types.sums`.
 
 They compute what `psum`, `psum_scatter` and `all_gather` compute, but have other types and
 therefore other derivatives. The cotangent of the sum of an unreduced value is *reduced*, equal on
@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import communication, varying
-from jitney.core.avals import AbstractValue, ShapedArray
-from jitney.core.manual_axes import ManualAxisType
-from jitney.core.primitive import Primitive, declare
-from jitney.core.pvary import preduced_p
+from jitney.core.sharding.manual_axes import ManualAxisType
+from jitney.core.sharding_in_types import varying
+from jitney.core.tracing import communication
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.tracing.pvary import preduced_p
+from jitney.core.types.avals import AbstractValue, ShapedArray
 from jitney.primitives import rules
 from jitney.primitives.parallel.all_gather import (
     all_gather_p,

@@ -3,9 +3,10 @@
 Operands and results are global arrays; specs define how they are sharded along mesh axes. The
 program computes with shards. Within it the mesh axes are named axes, for use by collectives.
 
-With `check_vma`, types within the program track the axes along which values vary (`core.varying`),
-so a result that is not sharded along an axis is known to be equal there. Without it nothing is
-known: such a result is taken from the first device, and its cotangent is divided among all devices.
+With `check_vma`, types within the program track the axes along which values vary
+(`core.sharding_in_types.varying`), so a result that is not sharded along an axis is known to be
+equal there. Without it nothing is known: such a result is taken from the first device, and its
+cotangent is divided among all devices.
 """
 
 from __future__ import annotations
@@ -16,21 +17,23 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.compiler import lower as lowering
-from jitney.core import communication, config, explicit, varying
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval
-from jitney.core.closed_programs import closed_of, constants_as_operands
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.hi_types import HiPspec, HiType
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
-from jitney.core.primitive import declare
-from jitney.core.record import record, replace
-from jitney.core.refs import AbstractRef
+from jitney.core.program.closed_programs import closed_of, constants_as_operands
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.settings import config
+from jitney.core.sharding.manual_axes import NOT_MANUAL, ManualAxisType
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
-from jitney.core.trace import Trace, extend_axis_env, set_current_trace, state
+from jitney.core.sharding_in_types import explicit, varying
+from jitney.core.tracing import communication
+from jitney.core.tracing.hi_types import HiPspec, HiType
+from jitney.core.tracing.primitive import declare
+from jitney.core.tracing.trace import Trace, extend_axis_env, set_current_trace, state
+from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.types.refs import AbstractRef
+from jitney.core.util.record import record, replace
 from jitney.primitives import calculus, rules
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.call.call import transposed_program
@@ -46,8 +49,8 @@ from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
-    from jitney.core.effects import Effects
-    from jitney.core.jaxpr import Atom
+    from jitney.core.program.jaxpr import Atom
+    from jitney.core.types.effects import Effects
     from jitney.core.typing import AxisName
     from jitney.primitives.rule_types import (
         BatchDim,

@@ -16,14 +16,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import varying
-from jitney.core.avals import AbstractValue, ShapedArray
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.manual_axes import NOT_MANUAL
-from jitney.core.memo import memoize_by_identity
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.sharding.manual_axes import NOT_MANUAL
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.core.sharding_in_types import varying
+from jitney.core.types.avals import AbstractValue, ShapedArray
 from jitney.primitives import calculus, rules
 from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.parallel import untyped

@@ -16,17 +16,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from jitney.core import explicit
-from jitney.core.avals import AbstractValue
-from jitney.core.evaluate import evaluate_by
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
-from jitney.core.record import record
+from jitney.core.program.evaluate import evaluate_by
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
 from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.core.sharding_in_types import explicit
+from jitney.core.types.avals import AbstractValue
 from jitney.core.typing import ArrayLike
+from jitney.core.util.record import record
 from jitney.primitives import calculus, rules
 from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.parallel import shard_map, spmd, untyped

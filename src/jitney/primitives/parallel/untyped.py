@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from jitney.core import explicit
-from jitney.core.closed_programs import closed_of, constants_as_operands
-from jitney.core.evaluate import evaluate_by
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.memo import memoize_by_identity
+from jitney.core.program.closed_programs import closed_of, constants_as_operands
+from jitney.core.program.evaluate import evaluate_by
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.sharding_in_types import explicit
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value

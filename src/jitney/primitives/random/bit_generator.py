@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import dtypes, explicit
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.primitive import declare
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.primitives import rules
 from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.array.concatenation import concatenate, stack
@@ -34,8 +35,8 @@ from jitney.primitives.random.counter_based import philox4x32, word
 from jitney.primitives.random.threefry import threefry2x32
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
     from jitney.core.sharding.named import ShardingLike
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike
     from jitney.primitives.rule_types import Builder, Dims, Node, Value
 

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from jitney.compiler.reference.threefry import threefry2x32 as threefry2x32_numpy
-from jitney.core import config, dtypes
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import Primitive, declare
+from jitney.core.program.key_reuse import uses_keys
+from jitney.core.settings import config
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.elementwise.compiled_rules import LARGE, compiled, without_copies
 from jitney.primitives.random.prng import PRNGImpl

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.primitives.elementwise.binary import bitwise_or, shift_right_logical, sub
 from jitney.primitives.elementwise.convert import bitcast_convert_type, convert_element_type
 from jitney.primitives.rules import typed

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.key_reuse import uses_keys
-from jitney.core.primitive import declare
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.program.key_reuse import uses_keys
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.primitives import rules
 from jitney.primitives.array.annotations import optimization_barrier
 from jitney.primitives.array.creation import full_like
@@ -46,7 +46,7 @@ from jitney.primitives.reduction.reduce import reduce_or
 from jitney.transforms.key_words import evaluate_in_words
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Array
     from jitney.primitives.rule_types import Builder, Dims, Node, Value
 

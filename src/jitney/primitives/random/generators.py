@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core.avals import get_aval
+from jitney.core.types.avals import get_aval
 from jitney.primitives.array.concatenation import concatenate, stack
 from jitney.primitives.array.creation import full_like, iota
 from jitney.primitives.array.shape import reshape, transpose

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval
 from jitney.primitives.array.shape import reshape
 from jitney.primitives.elementwise.convert import convert_element_type
 from jitney.primitives.random import bits

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from jitney.core import dtypes
-from jitney.core.declarations import Table
-from jitney.core.record import record
+from jitney.core.types import dtypes
+from jitney.core.util.declarations import Table
+from jitney.core.util.record import record
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array

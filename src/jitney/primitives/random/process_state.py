@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.primitive import declare
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.primitives.array.broadcasting import broadcast
 from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.elementwise.binary import add, mul, sub
@@ -29,7 +29,7 @@ from jitney.primitives.random.floats import bits_per_float, unit_floats
 from jitney.primitives.random.integers import offsets_below
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Array, ArrayLike, ShapeLike
     from jitney.primitives.rule_types import Builder, Node
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes
-from jitney.core.avals import get_aval
-from jitney.core.trace import Tracer
+from jitney.core.settings import config
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
 from jitney.primitives.elementwise.binary import add
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.random.bits import random_seed_p

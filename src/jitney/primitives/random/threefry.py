@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney.compiler.reference import threefry as meaning
-from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.primitive import declare
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import ShapedArray, get_aval, shaped_array
 from jitney.primitives import rules
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import reshape

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.reference import order
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.primitive import declare
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from jitney.compiler.reference import reduction, scalar
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray
-from jitney.core.primitive import Primitive, declare
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, families, taylor, unary

@@ -10,15 +10,19 @@ import numpy as np
 
 from jitney.compiler import lower as lowering
 from jitney.compiler.reference import reduction
-from jitney.core import config, dtypes, explicit, jaxpr_trace, text
-from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.flat_function import FlatFunction
-from jitney.core.function_traces import traced_once
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn, Var
-from jitney.core.primitive import Primitive, declare
+from jitney.core.program import text
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn, Var
 from jitney.core.pytree import pytrees
-from jitney.core.trace import Tracer
+from jitney.core.recording import jaxpr_trace
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.recording.function_traces import traced_once
+from jitney.core.settings import config
+from jitney.core.sharding_in_types import explicit
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval, shaped_array
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.out_places import out_place
 from jitney.primitives.elementwise import binary, families, masks, taylor
@@ -30,8 +34,8 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.ir import Monoid
-    from jitney.core.avals import AbstractValue
     from jitney.core.sharding.named import ShardingLike
+    from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import Array, ArrayLike, DTypeLike, PyTree
     from jitney.primitives.rule_types import (
         Builder,

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from jitney.compiler.reference import indexing
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.flat_function import FlatFunction
-from jitney.core.function_traces import traced_once
-from jitney.core.jaxpr import DebugInfo, Jaxpr
-from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.primitive import Primitive, declare
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import DebugInfo, Jaxpr
 from jitney.core.pytree import pytrees
+from jitney.core.recording.flat_function import FlatFunction
+from jitney.core.recording.function_traces import traced_once
+from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
 from jitney.core.symbolic.expressions import index
-from jitney.core.trace import Tracer
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.concatenation import pad
@@ -48,7 +48,7 @@ from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import Jaxpr
+    from jitney.core.program.jaxpr import Jaxpr
     from jitney.core.typing import Array, ArrayLike, PyTree
     from jitney.primitives.elementwise.families import Shape
     from jitney.primitives.rule_types import Dims, Primals, Tangent, Tangents, Value

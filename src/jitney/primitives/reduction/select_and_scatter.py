@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core.avals import ShapedArray
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr
-from jitney.core.primitive import declare
+from jitney.core.program.evaluate import eval_jaxpr
+from jitney.core.program.jaxpr import ClosedJaxpr, Jaxpr
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import ShapedArray
 from jitney.primitives import sharding_rules
 from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.concatenation import pad

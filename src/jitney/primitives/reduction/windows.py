@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.dims import dilated as dilated
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray
-from jitney.core.primitive import Primitive, declare
 from jitney.core.symbolic.expressions import index, max_dim
-from jitney.core.thresholds import threshold
+from jitney.core.tracing.primitive import Primitive, declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray
+from jitney.core.util.thresholds import threshold
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.canonical import canonical_shape

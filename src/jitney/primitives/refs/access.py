@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes, text, varying
-from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.jaxpr import JaxprEqn, Literal
-from jitney.core.primitive import declare
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.program import text
+from jitney.core.program.jaxpr import JaxprEqn, Literal
 from jitney.core.pytree import pytrees
-from jitney.core.refs import (
+from jitney.core.sharding_in_types import varying
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval
+from jitney.core.types.refs import (
     AbstractRef,
     AccumEffect,
     ReadEffect,
@@ -25,8 +28,6 @@ from jitney.core.refs import (
     array_type,
     is_ref,
 )
-from jitney.core.slices import Slice
-from jitney.core.tracebacks import api_boundary
 from jitney.primitives.elementwise.convert import convert
 from jitney.primitives.refs.elements import (
     accumulate,
@@ -36,14 +37,15 @@ from jitney.primitives.refs.elements import (
 )
 from jitney.primitives.refs.indexer import NDIndexer, Operand, indexer_of, text_of
 from jitney.primitives.refs.ref import Ref, TransformedRef
+from jitney.primitives.refs.slices import Slice
 from jitney.primitives.refs.views import BitcastTransform, Step, type_through
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.effects import Effects
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.types.avals import AbstractValue
+    from jitney.core.types.effects import Effects
     from jitney.core.typing import Array, ArrayLike, Index
     from jitney.primitives.rule_types import BatchDim, Dims, Primals, Tangent, Tangents, Value
 

@@ -9,7 +9,7 @@ from jitney.transforms.accumulators import GradAccum
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
     from jitney.primitives.refs.ref import Ref
     from jitney.primitives.rule_types import Cotangent
 

@@ -10,21 +10,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import explicit
-from jitney.core.avals import get_aval
-from jitney.core.slices import Slice
+from jitney.core.sharding_in_types import explicit
+from jitney.core.types.avals import get_aval
 from jitney.primitives.array.resharding import reshard
 from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.elementwise import binary
 from jitney.primitives.indexing.dynamic_slice import dynamic_slice, dynamic_update_slice
 from jitney.primitives.indexing.slice import slice as static_slice
 from jitney.primitives.refs.indexer import whole
+from jitney.primitives.refs.slices import Slice
 from jitney.primitives.refs.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jitney.core.avals import Shape
+    from jitney.core.types.avals import Shape
     from jitney.primitives.refs.indexer import Entry, NDIndexer
     from jitney.primitives.refs.views import Step
     from jitney.primitives.rule_types import Value

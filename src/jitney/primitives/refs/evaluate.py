@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.jaxpr import ClosedJaxpr, Literal
-from jitney.core.memo import memoize_by_identity
-from jitney.core.refs import is_ref
+from jitney.core.program.jaxpr import ClosedJaxpr, Literal
+from jitney.core.program.memo import memoize_by_identity
+from jitney.core.types.refs import is_ref
 from jitney.transforms.discharge import discharge
 
 if TYPE_CHECKING:
-    from jitney.core.jaxpr import Atom, Var
+    from jitney.core.program.jaxpr import Atom, Var
     from jitney.primitives.rule_types import Value
 
 

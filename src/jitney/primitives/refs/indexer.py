@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 import numpy as np
 
-from jitney.core import dtypes, errors
-from jitney.core.avals import get_aval
+from jitney.core.diagnostics import errors
 from jitney.core.pytree.registry import register_pytree_node_class
-from jitney.core.record import record
-from jitney.core.slices import Slice
-from jitney.core.trace import Tracer
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
+from jitney.core.util.record import record
 from jitney.primitives.array.broadcasting import broadcast_shapes
+from jitney.primitives.refs.slices import Slice
 
 if TYPE_CHECKING:
-    from jitney.core.avals import Shape
+    from jitney.core.types.avals import Shape
     from jitney.core.typing import Index
 
 Entry = Any  # a Slice, an integer, or an integer array

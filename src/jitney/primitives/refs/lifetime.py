@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.primitive import declare
+from jitney.core.diagnostics.tracebacks import api_boundary
+from jitney.core.program.shape_dtype import abstractify
 from jitney.core.pytree import pytrees
-from jitney.core.refs import AbstractRef, ReadEffect, WriteEffect, array_type, is_ref
-from jitney.core.shape_dtype import abstractify
-from jitney.core.tracebacks import api_boundary
+from jitney.core.tracing.primitive import declare
+from jitney.core.types.avals import ShapedArray, get_aval
+from jitney.core.types.refs import AbstractRef, ReadEffect, WriteEffect, array_type, is_ref
 from jitney.primitives import calculus
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.refs.access import swap_p
@@ -27,8 +27,8 @@ from jitney.transforms.linearize import has_tangent
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
-    from jitney.core.effects import Effects
+    from jitney.core.types.avals import AbstractValue
+    from jitney.core.types.effects import Effects
     from jitney.core.typing import Array, ArrayLike
     from jitney.primitives.rule_types import (
         BatchDim,

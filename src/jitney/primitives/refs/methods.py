@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core.array import Array
-from jitney.core.hi_types import describe_tracers
-from jitney.core.refs import AbstractRef, array_type
-from jitney.core.trace import Tracer
+from jitney.core.tracing.hi_types import describe_tracers
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types.refs import AbstractRef, array_type
 from jitney.primitives.refs import access, views
 from jitney.primitives.refs.indexer import indexer_of
 from jitney.primitives.refs.ref import Ref, TransformedRef
 
 if TYPE_CHECKING:
-    from jitney.core.avals import ShapedArray
+    from jitney.core.types.avals import ShapedArray
     from jitney.core.typing import ArrayLike, DTypeLike, Index
     from jitney.primitives.refs.views import Step
 

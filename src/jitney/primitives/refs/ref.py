@@ -16,22 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes
 from jitney.core.pytree.registry import register_pytree_node_class
-from jitney.core.record import record
-from jitney.core.refs import AbstractRef, array_type, is_ref
-from jitney.core.slices import Slice
-from jitney.core.trace import Tracer
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types import dtypes
+from jitney.core.types.refs import AbstractRef, array_type, is_ref
+from jitney.core.util.record import record
 from jitney.primitives.elementwise.convert import convert
 from jitney.primitives.refs.elements import accumulate, change_through, read_through
 from jitney.primitives.refs.indexer import NDIndexer
+from jitney.primitives.refs.slices import Slice
 from jitney.primitives.refs.views import type_through
 from jitney.runtime.array import MAX_AXES, ArrayImpl, array_from_numpy, copied
 from jitney.runtime.eager import owned
 
 if TYPE_CHECKING:
-    from jitney.core.avals import Shape, ShapedArray
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.types.avals import Shape, ShapedArray
     from jitney.core.typing import ArrayLike
     from jitney.primitives.refs.views import Step
     from jitney.runtime.layout import Format

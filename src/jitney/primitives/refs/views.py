@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes, explicit
-from jitney.core.avals import get_aval
 from jitney.core.pytree.registry import register_pytree_node_class
-from jitney.core.record import record
 from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding_in_types import explicit
+from jitney.core.types import dtypes
+from jitney.core.types.avals import get_aval
+from jitney.core.util.record import record
 from jitney.primitives import sharding_rules
 from jitney.primitives.array.shape import reshape, shape_of, transpose
 from jitney.primitives.elementwise.convert import bitcast_convert_type
 from jitney.primitives.refs.indexer import NDIndexer
 
 if TYPE_CHECKING:
-    from jitney.core.avals import Shape, ShapedArray
+    from jitney.core.types.avals import Shape, ShapedArray
     from jitney.core.typing import Array, DTypeLike, Value
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from jitney.compiler.hlo import fourier as composition
 from jitney.compiler.reference import fourier
-from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.primitive import declare
+from jitney.core.tracing.primitive import declare
+from jitney.core.types import dtypes
+from jitney.core.types.avals import ShapedArray, get_aval
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.elementwise import unary
 from jitney.primitives.elementwise.convert import convert_element_type

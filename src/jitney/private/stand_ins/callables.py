@@ -10,8 +10,8 @@ import weakref
 from collections.abc import Callable, Hashable
 from typing import Any, NoReturn, ParamSpec, TypeVar, overload
 
-from jitney.core import caches, config
-from jitney.core.wraps import UNNAMED, name_of
+from jitney.core.settings import caches, config
+from jitney.core.util.wraps import UNNAMED, name_of
 
 P = ParamSpec("P")
 R = TypeVar("R")

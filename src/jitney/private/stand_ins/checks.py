@@ -9,8 +9,8 @@ import ml_dtypes
 import numpy as np
 
 from jitney import test_util
-from jitney.core import dtypes
 from jitney.core.pytree import pytrees
+from jitney.core.types import dtypes
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jitney.core import messages
+from jitney.core.messages import messages
 from jitney.numpy import vectorization
 from jitney.numpy.vectorization import CoreDims
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 from jitney.core.typing import SupportsArray
 from jitney.numpy import promotion
 from jitney.numpy.selection import where

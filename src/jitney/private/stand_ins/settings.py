@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jitney.core import config as options
+from jitney.core.settings import config as options
 
 if TYPE_CHECKING:
-    from jitney.core.options import State
+    from jitney.core.settings.options import State
 
 config = options.config
 update = config.update

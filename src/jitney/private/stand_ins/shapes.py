@@ -7,16 +7,16 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.core import typecheck as types
-from jitney.core.avals import get_aval
-from jitney.core.compat import is_constant_dim
-from jitney.core.errors import InconclusiveDimensionOperation
+from jitney.core.diagnostics.errors import InconclusiveDimensionOperation
+from jitney.core.program import typecheck as types
+from jitney.core.recording.compat import is_constant_dim
 from jitney.core.symbolic.expressions import DimExpr, DimSize, as_dim, is_symbolic_dim, value_of_dim
-from jitney.core.trace import Tracer, concrete_or_error
+from jitney.core.tracing.trace import Tracer, concrete_or_error
+from jitney.core.types.avals import get_aval
 
 if TYPE_CHECKING:
     from jitney.core.array import Array
-    from jitney.core.avals import AbstractValue
+    from jitney.core.types.avals import AbstractValue
 
 T = TypeVar("T")
 

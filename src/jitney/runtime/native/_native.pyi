@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.types.avals import AbstractValue, ShapedArray
 from jitney.core.sharding.sharding import Sharding
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.device import Device

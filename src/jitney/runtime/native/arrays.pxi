@@ -29,7 +29,7 @@ cdef class NativeArray:
             return self.buffer.data
         value = _wait(self.buffer)
         if value is None:
-            from jitney.core.errors import deleted_array_error
+            from jitney.core.diagnostics.errors import deleted_array_error
 
             raise deleted_array_error(self.aval, self.buffer.given_to)
         return value

@@ -5,8 +5,8 @@ from __future__ import annotations
 from jitney import numpy as jnp
 from jitney.api.jit.jit import jit_when_traced
 from jitney.core.array import Array
-from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.numpy.promotion import check_arraylike, promote_dtypes_inexact
 from jitney.primitives.elementwise.convert import as_value
 

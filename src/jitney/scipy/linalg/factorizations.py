@@ -11,8 +11,8 @@ from typing import Any
 
 from jitney import lax, numpy as jnp
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_complex
 from jitney.numpy.vectorization import vectorize

@@ -11,8 +11,8 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.autodiff.autodiff import jvp
 from jitney.api.jit.jit import jit, jit_when_traced
-from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_complex, promote_dtypes_inexact
 from jitney.numpy.vectorization import vectorize

@@ -9,9 +9,9 @@ import numpy as np
 
 from jitney import numpy as jnp
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.trace import concrete_or_error
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy.promotion import (
     ensure_arraylike,

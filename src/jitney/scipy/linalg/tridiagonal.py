@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_complex, promote_dtypes_inexact
 from jitney.primitives.elementwise.convert import as_value

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from jitney import numpy as jnp
-from jitney.core import messages
 from jitney.core.array import Array
+from jitney.core.messages import messages
+from jitney.core.source.user_warnings import warn
 from jitney.core.typing import ArrayLike
-from jitney.core.user_warnings import warn
 from jitney.numpy.promotion import is_complex
 from jitney.scipy.signal.trends import detrend as without_trend
 

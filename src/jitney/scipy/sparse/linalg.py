@@ -15,9 +15,9 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.core.array import Array
-from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.flatten_util import ravel_pytree
 
 T = TypeVar("T")

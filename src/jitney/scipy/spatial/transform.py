@@ -16,8 +16,8 @@ import numpy as np
 
 from jitney import numpy as jnp, random
 from jitney.core.array import Array
-from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.numpy.promotion import is_inexact
 
 __dir__ = listing(__name__)

@@ -1,6 +1,6 @@
 """`jax.scipy.special`: special functions."""
 
-from jitney.core.lazy import attach
+from jitney.core.util.lazy import attach
 
 _lookup, __dir__, __all__ = attach(__name__, __file__, published_by="jitney.api.jit.repeated")
 

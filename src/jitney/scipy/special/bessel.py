@@ -7,9 +7,9 @@ import operator
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.trace import concrete_or_error
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import promote_args_inexact
 from jitney.numpy.selection import where

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from jitney import lax
 from jitney.api.autodiff.custom_jvp import custom_jvp
-from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_complex, promote_args_inexact, scalar_like
 from jitney.numpy.selection import where

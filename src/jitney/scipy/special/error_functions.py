@@ -16,8 +16,8 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.api.autodiff.custom_jvp import custom_jvp
-from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import dtype_of, is_complex, promote_args_inexact
 from jitney.numpy.selection import where

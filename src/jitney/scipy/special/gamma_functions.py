@@ -15,10 +15,11 @@ from jitney import lax, numpy as jnp
 from jitney.api.autodiff.autodiff import jvp as differentiate
 from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.api.jit.jit import jit_when_traced
-from jitney.core import dtypes, float_errors
 from jitney.core.array import Array
-from jitney.core.trace import concrete_or_error
+from jitney.core.tracing.trace import concrete_or_error
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
+from jitney.core.util import float_errors
 from jitney.numpy.promotion import (
     dtype_of,
     is_complex,

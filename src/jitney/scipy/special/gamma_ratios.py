@@ -17,7 +17,7 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.autodiff.custom_jvp import custom_jvp
 from jitney.core.array import Array
-from jitney.core.trace import concrete_value
+from jitney.core.tracing.trace import concrete_value
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import promote_args_inexact
 from jitney.numpy.selection import where

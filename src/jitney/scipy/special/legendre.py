@@ -12,7 +12,7 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.core.array import Array
-from jitney.core.trace import concrete_or_error
+from jitney.core.tracing.trace import concrete_or_error
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import ensure_arraylike, is_integer, promote_dtypes_inexact
 from jitney.numpy.selection import where

@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from jitney import lax
-from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_complex, promote_args_inexact
 from jitney.numpy.selection import where

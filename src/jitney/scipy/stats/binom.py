@@ -9,8 +9,8 @@ from __future__ import annotations
 from jitney import lax, numpy as jnp
 from jitney.api.jit.repeated import publish
 from jitney.core.array import Array
-from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.scipy.special.entropies import xlog1py, xlogy
 from jitney.scipy.stats.support import operands, supported
 

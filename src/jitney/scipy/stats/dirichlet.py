@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from jitney import lax, numpy as jnp
 from jitney.api.jit.repeated import publish
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.lazy import listing
+from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.scipy.special.entropies import xlogy
 from jitney.scipy.special.support import strong
 from jitney.scipy.stats.support import operands, supported

@@ -11,8 +11,8 @@ from __future__ import annotations
 from jitney import lax, numpy as jnp
 from jitney.api.jit.repeated import publish
 from jitney.core.array import Array
-from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.scipy.special.entropies import xlogy
 from jitney.scipy.special.gamma_functions import gammainc, gammaincc
 from jitney.scipy.stats.support import operands, supported

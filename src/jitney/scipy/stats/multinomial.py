@@ -5,8 +5,8 @@ from __future__ import annotations
 from jitney import lax, numpy as jnp
 from jitney.api.jit.repeated import publish
 from jitney.core.array import Array
-from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.numpy.promotion import promote_args_numeric
 from jitney.primitives.elementwise.convert import as_value
 from jitney.scipy.special.entropies import xlogy

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from jitney import lax, numpy as jnp
 from jitney.api.jit.repeated import publish
 from jitney.core.array import Array
-from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.numpy.promotion import check_arraylike, promote_dtypes_inexact
 from jitney.primitives.elementwise.convert import as_value
 from jitney.scipy.stats.support import TWO_PI

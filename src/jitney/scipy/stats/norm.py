@@ -9,8 +9,8 @@ from __future__ import annotations
 from jitney import lax, numpy as jnp
 from jitney.api.jit.repeated import publish
 from jitney.core.array import Array
-from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.numpy.promotion import scalar_like
 from jitney.scipy.special.error_functions import log_ndtr, ndtr, ndtri
 from jitney.scipy.special.support import strong

@@ -11,8 +11,8 @@ import math
 from jitney import lax, numpy as jnp
 from jitney.api.jit.repeated import publish
 from jitney.core.array import Array
-from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.scipy.special.entropies import xlogy
 from jitney.scipy.special.gamma_functions import gammaincc
 from jitney.scipy.special.support import in_float32, strong

@@ -11,8 +11,8 @@ import math
 from jitney import lax, numpy as jnp
 from jitney.api.jit.repeated import publish
 from jitney.core.array import Array
-from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
+from jitney.core.util.lazy import listing
 from jitney.scipy.stats.support import operands
 
 __dir__ = listing(__name__)

@@ -9,7 +9,7 @@ from jitney.compiler.hlo.partition.interpret import run
 from jitney.compiler.hlo.partition.layout import Mesh
 from jitney.compiler.hlo.partition.panels import in_panels
 from jitney.compiler.hlo.partition.partitioner import Partitioned
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 F32 = np.dtype(np.float32)
 X, Y = ("x",), ("y",)

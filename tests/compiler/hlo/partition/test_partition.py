@@ -25,7 +25,7 @@ from jitney.compiler.hlo.partition.text import bytes_text, print_partitioned
 from jitney.compiler.hlo.partition.traffic import collectives_of, sent
 from jitney.compiler.hlo.verify import verify
 from jitney.compiler.tensor_type import TensorType
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 from jitney.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 X, Y = ("x",), ("y",)

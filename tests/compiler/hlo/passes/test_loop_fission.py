@@ -12,7 +12,7 @@ import jitney.numpy as jnp
 from jitney import lax, random
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo.passes import loop_fission
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 KEY = random.PRNGKey(3)
 UNARY = (

@@ -20,7 +20,7 @@ from jitney.compiler.hlo.index_map import Dims, Division, IndexMap, index_map
 from jitney.compiler.hlo.partition.layout import Mesh, Names
 from jitney.compiler.hlo.partition.movement import Movement
 from jitney.compiler.hlo.sharding_propagation import Spec
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 # (movement, shards of operands, sharding of factors, shapes of result shards) -> result shards
 Build: TypeAlias = Callable[

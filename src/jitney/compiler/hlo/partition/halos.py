@@ -15,7 +15,7 @@ from jitney.compiler.hlo.index_map import Division, concatenated, is_roll, unpad
 from jitney.compiler.hlo.partition.factors import builds
 from jitney.compiler.hlo.partition.movement import Movement
 from jitney.compiler.hlo.partition.rules import Nodes, Shapes
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 
 @builds(ir.Slice)

@@ -16,7 +16,7 @@ from jitney.compiler.hlo.partition.layout import Mesh, join, split
 from jitney.compiler.hlo.partition.partitioner import Partitioned
 from jitney.compiler.hlo.traversal import roots, topological_order
 from jitney.compiler.reference.collective import collective
-from jitney.core import float_errors
+from jitney.core.util import float_errors
 
 
 def run(program: Partitioned, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

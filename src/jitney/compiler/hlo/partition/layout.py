@@ -15,7 +15,7 @@ import numpy as np
 
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.sharding_propagation import Spec
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 Names = tuple[str, ...]
 Coordinates = dict[str, int]

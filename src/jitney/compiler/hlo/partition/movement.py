@@ -14,7 +14,7 @@ from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.partition.layout import Mesh, Names
 from jitney.compiler.hlo.sharding_propagation import Spec
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 _INT32 = np.dtype(np.int32)
 

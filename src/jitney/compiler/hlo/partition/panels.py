@@ -25,7 +25,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.collectives import group_size
-from jitney.core.record import record, replace
+from jitney.core.util.record import record, replace
 
 
 @record(frozen=True, eq=False)

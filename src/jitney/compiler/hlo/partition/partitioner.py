@@ -33,7 +33,7 @@ from jitney.compiler.hlo.partition.layout import Mesh, Names
 from jitney.compiler.hlo.partition.movement import Movement, Partial
 from jitney.compiler.hlo.partition.traffic import sent, work
 from jitney.compiler.hlo.sharding_propagation import Spec, propagate, wanted, whole, without
-from jitney.core.record import record, replace
+from jitney.core.util.record import record, replace
 
 # Nodes cheap enough to be computed for shards on demand if their operands are replicated.
 _FREE = (ir.Iota, ir.Apply, ir.Broadcast, ir.Reshape, ir.Transpose)

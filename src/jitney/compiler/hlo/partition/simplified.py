@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.partition import panels, partitioner
 from jitney.compiler.hlo.passes import simplify
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.sharding_propagation import Spec

@@ -48,7 +48,7 @@ from jitney.compiler.hlo.contractions import (
     rhs_permutation,
 )
 from jitney.compiler.reference.reduction import LONG_RUN, ROUNDED, RUN, carrier
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 _INT32, _FLOAT64 = np.dtype(np.int32), np.dtype(np.float64)
 _BOOL = np.dtype(bool)

@@ -26,7 +26,7 @@ from jitney.compiler.hlo.loop_analysis import CountedLoop, count_trips, is_invar
 from jitney.compiler.hlo.passes.carries import add_carries
 from jitney.compiler.hlo.passes.loops import change_loops
 from jitney.compiler.hlo.passes.simplify import is_narrow, with_transposed
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 _FLOATS = ("float32", "float64")
 

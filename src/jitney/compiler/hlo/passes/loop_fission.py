@@ -43,7 +43,7 @@ from jitney.compiler.hlo.passes.batch_iterations import (
 )
 from jitney.compiler.hlo.passes.carries import add_carries, project_carries
 from jitney.compiler.hlo.passes.loops import change_loops
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 
 def run(module: ir.Module) -> ir.Module:

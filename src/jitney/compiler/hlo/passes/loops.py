@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.core.record import replace
+from jitney.core.util.record import replace
 
 # (builder, loop, the results of it that are used) -> its results
 Change: TypeAlias = Callable[[Builder, ir.While, set[int]], Sequence[ir.Node]]

@@ -22,8 +22,8 @@ from jitney.compiler.hlo.contractions import has_tiles, is_small_dot, operand_or
 from jitney.compiler.hlo.float_bounds import bounds
 from jitney.compiler.hlo.traversal import scalar_value
 from jitney.compiler.scalar_functions import lookup
-from jitney.core import float_errors
-from jitney.core.record import replace
+from jitney.core.util import float_errors
+from jitney.core.util.record import replace
 
 Rule = Callable[[Builder, Any], "ir.Node | None"]
 Rules = Mapping[type, tuple[Rule, ...]]

@@ -27,7 +27,7 @@ from jitney.compiler.hlo.passes.batch_iterations import (
     with_stacked_outputs,
 )
 from jitney.compiler.hlo.passes.loops import change_loops
-from jitney.core.record import record
+from jitney.core.util.record import record
 
 _FLOATS = (
     np.dtype(np.float32),

@@ -26,7 +26,7 @@ from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.contractions import is_small_dot
 from jitney.compiler.scalar_functions import real_dtype
 from jitney.compiler.scalar_functions.complex_functions import COMPLEX_FUNCTIONS
-from jitney.core.record import record, replace
+from jitney.core.util.record import record, replace
 
 _BOOL = np.dtype(bool)
 

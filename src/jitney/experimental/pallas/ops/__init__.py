@@ -1,5 +1,5 @@
 """Operations that JAX implements as kernels."""
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 
 __dir__ = listing(__name__)

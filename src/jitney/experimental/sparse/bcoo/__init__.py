@@ -1,5 +1,5 @@
 """`jax.experimental.sparse.bcoo`: sparse arrays as batched coordinates (BCOO)."""
 
-from jitney.core.lazy import attach
+from jitney.core.util.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

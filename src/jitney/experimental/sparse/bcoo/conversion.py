@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney import numpy as jnp
-from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.experimental.sparse.bcoo.layout import columns, validate
 from jitney.experimental.sparse.composed import composed, is_nonzero
 from jitney.experimental.sparse.util import nfold_vmap, scatter_sum, stored_mask

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from jitney import numpy as jnp
-from jitney.core import dtypes
+from jitney.core.types import dtypes
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, DTypeLike

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from jitney import numpy as jnp
-from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.pytree.registry import register_pytree_node_class
-from jitney.core.trace import Tracer
-from jitney.core.user_warnings import warn
+from jitney.core.source.user_warnings import warn
+from jitney.core.tracing.trace import Tracer
+from jitney.core.types import dtypes
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo import conversion, order, relayout
 from jitney.experimental.sparse.bcoo.layout import BCOOProperties, padding, validate

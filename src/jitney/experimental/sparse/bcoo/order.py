@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney import numpy as jnp
-from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.experimental.sparse.bcoo.layout import (
     BCOOProperties,
     columns,

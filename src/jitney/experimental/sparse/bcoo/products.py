@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.experimental.sparse.bcoo.layout import (
     BCOOProperties,
     columns,
@@ -25,7 +25,7 @@ from jitney.experimental.sparse.composed import composed
 from jitney.experimental.sparse.util import nfold_vmap, scatter_sum
 
 if TYPE_CHECKING:
-    from jitney.core.dtypes import DType
+    from jitney.core.types.dtypes import DType
     from jitney.core.typing import Array
     from jitney.experimental.sparse.util import Shape, SparseInfo
 

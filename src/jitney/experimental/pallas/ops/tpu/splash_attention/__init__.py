@@ -4,7 +4,7 @@ JAX's kernels skip blocks of queries and keys that are masked out. Here the same
 computed by dense matrix products.
 """
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.experimental.pallas.ops.tpu.splash_attention.splash_attention_kernel import (
     SegmentIds as SegmentIds,
     make_masked_mha_reference as make_masked_mha_reference,

@@ -17,7 +17,7 @@ import numpy as np
 
 from jitney import numpy as jnp
 from jitney.ad_checkpoint import checkpoint_name
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 from jitney.experimental.pallas.ops.tpu.splash_attention.splash_attention_mask import Mask
 
 if TYPE_CHECKING:

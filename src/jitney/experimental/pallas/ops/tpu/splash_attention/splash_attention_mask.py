@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core.lazy import listing
+from jitney.core.util.lazy import listing
 
 __dir__ = listing(__name__)
 

@@ -1,0 +1,339 @@
+"""Errors of the public API.
+
+The classes are those of `jax.errors`. `docs/errors.md` has a section on each, with causes and
+fixes, which `jitney explain CODE` prints for the `code` of an error.
+"""
+
+# Messages use the private `_origin_msg` of tracers, which users never call.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import os
+from types import CodeType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jitney.core.messages import cures, messages, print_cures
+from jitney.core.source import source_info, user_code
+
+if TYPE_CHECKING:
+    from jitney.core.source.user_code import UserCode
+    from jitney.core.types.avals import AbstractValue
+    from jitney.core.typing import Array
+
+
+def _documented(error: Exception, message: object) -> str:
+    """Returns `message`, followed by where the class of `error` is documented."""
+    name, text = type(error).__name__, str(message)
+    code = getattr(type(error), "code", "")
+    page = f"https://docs.jax.dev/en/latest/errors.html#jax.errors.{name}"
+    see = f"\nSee `jitney explain {code}`, or {page}" if code else f"\nSee {page}"
+    return text if text.endswith(see) else text + see  # the message of an unpickled error has it
+
+
+class JAXTypeError(TypeError):
+    """A TypeError whose message refers to its documentation."""
+
+    def __init__(self, message: object) -> None:
+        super().__init__(_documented(self, message))
+
+
+class JAXIndexError(IndexError):
+    """An IndexError whose message refers to its documentation."""
+
+    def __init__(self, message: object) -> None:
+        super().__init__(_documented(self, message))
+
+
+class _Traced(Protocol):
+    """The interface of tracers that messages use."""
+
+    _trace: Any
+
+    @property
+    def aval(self) -> AbstractValue: ...
+    def _origin_msg(self) -> str: ...
+
+
+def describe(tracer: _Traced) -> str:
+    """Returns a description of a tracer, such as "traced array with shape float32[3]"."""
+    return f"traced array with shape {_type_of(tracer)}"
+
+
+def _type_of(tracer: _Traced) -> str:
+    """Returns a tracer's type as text; its class for tracers of libraries without a type."""
+    aval: Any = tracer.aval
+    return type(tracer).__name__ if aval is None else aval.str_short()
+
+
+def _or_static(tracer: _Traced) -> str:
+    """Returns the advice to make an argument static.
+
+    Returns an empty string if the value depends on an array: only scalar arguments are worth making
+    static.
+    """
+    inner: Any = tracer
+    while inner is not None:
+        ask = getattr(getattr(inner, "_trace", None), "depends_on_arrays", None)
+        if ask is not None:
+            return "" if ask(inner) else _STATIC
+        # A tracer of a derivative or of a batch holds a tracer of the enclosing function.
+        inner = getattr(inner, "primal", getattr(inner, "val", None))
+    return ""
+
+
+_STATIC = (
+    "; or make the argument static, if it has few distinct values: jax.jit(f, static_argnames=...)"
+)
+_INDEX_DEFAULT = (
+    "for an element of a list, make an array of the list and index that; for range(n), loop by "
+    "jax.lax.fori_loop"
+)
+
+
+class ConcretizationTypeError(JAXTypeError):
+    """The value of a tracer was needed while its function was traced."""
+
+    code = "value-of-tracer"
+
+    def __init__(self, tracer: _Traced, context: str = "") -> None:
+        details, instead, cure = context.partition("\nInstead: ")
+        super().__init__(
+            "Abstract tracer value encountered where concrete value is expected: "
+            f"{describe(tracer)}\n{details}{tracer._origin_msg()}{instead}{cure}"
+        )
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """A tracer was used as a truth value: `if`, `while`, `and`, `bool(x)`."""
+
+    code = "bool-of-tracer"
+
+    def __init__(self, tracer: _Traced) -> None:
+        code = user_code.current()
+        truth = cures.of_truth(code, traced=True)
+        JAXTypeError.__init__(
+            self,
+            f"Attempted boolean conversion of {describe(tracer)}.{tracer._origin_msg()}\n"
+            f"{messages.located(truth.asked, 'bool(x)', code)} needs a value that is known only "
+            f"when the compiled function runs.\nInstead: {truth.instead}{_or_static(tracer)}.",
+        )
+
+
+class TracerArrayConversionError(JAXTypeError):
+    """NumPy requested the data of a tracer."""
+
+    code = "numpy-of-tracer"
+
+    def __init__(self, tracer: _Traced) -> None:
+        code = user_code.current()
+        update = cures.of_store(code)
+        written = messages.statement(code) if update else ""
+        ours = cures.of_foreign_call(code) or "the function of that name in jax.numpy"
+        instead = update or f"{ours}; for functions that only NumPy has, jax.pure_callback."
+        super().__init__(
+            f"{messages.located(written, 'np.asarray(x)', code)}: NumPy requested the values of a "
+            f"{describe(tracer)}, by __array__(), which are known only when the compiled function "
+            f"runs.{tracer._origin_msg()}\nInstead: {instead}"
+        )
+
+
+class TracerIntegerConversionError(JAXTypeError):
+    """A tracer was used as a Python index: `range(x)`, `list[x]`."""
+
+    code = "index-of-tracer"
+
+    def __init__(self, tracer: _Traced) -> None:
+        code = user_code.current()
+        super().__init__(
+            f"{messages.located('', 'x.__index__()', code)}: Python requested a "
+            f"{describe(tracer)} as an integer, by __index__(), whose value is known only when "
+            f"the compiled function runs.{tracer._origin_msg()}\nInstead: "
+            f"{_INDEX_DEFAULT}{_or_static(tracer)}."
+        )
+
+
+class NonConcreteBooleanIndexError(JAXIndexError):
+    """An array was indexed by a mask whose values are not known during tracing."""
+
+    code = "mask-of-tracer"
+
+    def __init__(self, tracer: _Traced) -> None:
+        # References reject all masks, even concrete ones.
+        is_traced = hasattr(tracer, "_origin_msg")
+        got = (
+            f"a {describe(tracer)}." + tracer._origin_msg() if is_traced else "one for a reference."
+        )
+        super().__init__(
+            "x[mask] needs a boolean mask whose values are known, as they decide the shape of the "
+            f"result, but got {got}\nTo keep the shape, choose by `jnp.where(mask, x, y)` or set "
+            "by `x.at[mask].set(y)`; for at most n elements, take "
+            "`x[jnp.nonzero(mask, size=n)]`."
+        )
+
+
+class UnexpectedTracerError(JAXTypeError):
+    """A tracer was used after its function had been traced."""
+
+    code = "leaked-tracer"
+
+
+class KeyReuseError(JAXTypeError):
+    """A PRNG key was used twice."""
+
+    code = "key-reuse"
+
+
+class InconclusiveDimensionOperation(Exception):  # the name is JAX's
+    """An operation on symbolic sizes has no definite result."""
+
+
+class JaxRuntimeError(RuntimeError):
+    """An error occurred while a compiled program ran."""
+
+
+# --- what tracers call ----------------------------------------------------------------------------
+
+
+def scalar_conversion_error(tracer: _Traced, kind: str) -> Exception:
+    """Returns the error for int(x), float(x), complex(x), and callers such as `math.exp(x)`."""
+    code = user_code.current()
+    update = cures.of_store(code)
+    written = messages.statement(code) if update else ""
+    ours = update or cures.of_foreign_call(code)
+    return _number_error(tracer, written, f"{kind}(x)", code, ours and f"{ours}.", kind)
+
+
+def item_error(tracer: _Traced) -> Exception:
+    """Returns the error for x.item()."""
+    return _number_error(tracer, "", "x.item()", user_code.current(), "")
+
+
+def _number_error(
+    tracer: _Traced, written: str, fallback: str, code: UserCode | None, instead: str, wanted: str = ""
+) -> Exception:  # fmt: skip
+    """Returns the error for the conversion of a tracer to a Python number.
+
+    Args:
+      tracer: the tracer.
+      written: the user's code, if it is not the expression being evaluated.
+      fallback: a description of the operation, if the source is not available.
+      code: the expression being evaluated.
+      instead: the suggested replacement, if it is known already.
+      wanted: the Python type to convert to; empty for that of the elements.
+    """
+    printed = "" if instead else print_cures.of_printed(code)
+    if printed:
+        instead = f"{printed}, which prints when the function runs."
+    return ConcretizationTypeError(
+        tracer,
+        f"{messages.located(written, fallback, code)} makes a Python number, which needs the "
+        f"value.\nInstead: {instead or cures.of_number(code, _kind_of(tracer), wanted)}",
+    )
+
+
+def _kind_of(tracer: _Traced) -> str:
+    """Returns the Python type of a tracer's elements: "int", "float", "complex", or else ""."""
+    kind = getattr(getattr(tracer.aval, "dtype", None), "kind", "")
+    return {"i": "int", "u": "int", "f": "float", "c": "complex"}.get(kind, "")
+
+
+def format_error(tracer: _Traced) -> TypeError:
+    """Returns the error for f"{x:.3f}"."""
+    code = user_code.current()
+    text, instead = print_cures.of_format(code)
+    return TypeError(
+        f"{messages.located(text, 'format(x, spec)', code)}: the value of a {_type_of(tracer)} "
+        "cannot be formatted while its function is traced, only its type, "
+        f"{type(tracer).__name__}.\nInstead: {instead}, which prints when the function "
+        f"runs.{messages.see('format-of-tracer')}"
+    )
+
+
+def deleted_array_error(
+    aval: AbstractValue, given_to: tuple[str, CodeType, int] | None
+) -> RuntimeError:
+    """Returns the error for an array that was deleted or donated.
+
+    Args:
+      aval: its type.
+      given_to: the function that it was donated to, and the call site: its code and the offset of
+        its instruction; None for arrays that were deleted otherwise.
+    """
+    code = user_code.current()
+    name = messages.variable_of(aval, code) or "the array"
+    subject = messages.at_expression(f"{name}, {aval.str_short()}, has been", code)
+    if given_to is None:
+        return RuntimeError(
+            f"{subject} deleted, by a call of its method `delete`.\nInstead: delete it later"
+            f"{messages.see('donated-array')}"
+        )
+    function, caller, lasti = given_to
+    line = source_info.span(caller, lasti)[0]
+    place = f"{os.path.basename(caller.co_filename)}:{line}"
+    return RuntimeError(
+        f"{subject} deleted: its buffer was donated to {function} at {place} (donate_argnums), "
+        f"for its result.\nInstead: use the result of {function}, or do not donate the "
+        f"argument.{messages.see('donated-array')}"
+    )
+
+
+def check_truth_is_unambiguous(aval: AbstractValue) -> None:
+    """Raises ValueError for arrays that do not have exactly one element."""
+    if aval.size == 0:
+        raise ValueError(
+            f"bool(x) needs an array of one element, but x is {aval.str_short()}, an empty one; "
+            "use `x.size > 0` to test for elements"
+        )
+    if aval.size > 1:
+        code = user_code.current()
+        truth = cures.of_truth(code, traced=False)
+        raise ValueError(
+            f"{messages.located(truth.asked, 'bool(x)', code)}: the truth value of "
+            f"{aval.str_short()} is ambiguous, as each element has one.\nInstead: "
+            f"{truth.instead}{messages.see('ambiguous-truth')}"
+        )
+
+
+def check_scalar_conversion(x: Array) -> None:
+    """Raises TypeError for arrays that are not scalars."""
+    if x.ndim > 0:
+        raise TypeError(
+            f"a Python number needs an array without axes, but x has shape {x.shape} and rank "
+            f"{x.ndim}; select an element, or call x.item() if there is only one"
+        )
+
+
+def check_integer_conversion(x: Array) -> None:
+    """Raises TypeError for arrays that are not integer scalars."""
+    if not (x.shape == () and x.dtype.kind in "iu"):
+        raise TypeError(
+            "an index for Python must be an integer scalar array, but x is of dtype "
+            f"{x.dtype.name} and "
+            f"shape {x.shape}"
+        )
+
+
+def escaped_tracer_message(tracer: _Traced, detail: str = "") -> str:
+    """Returns the message for a tracer that is used outside of its trace."""
+    kind = type(tracer).__name__
+    message = (
+        "A tracer leaked: a function that was traced kept a value of type "
+        f"{tracer.aval.str_short()}, a {kind}, which is used now that the function has returned, "
+        "and which never had values.\nReturn the values that are needed later. The function's "
+        "local variables are released when it returns, but globals, attributes of objects, and "
+        "outer lists and caches keep the tracers stored in them."
+    )
+    info = getattr(tracer._trace, "debug_info", None)
+    if info is not None:
+        message += f"\nThe function was {info.func_src_info}, traced for {info.traced_for}."
+    origin = source_info.summarize(getattr(tracer, "origin", None))
+    if origin:
+        message += f"\nThe value was created on line {origin}."
+    if detail:
+        message += f"\nDetail: {detail}"
+    return (
+        message
+        + "\n`with jax.checking_leaks():` (or JAX_CHECK_TRACER_LEAKS=1) reports such values at "
+        "the end of the trace, and the objects that refer to them."
+    )

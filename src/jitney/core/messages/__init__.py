@@ -1,0 +1,1 @@
+"""The form of error messages, and the replacements that they suggest."""

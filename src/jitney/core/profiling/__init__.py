@@ -1,0 +1,1 @@
+"""Recorded profiles, and the formats of their files."""

@@ -1,0 +1,1 @@
+"""Jaxprs as data: their grammar, type checker, printer, interpreter and analyses."""

@@ -1,0 +1,1 @@
+"""Recording of functions as jaxprs."""

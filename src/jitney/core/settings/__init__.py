@@ -1,0 +1,1 @@
+"""Options, environment variables, caches and events of the process."""

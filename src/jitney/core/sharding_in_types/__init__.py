@@ -1,0 +1,1 @@
+"""Types along the Explicit and manual axes of meshes: rules that propagate them."""

@@ -1,0 +1,1 @@
+"""Traces, primitives, and what `bind` does with an operation."""

@@ -1,0 +1,1 @@
+"""The types of values: dtypes, abstract values, effects and references."""

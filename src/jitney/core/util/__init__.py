@@ -1,0 +1,1 @@
+"""Tools that know nothing of programs: records, lazy namespaces, forks, protocol buffers."""
