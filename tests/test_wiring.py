@@ -8,7 +8,7 @@ from jitney import export, wiring
 from jitney.core.array import Array
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.types.avals import shaped_array
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.arrays.array import ArrayImpl
 
 
 @pytest.mark.parametrize("name", ["__add__", "__getitem__", "sum", "reshape", "astype"])

@@ -41,8 +41,8 @@ from jitney.core.source.source_info import named_call as named_call
 from jitney.core.source.source_info import named_scope as named_scope
 from jitney.core.settings.user_context import make_user_context as make_user_context
 from jitney.core.tracing.compile_time_eval import ensure_compile_time_eval as ensure_compile_time_eval
-from jitney.runtime.array import Shard as Shard
-from jitney.runtime.device import Device as Device
+from jitney.runtime.arrays.array import Shard as Shard
+from jitney.runtime.devices.device import Device as Device
 from jitney.core.sharding.named import NamedSharding as NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as _PartitionSpec
 from jitney.core.sharding.mesh import get_abstract_mesh as get_abstract_mesh

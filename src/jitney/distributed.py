@@ -1,7 +1,7 @@
 """`jax.distributed`: multi-process programs, started by `mpiexec` (docs/processes.md)."""
 
 from jitney.core.util.lazy import listing
-from jitney.runtime.initialize import initialize, is_initialized, shutdown
+from jitney.runtime.distributed.initialize import initialize, is_initialized, shutdown
 
 __all__ = ["initialize", "is_initialized", "shutdown"]
 

@@ -25,8 +25,8 @@ from jitney.core.sharding.partition_spec import PartitionSpec as PartitionSpec
 from jitney.core.sharding.sharding import Sharding as Sharding
 from jitney.core.sharding.unreduced_kind import UnreducedKind as UnreducedKind
 from jitney.core.util.lazy import listing, refusing
-from jitney.runtime.no_collectives import no_collectives as no_collectives
-from jitney.runtime.sharding import SingleDeviceSharding as SingleDeviceSharding
+from jitney.runtime.devices.sharding import SingleDeviceSharding as SingleDeviceSharding
+from jitney.runtime.features.no_collectives import no_collectives as no_collectives
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name

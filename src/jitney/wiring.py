@@ -26,7 +26,10 @@ from jitney.core.tracing.trace import Tracer
 from jitney.core.types import dtypes
 from jitney.core.types.avals import ShapedArray
 from jitney.core.util import lazy
-from jitney.runtime import client, eager, interceptors, native_setup
+from jitney.runtime import native_setup
+from jitney.runtime.devices import client
+from jitney.runtime.execution import eager
+from jitney.runtime.features import interceptors
 from jitney.transforms import discharge, key_words, lojax
 
 if TYPE_CHECKING:
@@ -36,12 +39,12 @@ if TYPE_CHECKING:
     from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.types.avals import AbstractValue
     from jitney.core.typing import AxisName, Value
-    from jitney.runtime.array import ArrayImpl
-    from jitney.runtime.assignment import Assignment
-    from jitney.runtime.client import Client
-    from jitney.runtime.compile_options import CompileOptions
-    from jitney.runtime.device import Device
-    from jitney.runtime.executable import Executable
+    from jitney.runtime.arrays.array import ArrayImpl
+    from jitney.runtime.devices.client import Client
+    from jitney.runtime.devices.compile_options import CompileOptions
+    from jitney.runtime.devices.device import Device
+    from jitney.runtime.execution.assignment import Assignment
+    from jitney.runtime.execution.executable import Executable
 
 
 def install() -> None:
@@ -119,19 +122,19 @@ class _Executables:
         devices: Sequence[Device],
         options: CompileOptions | None,
     ) -> Executable:
-        from jitney.runtime import loading
+        from jitney.runtime.execution import loading
 
         return loading.compile_and_load(owner, computation, devices, options)
 
     def serialize(self, executable: Executable) -> bytes:
-        from jitney.runtime import loading
+        from jitney.runtime.execution import loading
 
         return loading.serialize(executable)
 
     def deserialize(
         self, owner: Client, serialized: bytes, devices: Sequence[Device]
     ) -> Executable:
-        from jitney.runtime import loading
+        from jitney.runtime.execution import loading
 
         return loading.deserialize(owner, serialized, devices)
 

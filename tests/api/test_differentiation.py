@@ -8,7 +8,7 @@ import jitney.numpy as jnp
 from jitney.api.autodiff import differentiation
 from jitney.core.types.avals import get_aval
 from jitney.core.types.dtypes import float0
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.arrays.array import ArrayImpl
 from jitney.transforms.linearize import linearize_flat
 from jitney.transforms.zero import Zero
 

@@ -8,7 +8,7 @@ import jitney as jax
 import jitney.numpy as jnp
 from jitney.api.dlpack import from_dlpack, is_supported_dtype
 from jitney.core.types import dtypes
-from jitney.runtime import dlpack_types
+from jitney.runtime.arrays import dlpack_types
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", "uint16", "bool", "complex64"])

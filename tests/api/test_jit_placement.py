@@ -10,9 +10,9 @@ from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
 from jitney.core.types.avals import ShapedArray
-from jitney.runtime.assignment import NO_REQUESTS
-from jitney.runtime.client import Client
-from jitney.runtime.sharding import UNSPECIFIED, DeviceOfJit
+from jitney.runtime.devices.client import Client
+from jitney.runtime.devices.sharding import UNSPECIFIED, DeviceOfJit
+from jitney.runtime.execution.assignment import NO_REQUESTS
 
 DEVICES = Client("cpu", 0, (2,), 1).devices()
 MESH = Mesh(np.array(DEVICES), ("i",))

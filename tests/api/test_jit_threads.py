@@ -15,7 +15,7 @@ from tests.helpers.threads import in_threads
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.runtime import executable
+from jitney.runtime.execution import executable
 
 
 def test_one_function_many_types():

@@ -15,7 +15,7 @@ import jitney
 import jitney.numpy as jnp
 from jitney.api.jit import slow_calls
 from jitney.core.source import user_code
-from jitney.runtime import executable, slow_programs
+from jitney.runtime.execution import executable, slow_programs
 
 OPTION = "jitney_performance_warnings"
 

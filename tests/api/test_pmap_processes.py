@@ -7,7 +7,7 @@ import jitney as jax
 from jitney.api.parallel.pmap_processes import own_parts, to_all_devices
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.partition_spec import PartitionSpec as P
-from jitney.runtime.client import Client
+from jitney.runtime.devices.client import Client
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import jitney
 import jitney.numpy as jnp
 from jitney import lax
 from jitney.experimental.serialize_executable import deserialize_and_load, serialize
-from jitney.runtime import compiling
+from jitney.runtime.compilation import compiling
 
 
 def again(f, *args, **options):

@@ -10,8 +10,8 @@ from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
 from jitney.core.types.avals import ShapedArray
 from jitney.primitives.parallel.shard_map import Region
-from jitney.runtime.array import array_of
-from jitney.runtime.client import Client
+from jitney.runtime.arrays.array import array_of
+from jitney.runtime.devices.client import Client
 
 DEVICES = np.array(Client("cpu", 0, (6,), 1).devices()).reshape(2, 3)
 MESH = Mesh(DEVICES, ("x", "y"))

@@ -7,8 +7,8 @@ from jitney.api.jit.stage_devices import NamedDevices
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
-from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings
-from jitney.runtime.client import Client
+from jitney.runtime.devices.client import Client
+from jitney.runtime.execution.assignment import NO_REQUESTS, RequestedShardings
 
 DEVICES = tuple(Client("cpu", 0, (4,), 1).devices())
 NO_MESH = Mesh(np.empty((), object), ())

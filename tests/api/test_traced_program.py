@@ -7,8 +7,8 @@ import pytest
 
 import jitney
 from jitney.api.jit.jit_call import make_call
-from jitney.runtime.assignment import NO_REQUESTS
-from jitney.runtime.sharding import single_device
+from jitney.runtime.devices.sharding import single_device
+from jitney.runtime.execution.assignment import NO_REQUESTS
 
 
 def program_of(fun, *args, **options):

@@ -8,9 +8,9 @@ from jitney.api.jit import unreduced
 from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
-from jitney.runtime import terms
-from jitney.runtime.assignment import RequestedShardings, assign
-from jitney.runtime.client import Client
+from jitney.runtime.arrays import terms
+from jitney.runtime.devices.client import Client
+from jitney.runtime.execution.assignment import RequestedShardings, assign
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from jitney.api.parallel import visualize
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
-from jitney.runtime.client import Client
+from jitney.runtime.devices.client import Client
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ def kept(tmp_path, monkeypatch):
     """A directory of programs: one of this machine, one of another."""
     monkeypatch.setattr(config.enable_compilation_cache, "global_value", True)
     monkeypatch.setattr(config.compilation_cache_dir, "global_value", str(tmp_path))
-    from jitney.runtime import disk_cache
+    from jitney.runtime.cache import disk_cache
 
     place = disk_cache.directory()
     for folder in (place, str(tmp_path / "jitney-0123456789abcdef")):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jitney.runtime import compiling
+from jitney.runtime.compilation import compiling
 
 
 @pytest.fixture(autouse=True, scope="module")

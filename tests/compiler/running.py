@@ -18,7 +18,8 @@ from jitney.compiler.plan.verify import verify_plan
 from jitney.core.settings import config
 from jitney.core.types.avals import shaped_array
 from jitney.core.util.record import replace
-from jitney.runtime import client, lazy_compiler
+from jitney.runtime.compilation import lazy_compiler
+from jitney.runtime.devices import client
 from jitney.runtime.native._native import Program
 
 # The host's own code, and code without masks, without fused multiply-add, with other vector widths.

@@ -15,7 +15,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.dims import dilated
 from jitney.compiler.tensor_type import TensorType
 from jitney.core.util.record import replace
-from jitney.runtime import lazy_compiler
+from jitney.runtime.compilation import lazy_compiler
 from jitney.runtime.native import _convolve
 
 lazy_compiler.linker()  # tells the compiler where the machine code is

@@ -21,7 +21,7 @@ from jitney.compiler.library import LibraryFunction, NativeCode
 from jitney.compiler.tensor_type import TensorType, parse_type
 from jitney.core.types.avals import shaped_array
 from jitney.core.util.declarations import Table
-from jitney.runtime.executable import Lowering
+from jitney.runtime.execution.executable import Lowering
 
 FLOAT32 = np.dtype(np.float32)
 

@@ -8,7 +8,7 @@ import jitney
 import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler import library, tile_products
-from jitney.runtime import lazy_compiler
+from jitney.runtime.compilation import lazy_compiler
 
 RNG = np.random.default_rng(0)
 SIZES = [(64, 64, 64), (100, 70, 130), (17, 33, 165), (31, 200, 19), (48, 16, 1000)]

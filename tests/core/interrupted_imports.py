@@ -86,7 +86,7 @@ def main():
     for path in sorted(root.rglob("*.py")):
         parts = ["jitney", *path.relative_to(root).with_suffix("").parts]
         name = ".".join(parts).removesuffix(".__init__")
-        if name.endswith("__main__") or name == "jitney.runtime.death_watch":
+        if name.endswith("__main__") or name == "jitney.runtime.distributed.death_watch":
             continue
         try:
             patiently(importlib.import_module, name)

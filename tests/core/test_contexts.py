@@ -242,7 +242,7 @@ def test_a_process_ends_whose_import_was_interrupted() -> None:
     program = """
 import _imp
 import jitney
-from jitney.runtime import lazy_compiler
+from jitney.runtime.compilation import lazy_compiler
 lazy_compiler._PATIENCE = 0.5
 _imp.acquire_lock()
 lazy_compiler.start()

@@ -64,7 +64,7 @@ def test_features_of_types_and_arrays(use):
 import jitney as jax, jitney.numpy as jnp
 from jitney.compiler import lower
 from jitney.core.tracing import primitive
-from jitney.runtime import array_interceptors
+from jitney.runtime.arrays import array_interceptors
 def names():
     return [getattr(f, "__name__", type(f).__name__) for f in {where}]
 jnp.sin(jnp.ones(3)) + 1; jax.jit(lambda x: x * 2)(2.0); jax.random.normal(jax.random.key(0))

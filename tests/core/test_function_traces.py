@@ -13,7 +13,7 @@ from tests.helpers.both import of_both
 
 import jitney
 from jitney.core.settings import caches
-from jitney.runtime import compiling
+from jitney.runtime.compilation import compiling
 
 XS = np.arange(5, dtype=np.float32)
 

@@ -172,8 +172,8 @@ def test_sizes_of_axes_have_two_names():
     "options", [{"mtls_cert_file": "x"}, {"mtls_ca_file": "y"}, {"verify_secure_credentials": True}]
 )
 def test_encrypted_connections_are_refused(options: Any):
-    initialize: Any = importlib.import_module("jitney.runtime.initialize").initialize
-    client = importlib.import_module("jitney.runtime.client")
+    initialize: Any = importlib.import_module("jitney.runtime.distributed.initialize").initialize
+    client = importlib.import_module("jitney.runtime.devices.client")
     known = dict(client.backends)
     client.backends.clear()
     try:

@@ -67,10 +67,10 @@ OTHERS = {
     "primitives/elementwise/special.py": {"_STIRLING"},
     "private/stand_ins/callables.py": {"_CACHED"},
     "profiler.py": {"_TRACKS"},
-    "runtime/call_patterns.py": {"_MAX_PARTS"},
-    "runtime/disk_cache.py": {"MAX_BYTES", "MAX_FILE_BYTES", "_DIGEST", "_PAGE"},
-    "runtime/processes.py": {"_DIGEST", "_TEXT", "_LOOKS"},
-    "runtime/slow_programs.py": {
+    "runtime/execution/call_patterns.py": {"_MAX_PARTS"},
+    "runtime/cache/disk_cache.py": {"MAX_BYTES", "MAX_FILE_BYTES", "_DIGEST", "_PAGE"},
+    "runtime/devices/processes.py": {"_DIGEST", "_TEXT", "_LOOKS"},
+    "runtime/execution/slow_programs.py": {
         "LONG_PROGRAM", "EQUAL_STEPS", "MANY_ITERATIONS", "LARGE_CONSTANTS",
     },
 }  # fmt: skip
@@ -145,7 +145,7 @@ def test_the_setting_lowers_them(value, monkeypatch):
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     size, machine = told.stdout.split()
     assert int(size) == (8 if value == "1" else 8192)
-    from jitney.runtime import disk_cache
+    from jitney.runtime.cache import disk_cache
 
     # Programs of the one are not taken from disk for the other.
     assert (machine == disk_cache._machine()) == (value != "1")

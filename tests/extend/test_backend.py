@@ -7,7 +7,7 @@ import pytest
 
 import jitney as jax
 from jitney.extend import backend
-from jitney.runtime.client import Client
+from jitney.runtime.devices.client import Client
 
 
 @pytest.fixture

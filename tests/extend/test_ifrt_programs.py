@@ -4,7 +4,7 @@ import pytest
 
 from jitney.core.diagnostics.errors import JaxRuntimeError
 from jitney.extend.ifrt_programs import ifrt_programs
-from jitney.runtime.client import host_client
+from jitney.runtime.devices.client import host_client
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def state() -> dict[str, Any]:
     from jitney.core.source import source_info
     from jitney.core.tracing import trace
     from jitney.primitives.elementwise import masks
-    from jitney.runtime import key_reuse
+    from jitney.runtime.features import key_reuse
 
     scopes = source_info.scopes
     return {

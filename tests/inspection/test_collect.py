@@ -9,7 +9,7 @@ import jitney as jax
 import jitney.numpy as jnp
 from jitney.core.settings import compile_log
 from jitney.inspection import collect
-from jitney.runtime import compiling
+from jitney.runtime.compilation import compiling
 
 X = np.ones(5, np.float32)
 

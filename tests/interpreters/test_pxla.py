@@ -5,7 +5,7 @@ import numpy as np
 import jitney as jax
 from jitney.core.sharding.mesh import Mesh
 from jitney.interpreters.pxla import thread_resources
-from jitney.runtime.client import Client
+from jitney.runtime.devices.client import Client
 
 DEVICES = np.array(Client("cpu", 0, (2,), 1).devices())
 ENTERED, SET = Mesh(DEVICES, ("i",)), Mesh(DEVICES[:1], ("j",))

@@ -10,7 +10,7 @@ from jitney.core.recording.compat import pytype_aval_mappings
 from jitney.core.types.avals import get_aval
 from jitney.interpreters import mlir, xla
 from jitney.lax import add_p
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.arrays.array import ArrayImpl
 
 
 class Variable:

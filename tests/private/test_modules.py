@@ -150,10 +150,10 @@ def test_modules_are_attributes_of_modules():
 
 def test_replaced_functions_are_replaced():
     """A library that checks which backends compile puts its own function into this module."""
-    compiling = importlib.import_module("jitney.runtime.compiling")
+    compiling = importlib.import_module("jitney.runtime.compilation.compiling")
     assert private("compiler") is compiling
     assert importlib.import_module("jitney._src").compiler is compiling
-    assert compiling.__spec__.name == compiling.__name__ == "jitney.runtime.compiling"
+    assert compiling.__spec__.name == compiling.__name__ == "jitney.runtime.compilation.compiling"
 
 
 def test_state_of_traces_and_processes():

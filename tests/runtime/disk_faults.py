@@ -31,9 +31,9 @@ import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler.hlo.digest import digest
 from jitney.core.settings import config
-from jitney.runtime import disk_cache
-from jitney.runtime.assignment import assign
-from jitney.runtime.executable import Executable
+from jitney.runtime.cache import disk_cache
+from jitney.runtime.execution.assignment import assign
+from jitney.runtime.execution.executable import Executable
 
 X = np.linspace(-2, 2, 50, dtype=np.float32)
 NOBODY = 65534

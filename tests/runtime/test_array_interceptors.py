@@ -9,8 +9,8 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.runtime import array_interceptors
-from jitney.runtime.array_interceptors import ArrayInterceptor
+from jitney.runtime.arrays import array_interceptors
+from jitney.runtime.arrays.array_interceptors import ArrayInterceptor
 
 
 class Log(ArrayInterceptor):

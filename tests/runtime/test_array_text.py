@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from jitney.core.types.avals import ShapedArray
-from jitney.runtime.array_text import array_repr, array_str
+from jitney.runtime.arrays.array_text import array_repr, array_str
 
 
 def text(value, weak_type=False):

@@ -7,9 +7,9 @@ import jitney as jax
 from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
-from jitney.runtime import terms
-from jitney.runtime.assembly import assembled, of_devices
-from jitney.runtime.client import Client
+from jitney.runtime.arrays import terms
+from jitney.runtime.arrays.assembly import assembled, of_devices
+from jitney.runtime.devices.client import Client
 
 DEVICES = Client("cpu", 0, (4,), 1).devices()
 MESH = Mesh(np.array(DEVICES).reshape(2, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)

@@ -7,10 +7,10 @@ import jitney as jax
 from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
-from jitney.runtime import assignment
-from jitney.runtime.assignment import RequestedShardings, any_on_mesh, assign, over
-from jitney.runtime.client import Client, default_device
-from jitney.runtime.sharding import DeviceOfJit, single_device
+from jitney.runtime.devices.client import Client, default_device
+from jitney.runtime.devices.sharding import DeviceOfJit, single_device
+from jitney.runtime.execution import assignment
+from jitney.runtime.execution.assignment import RequestedShardings, any_on_mesh, assign, over
 
 DEVICES = tuple(Client("cpu", 0, (2,), 1).devices())
 ROWS = NamedSharding(Mesh(np.array(DEVICES), ("i",)), P("i"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney as jax
-from jitney.runtime import call_interceptors, dispatch
+from jitney.runtime.execution import call_interceptors, dispatch
 
 
 class Logging:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import jitney.numpy as jnp
-from jitney.runtime import call_patterns
-from jitney.runtime.call_patterns import NoPatternError, Reader
+from jitney.runtime.execution import call_patterns
+from jitney.runtime.execution.call_patterns import NoPatternError, Reader
 
 Mode = enum.Enum("Mode", "A B")
 ARGS = (

@@ -11,9 +11,10 @@ from tests.helpers.oracle import answer, jax as real_jax
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.core.types.avals import shaped_array
-from jitney.runtime import client, dispatch
-from jitney.runtime.assignment import assign
-from jitney.runtime.device import Device
+from jitney.runtime.devices import client
+from jitney.runtime.devices.device import Device
+from jitney.runtime.execution import dispatch
+from jitney.runtime.execution.assignment import assign
 
 F32 = np.dtype(np.float32)
 

@@ -4,9 +4,9 @@ import pytest
 
 import jitney as jax
 from jitney.core.diagnostics.errors import JaxRuntimeError
-from jitney.runtime import client as clients
-from jitney.runtime.client import Client, ForeignProgram, own_device_count
-from jitney.runtime.compile_options import CompileOptions
+from jitney.runtime.devices import client as clients
+from jitney.runtime.devices.client import Client, ForeignProgram, own_device_count
+from jitney.runtime.devices.compile_options import CompileOptions
 
 
 def test_devices_are_numbered_process_by_process():

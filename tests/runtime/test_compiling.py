@@ -14,7 +14,7 @@ from jitney._src import compiler
 from jitney.compiler import pipeline
 from jitney.core.settings import config
 from jitney.core.util import forking
-from jitney.runtime import compiling
+from jitney.runtime.compilation import compiling
 
 
 class ForbiddenError(RuntimeError):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from jitney.runtime import death_watch
+from jitney.runtime.distributed import death_watch
 
 needs_epoll = pytest.mark.skipif(
     not hasattr(os, "pidfd_open") or not hasattr(select, "epoll"), reason="needs Linux"

@@ -6,9 +6,9 @@ import pickle
 import pytest
 
 from jitney.core.diagnostics.errors import JaxRuntimeError
-from jitney.runtime import device as devices
-from jitney.runtime.client import Client, host_client
-from jitney.runtime.device import MEMORY_KINDS
+from jitney.runtime.devices import device as devices
+from jitney.runtime.devices.client import Client, host_client
+from jitney.runtime.devices.device import MEMORY_KINDS
 
 OWN, THEIRS = Client("cpu", 0, (1, 1), 2).devices()
 

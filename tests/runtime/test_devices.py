@@ -8,7 +8,8 @@ from tests.helpers.both import check_claim, of_both
 
 import jitney as jax
 from jitney.core.settings import config
-from jitney.runtime import client, host_path
+from jitney.runtime.arrays import host_path
+from jitney.runtime.devices import client
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,9 @@ from jitney.compiler.llvm import engine
 from jitney.core.settings import config
 from jitney.core.types.avals import shaped_array
 from jitney.core.util import thresholds
-from jitney.runtime import device, disk_cache
-from jitney.runtime.executable import Lowering
+from jitney.runtime.cache import disk_cache
+from jitney.runtime.devices import device
+from jitney.runtime.execution.executable import Lowering
 from jitney.runtime.native import _loader
 
 pytestmark = pytest.mark.skipif(not _loader.can_load_code(), reason="no loader for this system")

@@ -9,7 +9,7 @@ from tests.runtime import disk_faults
 
 import jitney
 from jitney.compiler.codegen import program
-from jitney.runtime import compiling
+from jitney.runtime.compilation import compiling
 from jitney.runtime.native import _loader
 
 pytestmark = [

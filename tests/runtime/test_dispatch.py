@@ -6,9 +6,9 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.core.settings import config
-from jitney.runtime import dispatch
-from jitney.runtime.assignment import assign
-from jitney.runtime.client import Client
+from jitney.runtime.devices.client import Client
+from jitney.runtime.execution import dispatch
+from jitney.runtime.execution.assignment import assign
 
 
 def program(fun, *args):

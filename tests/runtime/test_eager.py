@@ -6,8 +6,8 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.lax import add_p, sin_p
-from jitney.runtime import eager
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.execution import eager
 
 
 def test_results_share_no_memory_with_what_callers_lend():

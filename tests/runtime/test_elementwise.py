@@ -5,7 +5,7 @@ import pytest
 
 import jitney.numpy as jnp
 from jitney.compiler.scalar_functions import rows
-from jitney.runtime import elementwise, host_path
+from jitney.runtime.arrays import elementwise, host_path
 
 # The ufuncs that are reference implementations as they are.
 UFUNCS = [

@@ -6,9 +6,9 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.core.diagnostics.errors import JaxRuntimeError
-from jitney.runtime import dispatch, executable
-from jitney.runtime.assignment import assign
-from jitney.runtime.executable import MemoryAnalysis
+from jitney.runtime.execution import dispatch, executable
+from jitney.runtime.execution.assignment import assign
+from jitney.runtime.execution.executable import MemoryAnalysis
 
 
 def executable_of(fun, *args, donated=()):

@@ -16,7 +16,7 @@ warnings.filterwarnings("ignore", "This process .* is multi-threaded", Deprecati
 import numpy as np, numpy.testing
 import jitney, jitney.numpy as jnp
 from jitney import lax
-from jitney.runtime import compiling
+from jitney.runtime.compilation import compiling
 
 compiling.MAX_CONSTANT_BYTES = -1  # an equal program is compiled again
 

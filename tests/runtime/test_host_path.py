@@ -5,8 +5,8 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.runtime import host_path
-from jitney.runtime.client import Client, default_device
+from jitney.runtime.arrays import host_path
+from jitney.runtime.devices.client import Client, default_device
 
 
 @pytest.mark.parametrize("data_of", [host_path.eager_data, host_path.host_data])

@@ -2,8 +2,9 @@
 
 import pytest
 
-from jitney.runtime import client, initialize
-from jitney.runtime.initialize import _ProcessArguments
+from jitney.runtime.devices import client
+from jitney.runtime.distributed import initialize
+from jitney.runtime.distributed.initialize import _ProcessArguments
 
 
 def requests(size=None, rank=None, devices=None):

@@ -10,13 +10,13 @@ import jitney as jax
 import jitney.numpy as jnp
 from jitney.core.tracing.trace import state
 from jitney.extend.core import Primitive
-from jitney.runtime.eager import EvalTrace
+from jitney.runtime.execution.eager import EvalTrace
 
 SET_UP = """
 import jitney as jax, jitney.numpy as jnp
 from jitney.core.tracing.trace import state
 from jitney.extend.core import Primitive
-from jitney.runtime.eager import EvalTrace
+from jitney.runtime.execution.eager import EvalTrace
 x = jnp.array([1.0, 0.0])
 def features():
     return [c.__name__ for c in type(state.eval_trace).__mro__ if c.__name__ != "EvalTrace"][:-2]
@@ -59,7 +59,7 @@ USES_OF_CALLS = {
 @pytest.mark.parametrize("use", USES_OF_CALLS)
 def test_calls_are_intercepted_from_the_first_use_on(use):
     program = f"""{SET_UP}
-from jitney.runtime.call_interceptors import any_on, features
+from jitney.runtime.execution.call_interceptors import any_on, features
 def names():
     return [type(interceptor).__name__ for interceptor in features.installed]
 f = jax.jit(lambda x: x + 1)

@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from jitney.runtime import disk_cache, lazy_compiler
+from jitney.runtime.cache import disk_cache
+from jitney.runtime.compilation import lazy_compiler
 
 
 @pytest.fixture

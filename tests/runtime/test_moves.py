@@ -7,8 +7,8 @@ from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
 from jitney.core.types.avals import ShapedArray
-from jitney.runtime import moves, windows
-from jitney.runtime.client import Client
+from jitney.runtime.devices import moves, windows
+from jitney.runtime.devices.client import Client
 
 DEVICES = np.array(Client("cpu", 0, (2, 2, 2), 1).devices())
 GRID = Mesh(DEVICES.reshape(3, 2), ("p", "d"))

@@ -6,7 +6,7 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.runtime import native_setup
-from jitney.runtime.client import Client, default_device
+from jitney.runtime.devices.client import Client, default_device
 
 
 def test_arithmetic_follows_the_default_device():

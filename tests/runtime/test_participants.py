@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from jitney.compiler import library
-from jitney.runtime import participants
-from jitney.runtime.participants import Participants
-from jitney.runtime.process_grid import ProcessGrid
+from jitney.runtime.distributed import participants
+from jitney.runtime.distributed.participants import Participants
+from jitney.runtime.distributed.process_grid import ProcessGrid
 
 GRID = ProcessGrid({"x": 2, "y": 3}, {"x": 1, "y": 4}, tuple(range(6)))
 

@@ -8,10 +8,10 @@ import jitney.numpy as jnp
 from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
-from jitney.runtime import placements
-from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings, assign
-from jitney.runtime.client import Client
-from jitney.runtime.sharding import single_device
+from jitney.runtime.devices.client import Client
+from jitney.runtime.devices.sharding import single_device
+from jitney.runtime.execution import placements
+from jitney.runtime.execution.assignment import NO_REQUESTS, RequestedShardings, assign
 
 DEVICES = np.array(Client("cpu", 0, (4,), 1).devices())
 MESH = Mesh(DEVICES.reshape(2, 2), ("x", "y"))

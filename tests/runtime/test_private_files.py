@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from jitney.runtime.private_files import Folder, make_private
+from jitney.runtime.cache.private_files import Folder, make_private
 
 
 @pytest.fixture

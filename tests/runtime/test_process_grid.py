@@ -6,8 +6,8 @@ import pytest
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
-from jitney.runtime.client import Client
-from jitney.runtime.process_grid import grid_of
+from jitney.runtime.devices.client import Client
+from jitney.runtime.distributed.process_grid import grid_of
 
 DEVICES = np.array(Client("cpu", 0, (4, 4), 1).devices())
 

@@ -5,9 +5,9 @@ import pickle
 
 import pytest
 
-from jitney.runtime import sharding
-from jitney.runtime.client import Client, default_device
-from jitney.runtime.sharding import (
+from jitney.runtime.devices import sharding
+from jitney.runtime.devices.client import Client, default_device
+from jitney.runtime.devices.sharding import (
     UNSPECIFIED,
     DeviceOfJit,
     Format,

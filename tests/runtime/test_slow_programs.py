@@ -8,7 +8,7 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.core.settings import performance
-from jitney.runtime import slow_programs
+from jitney.runtime.execution import slow_programs
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
-from jitney.runtime import terms
-from jitney.runtime.array import array_of
-from jitney.runtime.client import Client
+from jitney.runtime.arrays import terms
+from jitney.runtime.arrays.array import array_of
+from jitney.runtime.devices.client import Client
 
 AXES = AbstractMesh((2, 3), ("x", "y"))
 DEVICES = np.array(Client("cpu", 0, (6,), 1).devices()).reshape(2, 3)

@@ -6,8 +6,8 @@ import pytest
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as P
-from jitney.runtime import windows
-from jitney.runtime.client import Client
+from jitney.runtime.devices import windows
+from jitney.runtime.devices.client import Client
 
 DEVICES = np.array(Client("cpu", 0, (2, 2, 2), 1).devices())  # of three processes
 GRID = Mesh(DEVICES.reshape(3, 2), ("process", "own"))

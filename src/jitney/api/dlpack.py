@@ -8,12 +8,12 @@ import numpy as np
 
 from jitney.api.parallel.device_put import device_put
 from jitney.core.types import dtypes
-from jitney.runtime.array import ArrayImpl, array_of
+from jitney.runtime.arrays.array import ArrayImpl, array_of
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import Array, DTypeLike
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 _KINDS = "biufc"
 
@@ -48,7 +48,7 @@ def from_dlpack(
             "write to it, and jax.Arrays are immutable"
         )
     else:
-        from jitney.runtime import dlpack_types  # few programs exchange arrays
+        from jitney.runtime.arrays import dlpack_types  # few programs exchange arrays
 
         array = array_of(dlpack_types.imported(external_array))
     return array if device is None else device_put(array, device)

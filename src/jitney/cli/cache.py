@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _list() -> int:
-    from jitney.runtime import disk_cache
+    from jitney.runtime.cache import disk_cache
 
     place = disk_cache.directory()
     if place is None:
@@ -62,7 +62,7 @@ def _list() -> int:
 
 
 def _size() -> int:
-    from jitney.runtime import disk_cache
+    from jitney.runtime.cache import disk_cache
 
     total = sum([each.nbytes for each in disk_cache.generations()])
     print(f"{shown(total)} of at most {shown(disk_cache.most_bytes())}")
@@ -70,7 +70,7 @@ def _size() -> int:
 
 
 def _clear(others: bool) -> int:
-    from jitney.runtime import disk_cache
+    from jitney.runtime.cache import disk_cache
 
     try:
         print(f"{shown(disk_cache.clear(others=others))} freed")
@@ -81,7 +81,7 @@ def _clear(others: bool) -> int:
 
 
 def _why() -> int:
-    from jitney.runtime import disk_cache
+    from jitney.runtime.cache import disk_cache
 
     reason = disk_cache.obstacle()
     print(f"The cache is not used: {reason}." if reason else "The cache is in use.")

@@ -83,7 +83,7 @@ def _compiler(troubles: list[str]) -> Iterator[tuple[str, str]]:
     import llvmlite.binding as llvm
 
     from jitney.compiler.llvm import target
-    from jitney.runtime import client
+    from jitney.runtime.devices import client
 
     host = target.host()
     has = [name for name in _FEATURES if name in host.features]
@@ -118,7 +118,7 @@ def _blas(troubles: list[str]) -> Iterator[tuple[str, str]]:
 
 def _cache(troubles: list[str]) -> Iterator[tuple[str, str]]:
     from jitney.cli.cache import shown
-    from jitney.runtime import disk_cache
+    from jitney.runtime.cache import disk_cache
 
     reason = disk_cache.obstacle()
     if reason is not None:

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     if arguments:
         return usage.refuse_word(USAGE, arguments)
     import jitney
-    from jitney.runtime.initialize import is_launched
+    from jitney.runtime.distributed.initialize import is_launched
 
     if is_launched():
         jitney.distributed.initialize()

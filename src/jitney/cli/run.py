@@ -229,7 +229,7 @@ def _collect_less_often() -> None:
 
 def _end_other_processes(code: object) -> None:
     """Ends the other processes of a program that exits with an error code."""
-    joining = sys.modules.get("jitney.runtime.initialize")
+    joining = sys.modules.get("jitney.runtime.distributed.initialize")
     if joining is not None and code not in (None, 0):
         joining.end_all(f"sys.exit({code!r})", code if isinstance(code, int) else 1)
 

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
         options, program = _parse(words)
     except ValueError as wrong:
         return usage.refuse(USAGE, wrong)
-    from jitney.runtime import placements
+    from jitney.runtime.execution import placements
 
     reported: list[str] = []
 

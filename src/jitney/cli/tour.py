@@ -207,7 +207,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     if not set(arguments) <= {"--all"}:
         return usage.refuse_word(USAGE, [word for word in arguments if word != "--all"])
     import jitney
-    from jitney.runtime import device
+    from jitney.runtime.devices import device
 
     print(
         f"jitney {jitney.__version__} on {platform.machine()}, {device.thread_count()} threads, "

@@ -12,7 +12,7 @@ Names may have a prefix, `lapack.`. A prefix can be declared for all names that 
 (`declare_prefix`), for functions whose calls state what they compute; nodes of the tensor IR
 without kernels are called so (`hlo/node_calls.py`). Functions that have effects, and write to the
 arrays of their results, are *procedures*: collectives between processes
-(`runtime/participants.py`).
+(`runtime/distributed/participants.py`).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from jitney.core.types import dtypes
 from jitney.core.types.avals import ShapedArray
 from jitney.primitives.elementwise.convert import as_value
 from jitney.random.keys import wrap_key_data
-from jitney.runtime.array import ArrayImpl, NativeArray
+from jitney.runtime.arrays.array import ArrayImpl, NativeArray
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike

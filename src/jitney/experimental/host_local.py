@@ -24,8 +24,8 @@ from jitney.core.types import dtypes
 from jitney.core.types.avals import AbstractValue, ShapedArray
 from jitney.primitives import rules
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import windows
-from jitney.runtime.array import ArrayImpl, array_of, host_array
+from jitney.runtime.arrays.array import ArrayImpl, array_of, host_array
+from jitney.runtime.devices import windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

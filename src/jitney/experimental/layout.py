@@ -11,7 +11,7 @@ from jitney.core.util.lazy import listing
 from jitney.core.util.wraps import wraps
 from jitney.primitives.array.layout import layout_constraint_p, relayout_p
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime.layout import AutoLayout, Format as Format, Layout as Layout
+from jitney.runtime.devices.layout import AutoLayout, Format as Format, Layout as Layout
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree

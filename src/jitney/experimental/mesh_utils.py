@@ -15,8 +15,8 @@ import numpy as np
 
 from jitney.core.messages import messages
 from jitney.core.util.lazy import listing
-from jitney.runtime import client
-from jitney.runtime.device import Device
+from jitney.runtime.devices import client
+from jitney.runtime.devices.device import Device
 
 device_kind_handler_dict: dict[str, Callable[..., np.ndarray | None]] = {}
 """Maps a kind of device to a function that arranges such devices.

@@ -28,15 +28,15 @@ from jitney.experimental.host_local import (
     ltg_abstract_eval as ltg_abstract_eval,
     ltg_batcher as ltg_batcher,
 )
-from jitney.runtime import client, processes, windows
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.devices import client, processes, windows
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from jitney.core.tracing.primitive import Primitive
     from jitney.core.typing import ArrayLike, PyTree
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 T = TypeVar("T")
 

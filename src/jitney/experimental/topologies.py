@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.util.lazy import listing
 from jitney.experimental import mesh_utils
-from jitney.runtime import client
-from jitney.runtime.device import Device as Device
+from jitney.runtime.devices import client
+from jitney.runtime.devices.device import Device as Device
 
 
 class TopologyDescription:

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jitney.api.jit.caches import clear_caches
 from jitney.core.util.lazy import listing, refusing
-from jitney.runtime import client
-from jitney.runtime.client import Client, client as get_backend
-from jitney.runtime.compile_options import CompileOptions, compile_options
-from jitney.runtime.device import Device
+from jitney.runtime.devices import client
+from jitney.runtime.devices.client import Client, client as get_backend
+from jitney.runtime.devices.compile_options import CompileOptions, compile_options
+from jitney.runtime.devices.device import Device
 
 __all__ = [
     "backend_xla_version",

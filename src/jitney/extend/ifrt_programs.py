@@ -9,8 +9,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from jitney.core.util.lazy import listing
-from jitney.runtime.client import ForeignProgram
-from jitney.runtime.compile_options import CompileOptions
+from jitney.runtime.devices.client import ForeignProgram
+from jitney.runtime.devices.compile_options import CompileOptions
 
 __dir__ = listing(__name__)
 

@@ -9,7 +9,7 @@ from jitney.core.sharding.sharding_proto import (
 )
 from jitney.core.sharding.tile_assignment import HloSharding
 from jitney.core.util.lazy import listing
-from jitney.runtime.sharding import SingleDeviceSharding as SingleDeviceSharding
+from jitney.runtime.devices.sharding import SingleDeviceSharding as SingleDeviceSharding
 
 __all__ = [
     "GSPMDSharding", "Sharding", "SingleDeviceSharding", "get_hlo_sharding_from_serialized_proto",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jitney.compiler.plan import ir as plans
     from jitney.compiler.plan.clocks import Clocked
     from jitney.core.typing import Value
-    from jitney.runtime.client import Client
+    from jitney.runtime.devices.client import Client
 
 _KINDS = {event: kind for kind, event in compile_log.EVENTS.items()}
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
@@ -32,7 +32,7 @@ _KEPT_BYTES = 1 << 30  # size up to which the arguments of a call are copied
 
 def machine_code(plan: plans.Plan) -> CompiledProgram:
     """Compiles a plan, such as one with clocks, bypassing the persistent cache."""
-    from jitney.runtime.lazy_compiler import compiler
+    from jitney.runtime.compilation.lazy_compiler import compiler
 
     return compiler().run(plan, first="codegen", last="codegen")
 
@@ -42,7 +42,7 @@ def _compiling_users(
     compile_one: Callable[[ir.Module, Callable[[], CompiledProgram]], CompiledProgram],
 ) -> Generator[None]:
     """Compiles the user's programs within the context by `compile_one(module, as_usual)`."""
-    from jitney.runtime import compiling
+    from jitney.runtime.compilation import compiling
 
     load = compiling.backend_compile_and_load
 
@@ -154,7 +154,7 @@ class Kept:
 def cache_outcomes() -> Iterator[list[Kept]]:
     """Collects the cache outcomes of the user's programs that are compiled within the context."""
     from jitney.compiler.hlo.digest import digest
-    from jitney.runtime import disk_cache
+    from jitney.runtime.cache import disk_cache
 
     outcomes: list[Kept] = []
 

@@ -62,7 +62,7 @@ def load_ipython_extension(shell: Shell) -> None:
     from jitney.api.jit.stages import Compiled, Lowered
     from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.install import install_as_jax
-    from jitney.runtime.array import ArrayImpl
+    from jitney.runtime.arrays.array import ArrayImpl
 
     install_as_jax()
     run = partial(_run_cell, shell)

@@ -41,7 +41,7 @@ from jitney.inspection.timing import Timed
 
 if TYPE_CHECKING:
     from jitney.compiler.codegen.linking import CompiledProgram
-    from jitney.runtime.client import Client
+    from jitney.runtime.devices.client import Client
 
 _SHOWN_STEPS = 20
 _SHOWN_LINES = 20
@@ -113,7 +113,7 @@ def profile(*, timeline: bool = False) -> Iterator[Profile]:
       >>> p.steps[0].work.kind, p.steps[0].times
       ('kernel', 1)
     """
-    from jitney.runtime import compiling
+    from jitney.runtime.compilation import compiling
 
     if isinstance(compiling.backend_compile_and_load, _Recorder):
         raise RuntimeError(

@@ -25,7 +25,7 @@ from jitney.inspection.machine import Rates
 if TYPE_CHECKING:
     from jitney.compiler.codegen.linking import CompiledProgram
     from jitney.core.typing import Value
-    from jitney.runtime.executable import Executable
+    from jitney.runtime.execution.executable import Executable
 
 _LEAST_RATED = 2e-6  # seconds that a step must take for its rates to be shown
 _LEAST_SPAN = 0.02  # seconds between two readings of both clocks
@@ -147,8 +147,8 @@ def ticks_per_second(begin: tuple[int, float]) -> float:
 
 def executable(program: CompiledProgram) -> Executable:
     """Makes an executable for the default device, without donation."""
-    from jitney.runtime.assignment import assign
-    from jitney.runtime.executable import Executable
+    from jitney.runtime.execution.assignment import assign
+    from jitney.runtime.execution.executable import Executable
 
     inputs, outputs = [
         [ShapedArray(t.shape, t.dtype) for t in types]

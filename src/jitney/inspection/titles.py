@@ -9,7 +9,9 @@ from __future__ import annotations
 from jitney.compiler.hlo import ir as hlo
 from jitney.core.program.jaxpr import DebugInfo, jaxprs_in_params
 
-_EAGER = "eager"  # what `runtime.eager` states as the purpose of its programs of one equation
+_EAGER = (
+    "eager"  # what `runtime.execution.eager` states as the purpose of its programs of one equation
+)
 
 # Reverse mode: the `jvp` of a program is split into a known part and a part linear in the tangents,
 # which is transposed.

@@ -13,8 +13,8 @@ import numpy as np
 
 from jitney.core.sharding.mesh import Mesh, entered_mesh, get_mesh
 from jitney.core.util.lazy import listing
-from jitney.runtime.client import Client
-from jitney.runtime.compile_options import CompileOptions, compile_options
+from jitney.runtime.devices.client import Client
+from jitney.runtime.devices.compile_options import CompileOptions, compile_options
 
 __all__ = ["ArrayMapping", "Index", "MeshAxisName", "create_compile_options", "thread_resources"]
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from jitney.core.tracing.primitive import Primitive
 from jitney.core.types.avals import host_values as canonicalize_dtype_handlers
 from jitney.core.util.lazy import listing
-from jitney.runtime import eager
-from jitney.runtime.client import Client as Backend
+from jitney.runtime.devices.client import Client as Backend
+from jitney.runtime.execution import eager
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value

@@ -28,7 +28,7 @@ from jitney.numpy.unary_math import absolute
 from jitney.primitives.array import creation
 from jitney.primitives.elementwise import binary, compare, convert, masks, powers, select, unary
 from jitney.primitives.elementwise.compiled_rules import LARGE
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.arrays.array import ArrayImpl
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value

@@ -26,14 +26,14 @@ from jitney.numpy import indexing, views
 from jitney.numpy.at import IndexUpdateHelper
 from jitney.primitives.array.concatenation import unstack
 from jitney.primitives.array.shape import rev, transpose
-from jitney.runtime.array import ArrayImpl, array_from_numpy
+from jitney.runtime.arrays.array import ArrayImpl, array_from_numpy
 
 if TYPE_CHECKING:
     from types import ModuleType, NotImplementedType
 
     from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.sharding.sharding import Sharding
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 
 # Type checkers see the other attributes of arrays; at run time, methods are copied from here.

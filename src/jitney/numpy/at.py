@@ -29,7 +29,7 @@ from jitney.primitives.elementwise.convert import as_value, convert, warn_if_ima
 from jitney.primitives.indexing import scatter as lax_scatter
 from jitney.primitives.indexing.gather import GatherScatterMode
 from jitney.primitives.indexing.scatter import ScatterDimensionNumbers
-from jitney.runtime import host_path
+from jitney.runtime.arrays import host_path
 
 if TYPE_CHECKING:
     from jitney.core.sharding.partition_spec import PartitionSpec

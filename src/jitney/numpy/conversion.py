@@ -25,8 +25,8 @@ from jitney.primitives.elementwise.convert import (
     scalar_operand,
 )
 from jitney.primitives.rules import aval_of, typed
-from jitney.runtime.array import array_from_numpy, copied
-from jitney.runtime.array_interceptors import features as array_interceptors
+from jitney.runtime.arrays.array import array_from_numpy, copied
+from jitney.runtime.arrays.array_interceptors import features as array_interceptors
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value

@@ -36,13 +36,13 @@ from jitney.primitives.elementwise.convert import (
     scalar_operand,
     user_dtype,
 )
-from jitney.runtime.array import MAX_AXES, ArrayImpl, array_from_numpy
-from jitney.runtime.sharding import as_sharding
+from jitney.runtime.arrays.array import MAX_AXES, ArrayImpl, array_from_numpy
+from jitney.runtime.devices.sharding import as_sharding
 
 if TYPE_CHECKING:
     from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.sharding.sharding import Sharding
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 # Of type Any, since elements are of any type.
 _NDARRAY: tuple[type[Any], ...] = (np.ndarray,)

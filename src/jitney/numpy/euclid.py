@@ -10,7 +10,7 @@ from jitney.core.typing import Array
 from jitney.numpy.selection import where
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.convert import convert, scalar_operand
-from jitney.runtime import host_path
+from jitney.runtime.arrays import host_path
 
 
 def _steps(dtype: np.dtype) -> int:

@@ -32,7 +32,7 @@ from jitney.primitives.signal.fft import FftType
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",

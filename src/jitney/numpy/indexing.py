@@ -35,8 +35,8 @@ from jitney.primitives.elementwise.convert import as_value, convert, scalar_oper
 from jitney.primitives.indexing.dynamic_slice import dynamic_slice, dynamic_slice_p
 from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from jitney.primitives.indexing.slice import slice as lax_slice
-from jitney.runtime import host_path
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.arrays import host_path
+from jitney.runtime.arrays.array import ArrayImpl
 
 if TYPE_CHECKING:
     from types import EllipsisType

@@ -16,7 +16,7 @@ from jitney.core.types import dtypes
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 _KINDS: dict[str, tuple[str, ...]] = {
     "bool": ("bool",),

@@ -16,7 +16,7 @@ from jitney.core.array import Array
 from jitney.core.messages import cures
 from jitney.core.source import user_code
 from jitney.numpy import arithmetic, bitwise, comparison, division, products, unary_math
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.arrays.array import ArrayImpl
 
 _KNOWN_TYPES = (Array, np.ndarray, np.generic, bool, int, float, complex)
 _REFUSED_TYPES: tuple[type[Any], ...] = (list, tuple, set, dict)

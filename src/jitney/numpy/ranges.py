@@ -31,7 +31,7 @@ from jitney.primitives.elementwise.convert import as_value, convert, scalar_oper
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import Value
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
 

@@ -30,7 +30,7 @@ from jitney.primitives.elementwise.convert import (
     user_dtype,
 )
 from jitney.primitives.reduction import sort as lax_sort
-from jitney.runtime import host_path
+from jitney.runtime.arrays import host_path
 
 __all__ = [
     "argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort",

@@ -39,8 +39,8 @@ from jitney.primitives.elementwise import binary, compare, select
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
 from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from jitney.primitives.indexing.slice import slice as lax_slice
-from jitney.runtime import host_path
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.arrays import host_path
+from jitney.runtime.arrays.array import ArrayImpl
 
 _INT32 = np.dtype(np.int32)
 

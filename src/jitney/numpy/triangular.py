@@ -31,7 +31,7 @@ from jitney.primitives.reduction.reduce import reduce_sum
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import Value
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 R = TypeVar("R")
 

@@ -26,7 +26,7 @@ from jitney.primitives.indexing.slice import slice as lax_slice
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 _BOOL = np.dtype(bool)
 _UINT8 = np.dtype(np.uint8)

@@ -16,7 +16,7 @@ from jitney.core.tracing.primitive import Primitive
 from jitney.core.types.avals import AbstractValue
 from jitney.core.types.effects import Effect
 from jitney.core.util.record import record, replace
-from jitney.runtime.client import Client, client
+from jitney.runtime.devices.client import Client, client
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.build import Builder

@@ -23,7 +23,7 @@ from jitney.core.tracing.trace import revealed
 from jitney.core.types import dtypes
 from jitney.core.types.avals import get_aval, shaped_array
 from jitney.primitives import calculus
-from jitney.runtime.array import array_from_numpy
+from jitney.runtime.arrays.array import array_from_numpy
 from jitney.transforms import jet, key_words as key_words  # declares a slot
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, add_tangents, instantiate

@@ -10,7 +10,7 @@ from __future__ import annotations
 _STAND_INS = "jitney.private.stand_ins"
 
 # Private modules that are modules of jitney, since packages replace functions in them.
-SAME: dict[str, str] = {"compiler": "jitney.runtime.compiling"}
+SAME: dict[str, str] = {"compiler": "jitney.runtime.compilation.compiling"}
 
 _THREEFRY = {
     "jitney.primitives.random.generators": """threefry_fold_in=_threefry_fold_in
@@ -44,7 +44,7 @@ PLACES: dict[str, dict[str, str]] = {
         f"{_STAND_INS}.arguments": """_ensure_index=ensure_index _ensure_index_tuple=ensure_index_tuple
             _ensure_str_tuple=ensure_str_tuple is_hashable""",
     },
-    "array": {"jitney.runtime.array": "ArrayImpl"},
+    "array": {"jitney.runtime.arrays.array": "ArrayImpl"},
     "checkify": {
         "jitney.experimental.checkify.error": """DivisionByZeroError ErrorEffect FailedCheckError
             JaxException NaNError OOBError""",
@@ -61,14 +61,14 @@ PLACES: dict[str, dict[str, str]] = {
             trace_ctx=state trace_state_clean""",
         "jitney.core.recording.compat": "is_constant_dim is_constant_shape",
         "jitney.primitives.refs.lifetime": "mutable_array=new_ref new_ref",
-        "jitney.runtime.eager": "EvalTrace",
+        "jitney.runtime.execution.eager": "EvalTrace",
         f"{_STAND_INS}.shapes": """canonicalize_dim canonicalize_shape canonicalize_slice
             concrete_dim_or_error definitely_equal definitely_equal_shape dilate_dim dimension_as_value
             divide_shape_sizes identity is_dim is_empty_shape stride_dim typecheck typecompat
             typematch""",
     },
     "dispatch": {"jitney.api.debugging.environment": "wait_for_tokens=effects_barrier"},
-    "distributed": {"jitney.runtime.initialize": "State global_state"},
+    "distributed": {"jitney.runtime.distributed.initialize": "State global_state"},
     "dtypes": {
         "jitney.core.types.dtypes": """check_user_dtype_supported check_valid_dtype
             is_weakly_typed is_python_scalar lattice_result_type scalar_type_to_dtype
@@ -106,7 +106,7 @@ PLACES: dict[str, dict[str, str]] = {
         "jitney.version": "__version__",
         f"{_STAND_INS}.libraries": "ifrt_version jaxlib_extension_version version version_str",
         "jitney.core.array": "Array",
-        "jitney.runtime.device": "Device",
+        "jitney.runtime.devices.device": "Device",
     },
     "lib._jax": {
         "jitney.core.array": "Array",
@@ -116,13 +116,13 @@ PLACES: dict[str, dict[str, str]] = {
         "jitney.core.pytree.treedef": "PyTreeDef",
         "jitney.core.sharding.named": "NamedSharding",
         "jitney.core.sharding.sharding": "Sharding",
-        "jitney.runtime.array": "ArrayImpl",
-        "jitney.runtime.client": "Client",
-        "jitney.runtime.compile_options": "CompileOptions",
-        "jitney.runtime.device": "Device Memory",
-        "jitney.runtime.dispatch": "PjitFunction",
-        "jitney.runtime.executable": "CompiledMemoryStats=MemoryAnalysis Executable",
-        "jitney.runtime.sharding": "SingleDeviceSharding",
+        "jitney.runtime.arrays.array": "ArrayImpl",
+        "jitney.runtime.devices.client": "Client",
+        "jitney.runtime.devices.compile_options": "CompileOptions",
+        "jitney.runtime.devices.device": "Device Memory",
+        "jitney.runtime.execution.dispatch": "PjitFunction",
+        "jitney.runtime.execution.executable": "CompiledMemoryStats=MemoryAnalysis Executable",
+        "jitney.runtime.devices.sharding": "SingleDeviceSharding",
         f"{_STAND_INS}.libraries": "ifrt_version_number=ifrt_version",
     },
     "lib._jax.pytree": {
@@ -137,12 +137,12 @@ PLACES: dict[str, dict[str, str]] = {
         "jitney.core.sharding.sharding_proto": "OpSharding",
         "jitney.core.sharding.tile_assignment": "HloSharding",
         "jitney.core.sharding.sharding": "Sharding",
-        "jitney.runtime.array": "ArrayImpl",
-        "jitney.runtime.client": "Client",
-        "jitney.runtime.compile_options": "CompileOptions",
-        "jitney.runtime.device": "Device Memory",
-        "jitney.runtime.executable": "Executable",
-        "jitney.runtime.sharding": "SingleDeviceSharding",
+        "jitney.runtime.arrays.array": "ArrayImpl",
+        "jitney.runtime.devices.client": "Client",
+        "jitney.runtime.devices.compile_options": "CompileOptions",
+        "jitney.runtime.devices.device": "Device Memory",
+        "jitney.runtime.execution.executable": "Executable",
+        "jitney.runtime.devices.sharding": "SingleDeviceSharding",
         f"{_STAND_INS}.libraries": "_ifrt_version=ifrt_version _version=jaxlib_extension_version",
     },
     "literals": {
@@ -174,7 +174,7 @@ PLACES: dict[str, dict[str, str]] = {
     "random": {f"{_STAND_INS}.types": "Shape"},
     "random.threefry2x32": dict(_THREEFRY),
     "sharding_impls": {
-        "jitney.runtime.sharding": "UNSPECIFIED",
+        "jitney.runtime.devices.sharding": "UNSPECIFIED",
         f"{_STAND_INS}.shardings": "PositionalSharding canonicalize_sharding",
     },
     "state.types": {
@@ -208,5 +208,5 @@ PLACES: dict[str, dict[str, str]] = {
             tuple_insert tuple_update unflatten unzip2 unzip3""",
         "jitney.interpreters.batching": "moveaxis",
     },
-    "xla_bridge": {"jitney.runtime.client": "_backends=backends "},
+    "xla_bridge": {"jitney.runtime.devices.client": "_backends=backends "},
 }

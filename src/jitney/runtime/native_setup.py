@@ -15,9 +15,10 @@ from jitney.core.settings import config
 from jitney.core.sharding.mesh import context_meshes
 from jitney.core.tracing.trace import state
 from jitney.core.util import float_errors
-from jitney.runtime import client, elementwise
-from jitney.runtime.array import ArrayImpl
-from jitney.runtime.device import Device, thread_count
+from jitney.runtime.arrays import elementwise
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.devices import client
+from jitney.runtime.devices.device import Device, thread_count
 from jitney.runtime.native import _native
 
 _NATIVE_OPERATORS = ("__add__", "__sub__", "__mul__", "__radd__", "__rsub__", "__rmul__")

@@ -27,8 +27,8 @@ from jitney.core.recording.jaxpr_trace import trace_to_jaxpr
 from jitney.core.tracing.primitive import Primitive, declare_slot, evaluators
 from jitney.core.types import dtypes
 from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval, shaped_array
-from jitney.runtime.array import ArrayImpl, array_from_numpy, words_of_keys
-from jitney.runtime.eager import owned
+from jitney.runtime.arrays.array import ArrayImpl, array_from_numpy, words_of_keys
+from jitney.runtime.execution.eager import owned
 from jitney.transforms.algebra import algebra
 from jitney.transforms.batch import BATCH, BATCH_WITH_AXIS, AxisData, batch_flat, move_to
 

@@ -12,7 +12,7 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import lax
-from jitney.runtime import lazy_compiler
+from jitney.runtime.compilation import lazy_compiler
 
 NARROW = ("bool", "int8", "uint8", "int16", "uint16", "float16", "bfloat16")
 

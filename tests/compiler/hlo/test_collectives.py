@@ -16,9 +16,9 @@ from jitney.compiler.reference.collective import KINDS, collective
 from jitney.compiler.tensor_type import TensorType
 from jitney.core.tracing.trace import extend_axis_env
 from jitney.core.types.avals import shaped_array
-from jitney.runtime import dispatch
-from jitney.runtime.assignment import assign
-from jitney.runtime.executable import Executable
+from jitney.runtime.execution import dispatch
+from jitney.runtime.execution.assignment import assign
+from jitney.runtime.execution.executable import Executable
 
 N = 4
 X = np.random.default_rng(0).integers(-9, 9, (N, N, 2 * N, 3)).astype(np.float32)

@@ -5,7 +5,7 @@ from tests.compiler.running import code_for
 
 import jitney
 from jitney.compiler.llvm import engine
-from jitney.runtime import lazy_compiler
+from jitney.runtime.compilation import lazy_compiler
 
 MODULE = """
 define double @{name}(double %x) {{

@@ -19,9 +19,9 @@ import jitney
 from jitney.api.jit.stages import Traced
 from jitney.compiler import lower, pipeline
 from jitney.primitives.elementwise import masks
-from jitney.runtime import dispatch
-from jitney.runtime.assignment import assign
-from jitney.runtime.donation import used_up
+from jitney.runtime.arrays.donation import used_up
+from jitney.runtime.execution import dispatch
+from jitney.runtime.execution.assignment import assign
 
 # Eager calls of a program: library functions are compiled from the third call of a signature on.
 CALLS = 4

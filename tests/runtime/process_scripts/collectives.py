@@ -19,10 +19,11 @@ from jitney.compiler.hlo.partition import partitioner
 from jitney.compiler.hlo.partition.layout import split
 from jitney.compiler.reference.collective import collective
 from jitney.core.types.avals import shaped_array
-from jitney.runtime import process_programs, processes
-from jitney.runtime.executable import Lowering
-from jitney.runtime.participants import of_grid
-from jitney.runtime.process_grid import ProcessGrid
+from jitney.runtime.devices import processes
+from jitney.runtime.distributed.participants import of_grid
+from jitney.runtime.distributed.process_grid import ProcessGrid
+from jitney.runtime.execution import process_programs
+from jitney.runtime.execution.executable import Lowering
 
 DTYPES = [np.float32, np.float64, np.complex64, ml_dtypes.bfloat16, np.float16, np.int8, np.uint32,
           np.int64, np.bool_]  # fmt: skip

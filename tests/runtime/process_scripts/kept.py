@@ -13,7 +13,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
-from jitney.runtime import executable
+from jitney.runtime.execution import executable
 
 jax.distributed.initialize()
 n, rank = jax.process_count(), jax.process_index()

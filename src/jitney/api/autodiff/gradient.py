@@ -27,7 +27,7 @@ from jitney.core.types import dtypes
 from jitney.core.types.avals import ShapedArray, get_aval
 from jitney.core.util.wraps import wraps
 from jitney.primitives.rules import shape_of
-from jitney.runtime.array import array_from_numpy
+from jitney.runtime.arrays.array import array_from_numpy
 from jitney.transforms.linearize import linearize_flat
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import sys
 
 import numpy as np
 
-from jitney.runtime import client
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.devices import client
 from jitney.version import PACKAGE_VERSION, __version__ as JAX_VERSION
 
 

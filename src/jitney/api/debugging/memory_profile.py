@@ -22,7 +22,7 @@ from jitney.core.util.protobuf import Field, Message, Schema
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Device
-    from jitney.runtime.array import ArrayImpl
+    from jitney.runtime.arrays.array import ArrayImpl
 
 _SCHEMA: Schema = {
     "profile": {

@@ -13,7 +13,7 @@ from jitney.core.program.closed_programs import closed_of, constants_as_operands
 from jitney.core.program.evaluate import eval_jaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.util.record import replace
-from jitney.runtime.sharding import UNSPECIFIED
+from jitney.runtime.devices.sharding import UNSPECIFIED
 
 if TYPE_CHECKING:
     from jitney.api.jit.traced_program import TracedProgram

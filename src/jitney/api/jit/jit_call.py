@@ -53,9 +53,9 @@ from jitney.core.types.refs import any_refs, is_ref
 from jitney.core.util.record import record
 from jitney.core.util.wraps import transformations_of
 from jitney.primitives.call.call import jit_p
-from jitney.runtime import debug_checks, dispatch, placements, signatures
-from jitney.runtime.assignment import any_on_mesh, assign
-from jitney.runtime.sharding import UNSPECIFIED
+from jitney.runtime.devices.sharding import UNSPECIFIED
+from jitney.runtime.execution import debug_checks, dispatch, placements, signatures
+from jitney.runtime.execution.assignment import any_on_mesh, assign
 from jitney.transforms.lojax import run_lowered
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from jitney.api.jit.inlining import Inline
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import Params, PyTree, Value
-    from jitney.runtime.array import ArrayImpl
-    from jitney.runtime.assignment import Assignment
+    from jitney.runtime.arrays.array import ArrayImpl
+    from jitney.runtime.execution.assignment import Assignment
 
 
 @record(frozen=True, eq=False)

@@ -17,16 +17,17 @@ from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.source.user_warnings import warn
 from jitney.core.util.record import record
-from jitney.runtime import client, placements
-from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings
-from jitney.runtime.device import Device
-from jitney.runtime.sharding import (
+from jitney.runtime.devices import client
+from jitney.runtime.devices.device import Device
+from jitney.runtime.devices.sharding import (
     UNSPECIFIED,
     DeviceOfJit,
     Format,
     as_sharding,
     single_device,
 )
+from jitney.runtime.execution import placements
+from jitney.runtime.execution.assignment import NO_REQUESTS, RequestedShardings
 
 if TYPE_CHECKING:
     from jitney.core.program.jaxpr import ClosedJaxpr

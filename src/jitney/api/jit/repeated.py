@@ -41,10 +41,11 @@ from jitney.core.sharding.mesh import get_abstract_mesh
 from jitney.core.source import source_info, user_warnings
 from jitney.core.types.avals import get_aval
 from jitney.core.util.thresholds import threshold
-from jitney.runtime import call_interceptors, call_patterns, processes, signatures
-from jitney.runtime.array import ArrayImpl
-from jitney.runtime.dispatch import RepeatedFunction, hide_calls, set_on_error
-from jitney.runtime.executable import Executable, Lowering
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.devices import processes
+from jitney.runtime.execution import call_interceptors, call_patterns, signatures
+from jitney.runtime.execution.dispatch import RepeatedFunction, hide_calls, set_on_error
+from jitney.runtime.execution.executable import Executable, Lowering
 
 if TYPE_CHECKING:
     from jitney.core.program.jaxpr import ClosedJaxpr

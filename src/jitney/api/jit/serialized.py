@@ -21,19 +21,19 @@ from jitney.core.messages import messages
 from jitney.core.program.jaxpr import is_high
 from jitney.core.types.refs import any_refs
 from jitney.primitives.call.loaded import loaded_jaxpr
-from jitney.runtime import client
-from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings, assign
-from jitney.runtime.device import Device
-from jitney.runtime.executable import Executable, Lowering
-from jitney.runtime.lazy_compiler import linker
-from jitney.runtime.sharding import UNSPECIFIED, DeviceOfJit
+from jitney.runtime.compilation.lazy_compiler import linker
+from jitney.runtime.devices import client
+from jitney.runtime.devices.device import Device
+from jitney.runtime.devices.sharding import UNSPECIFIED, DeviceOfJit
+from jitney.runtime.execution.assignment import NO_REQUESTS, RequestedShardings, assign
+from jitney.runtime.execution.executable import Executable, Lowering
 
 if TYPE_CHECKING:
     from typing import TypedDict
 
     from jitney.compiler.hlo import ir
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.runtime.client import Client
+    from jitney.runtime.devices.client import Client
 
 if TYPE_CHECKING:
 
@@ -108,7 +108,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
       Array(3., dtype=float32, weak_type=True)
     """
     from jitney.compiler.hlo.text import print_module
-    from jitney.runtime import disk_cache
+    from jitney.runtime.cache import disk_cache
 
     if not isinstance(compiled, Compiled):
         raise TypeError(
@@ -214,7 +214,7 @@ def deserialize_and_load(
       RuntimeError: if the platform is unknown.
     """
     from jitney.compiler.hlo.parse import parse_module
-    from jitney.runtime import disk_cache
+    from jitney.runtime.cache import disk_cache
 
     owner = client.client(backend) if backend is None or isinstance(backend, str) else backend
     head = _head_of(serialized)

@@ -13,12 +13,12 @@ from jitney.core.messages import messages
 from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.named import NamedSharding, has_devices, on_devices
 from jitney.core.util.record import record
-from jitney.runtime import client
-from jitney.runtime.assignment import NO_REQUESTS, RequestedShardings
+from jitney.runtime.devices import client
+from jitney.runtime.execution.assignment import NO_REQUESTS, RequestedShardings
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 Places = tuple["Sharding | None", ...]
 

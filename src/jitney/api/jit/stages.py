@@ -28,17 +28,18 @@ from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval, is_val
 from jitney.core.types.refs import any_refs
 from jitney.core.util.record import replace
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import dispatch, placements, sharding
-from jitney.runtime.array import ArrayImpl
-from jitney.runtime.assignment import (
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.arrays.donation import used_up
+from jitney.runtime.devices import sharding
+from jitney.runtime.devices.layout import rows
+from jitney.runtime.execution import dispatch, placements
+from jitney.runtime.execution.assignment import (
     NO_REQUESTS,
     RequestedShardings,
     any_on_mesh,
     assign,
     of_places,
 )
-from jitney.runtime.donation import used_up
-from jitney.runtime.layout import rows
 from jitney.transforms.discharge import discharge
 from jitney.transforms.lojax import lower_program, lowered as on_arrays
 
@@ -49,9 +50,9 @@ if TYPE_CHECKING:
     from jitney.core.types.dtypes import DType
     from jitney.core.types.effects import Effect
     from jitney.core.typing import PyTree, Value
-    from jitney.runtime.assignment import Assignment
-    from jitney.runtime.device import Device
-    from jitney.runtime.executable import Executable, MemoryAnalysis
+    from jitney.runtime.devices.device import Device
+    from jitney.runtime.execution.assignment import Assignment
+    from jitney.runtime.execution.executable import Executable, MemoryAnalysis
 
 
 class ArgInfo:

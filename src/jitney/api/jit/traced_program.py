@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from jitney.api.jit.jit_placement import requests_of
 from jitney.core.source.user_warnings import warn
 from jitney.core.util.record import record
-from jitney.runtime.assignment import RequestedShardings
-from jitney.runtime.donation import used_up
+from jitney.runtime.arrays.donation import used_up
+from jitney.runtime.execution.assignment import RequestedShardings
 
 if TYPE_CHECKING:
     from jitney.core.program.jaxpr import ClosedJaxpr

@@ -1,7 +1,7 @@
 """Calls of programs whose results are unreduced along mesh axes.
 
 In addition to each sum, they compute the addends of all devices: `primitives.parallel.terms` builds
-the program, and `runtime.terms` attaches the addends to the results.
+the program, and `runtime.arrays.terms` attaches the addends to the results.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding_in_types import explicit
 from jitney.primitives.parallel import terms as programs
-from jitney.runtime import dispatch, terms
-from jitney.runtime.array import ArrayImpl, array_from_numpy, host_array
-from jitney.runtime.assignment import RequestedShardings, assign
+from jitney.runtime.arrays import terms
+from jitney.runtime.arrays.array import ArrayImpl, array_from_numpy, host_array
+from jitney.runtime.execution import dispatch
+from jitney.runtime.execution.assignment import RequestedShardings, assign
 
 if TYPE_CHECKING:
     from jitney.core.program.jaxpr import ClosedJaxpr
     from jitney.core.sharding.sharding import Sharding
-    from jitney.runtime.assignment import Assignment
+    from jitney.runtime.execution.assignment import Assignment
 
 
 def call(

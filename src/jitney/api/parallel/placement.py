@@ -30,14 +30,15 @@ from jitney.primitives.array.resharding import (
     sharding_on_context_mesh,
 )
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import assembly, client, windows
-from jitney.runtime.array import ArrayImpl, array_of, host_array, placed_array
-from jitney.runtime.placements import settled
-from jitney.runtime.sharding import Format, SingleDeviceSharding, as_sharding
+from jitney.runtime.arrays import assembly
+from jitney.runtime.arrays.array import ArrayImpl, array_of, host_array, placed_array
+from jitney.runtime.devices import client, windows
+from jitney.runtime.devices.sharding import Format, SingleDeviceSharding, as_sharding
+from jitney.runtime.execution.placements import settled
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, AxisName, DTypeLike, PyTree, Value
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 T = TypeVar("T")
 R = TypeVar("R")

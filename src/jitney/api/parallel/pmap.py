@@ -24,12 +24,12 @@ from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.util.wraps import wraps
 from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import client, processes
+from jitney.runtime.devices import client, processes
 
 if TYPE_CHECKING:
     from jitney.api.jit.jit import Jitted
     from jitney.core.typing import Array, AxisName, PyTree
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 R = TypeVar("R")
 

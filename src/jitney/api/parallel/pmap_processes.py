@@ -18,8 +18,8 @@ from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding_in_types import explicit
 from jitney.core.tracing.trace import state
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import windows
-from jitney.runtime.array import ArrayImpl, array_from_numpy, host_array
+from jitney.runtime.arrays.array import ArrayImpl, array_from_numpy, host_array
+from jitney.runtime.devices import windows
 
 if TYPE_CHECKING:
     from jitney.core.sharding.partition_spec import PartitionSpec

@@ -27,7 +27,7 @@ from jitney.core.types.refs import is_ref
 from jitney.core.util.record import replace
 from jitney.primitives.parallel.collectives import varying_along
 from jitney.primitives.parallel.shard_map import Region, names_in
-from jitney.runtime.array import ArrayImpl, array_from_numpy
+from jitney.runtime.arrays.array import ArrayImpl, array_from_numpy
 from jitney.transforms.discharge import content_type
 
 if TYPE_CHECKING:

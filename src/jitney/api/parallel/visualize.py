@@ -10,7 +10,7 @@ from jitney.primitives.array.inspection import inspect_array_sharding
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 # For the diagram of a square array: lines, and columns per line, as characters are taller than
 # wide.

@@ -4,7 +4,7 @@ A donated input has memory of the size that some result needs. A program may wri
 if it does not read the input afterwards, or if a kernel that writes the result reads only the
 element of the input that it is about to write. The analysis does not change the plan: the same
 machine code serves calls that donate and calls that do not, and the runtime chooses
-(`runtime/donation.py`).
+(`runtime/arrays/donation.py`).
 
 XLA has it as `input_output_alias` of a module. The condition is an anti-dependence (Allen and
 Kennedy, Optimizing Compilers for Modern Architectures, section 2.2): no read of the input after a

@@ -1,7 +1,8 @@
 """Warnings for programs that are slower than necessary, each with a remedy.
 
-The checks are next to what they examine (`api/jit/slow_calls.py`, `runtime/slow_programs.py`). They run
-when a function is traced or a program is lowered, so cached calls do not pay for them.
+The checks are next to what they examine (`api/jit/slow_calls.py`,
+`runtime/execution/slow_programs.py`). They run when a function is traced or a program is lowered,
+so cached calls do not pay for them.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Device(Protocol):
-    """The attributes of a device that shardings use; the class is in `jitney.runtime.device`."""
+    """The attributes of a device that shardings use; the class is in `runtime.devices.device`."""
 
     @property
     def id(self) -> int: ...

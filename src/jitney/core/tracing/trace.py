@@ -2,7 +2,7 @@
 
 There is one current trace per thread. `Primitive.bind` passes the operation to it:
 
-- the evaluating trace (`jitney.runtime.eager`) computes the results immediately;
+- the evaluating trace (`jitney.runtime.execution.eager`) computes the results immediately;
 - a staging trace (`jitney.core.recording.jaxpr_trace`) records an equation;
 - transformations have traces of their own, which transform the operation and pass the resulting
   operations to their parent trace.

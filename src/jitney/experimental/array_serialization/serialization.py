@@ -30,11 +30,11 @@ from jitney.experimental.array_serialization.tensorstore_impl import (
     async_deserialize as async_deserialize,
     async_serialize as async_serialize,
 )
-from jitney.runtime.sharding import Format
+from jitney.runtime.devices.sharding import Format
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike, PyTree
-    from jitney.runtime.array import ArrayImpl
+    from jitney.runtime.arrays.array import ArrayImpl
 
 __dir__ = listing(__name__)
 

@@ -28,9 +28,9 @@ from jitney.experimental.array_serialization.specs import (
     metadata_of,
     verify_tensorstore_spec as verify_tensorstore_spec,
 )
-from jitney.runtime import client
-from jitney.runtime.array import ArrayImpl
-from jitney.runtime.sharding import Format
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.devices import client
+from jitney.runtime.devices.sharding import Format
 
 if TYPE_CHECKING:
     import tensorstore as ts

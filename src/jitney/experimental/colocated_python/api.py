@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.util.lazy import listing, refusing
-from jitney.runtime.device import Device
+from jitney.runtime.devices.device import Device
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # type checkers would accept any name

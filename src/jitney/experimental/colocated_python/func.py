@@ -11,8 +11,8 @@ from jitney.core.pytree import pytrees
 from jitney.core.tracing.trace import Tracer
 from jitney.core.util.lazy import listing, refusing
 from jitney.core.util.record import record, replace
-from jitney.runtime.array import ArrayImpl
-from jitney.runtime.device import Device
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.devices.device import Device
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 from jitney.core.util.lazy import listing
 from jitney.extend.backend import backends
-from jitney.runtime import client
-from jitney.runtime.device import MEMORY_KINDS, Device
+from jitney.runtime.devices import client
+from jitney.runtime.devices.device import MEMORY_KINDS, Device
 
 __dir__ = listing(__name__)
 

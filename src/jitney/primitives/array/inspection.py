@@ -13,7 +13,7 @@ from jitney.core.tracing.trace import Tracer
 from jitney.core.types.avals import AbstractValue
 from jitney.core.types.effects import debug_effect
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import placements
+from jitney.runtime.execution import placements
 
 if TYPE_CHECKING:
     from jitney.core.types.effects import Effect

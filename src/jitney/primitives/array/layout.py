@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jitney.core.program.key_reuse import uses_keys
 from jitney.core.tracing.primitive import declare
 from jitney.primitives import rules
-from jitney.runtime.layout import AutoLayout, Layout
+from jitney.runtime.devices.layout import AutoLayout, Layout
 
 if TYPE_CHECKING:
     import numpy as np

@@ -28,8 +28,8 @@ from jitney.core.tracing.communication import Communication
 from jitney.core.tracing.primitive import declare
 from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval
 from jitney.primitives import rules
-from jitney.runtime.array import ArrayImpl, array_of
-from jitney.runtime.placements import settled
+from jitney.runtime.arrays.array import ArrayImpl, array_of
+from jitney.runtime.execution.placements import settled
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 

@@ -22,7 +22,7 @@ from jitney.core.tracing.trace import set_current_trace
 from jitney.core.types.avals import ShapedArray, get_aval
 from jitney.primitives.array.resharding import divided
 from jitney.primitives.call.inlined import calls_program, other_dtypes, transposed_call
-from jitney.runtime.sharding import UNSPECIFIED
+from jitney.runtime.devices.sharding import UNSPECIFIED
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
 from jitney.transforms.jvp import jvp_jaxpr

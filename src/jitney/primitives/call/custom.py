@@ -24,7 +24,7 @@ from jitney.core.types import dtypes
 from jitney.core.types.avals import get_aval
 from jitney.primitives import calculus, rules
 from jitney.primitives.call.inlined import calls_program
-from jitney.runtime.eager import owned
+from jitney.runtime.execution.eager import owned
 from jitney.transforms.accumulators import ValAccum
 from jitney.transforms.batch import AxisData, BatchTrace, batch_flat, batch_jaxpr, move_to
 from jitney.transforms.jet import jet_flat

@@ -22,7 +22,7 @@ import numpy as np
 
 from jitney.core.tracing.primitive import Primitive
 from jitney.core.util.thresholds import threshold
-from jitney.runtime import eager
+from jitney.runtime.execution import eager
 
 LARGE = threshold(100_000, small=16)  # elements
 

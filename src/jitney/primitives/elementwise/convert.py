@@ -30,7 +30,7 @@ from jitney.core.util import float_errors
 from jitney.core.util.thresholds import threshold
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.elementwise import edtypes, families, masks
-from jitney.runtime.eager import owned
+from jitney.runtime.execution.eager import owned
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 

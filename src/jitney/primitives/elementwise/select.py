@@ -16,7 +16,7 @@ from jitney.core.types.avals import ShapedArray, shaped_array
 from jitney.core.util.thresholds import threshold
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.elementwise import families
-from jitney.runtime import host_path
+from jitney.runtime.arrays import host_path
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 

@@ -43,7 +43,7 @@ from jitney.core.types.effects import (
 from jitney.primitives import calculus, rules
 from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime.array import ArrayImpl, array_from_numpy
+from jitney.runtime.arrays.array import ArrayImpl, array_from_numpy
 from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from jitney.primitives.array import shape as shapes
 from jitney.primitives.call.call import transposed_program
 from jitney.primitives.parallel import pvary as pvary, reduced as reduced, spmd
 from jitney.primitives.parallel.collectives import psum_p
-from jitney.runtime import placements
+from jitney.runtime.execution import placements
 from jitney.transforms import lojax
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.discharge import discharge, with_contents

@@ -30,7 +30,7 @@ from jitney.core.util.record import record
 from jitney.primitives import calculus, rules
 from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.parallel import shard_map, spmd, untyped
-from jitney.runtime.terms import Names, names_of_terms, owners
+from jitney.runtime.arrays.terms import Names, names_of_terms, owners
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 
 
@@ -202,7 +202,7 @@ def _held_by_first(x: ArrayLike, names: Names, mesh: Mesh | AbstractMesh) -> Ter
 def _spread(
     x: ArrayLike, names: Names, mesh: Mesh | AbstractMesh, entries: Sequence[Names]
 ) -> Terms:
-    """Returns partial sums of `x`, whose sharding is `entries`: see `runtime.terms.owners`."""
+    """Returns partial sums of `x`, whose sharding is `entries`: see `runtime.arrays.terms.owners`."""
     shape = rules.shape_of(x)
     whole = (*[mesh.shape[name] for name in names], *shape)
     value = broadcasting.broadcast_to(x, whole)

@@ -19,8 +19,8 @@ from jitney.primitives import calculus
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.refs.access import swap_p
 from jitney.primitives.refs.ref import Ref, TransformedRef
-from jitney.runtime.array import ArrayImpl
-from jitney.runtime.eager import owned
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.execution.eager import owned
 from jitney.transforms.algebra import algebra
 from jitney.transforms.batch import AxisData, move_to
 from jitney.transforms.linearize import has_tangent

@@ -26,15 +26,15 @@ from jitney.primitives.refs.elements import accumulate, change_through, read_thr
 from jitney.primitives.refs.indexer import NDIndexer
 from jitney.primitives.refs.slices import Slice
 from jitney.primitives.refs.views import type_through
-from jitney.runtime.array import MAX_AXES, ArrayImpl, array_from_numpy, copied
-from jitney.runtime.eager import owned
+from jitney.runtime.arrays.array import MAX_AXES, ArrayImpl, array_from_numpy, copied
+from jitney.runtime.execution.eager import owned
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.types.avals import Shape, ShapedArray
     from jitney.core.typing import ArrayLike
     from jitney.primitives.refs.views import Step
-    from jitney.runtime.layout import Format
+    from jitney.runtime.devices.layout import Format
 
 
 class _RefMeta(type):

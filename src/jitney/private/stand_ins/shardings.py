@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jitney.primitives.array.resharding import as_named
-from jitney.runtime.sharding import SingleDeviceSharding
+from jitney.runtime.devices.sharding import SingleDeviceSharding
 
 if TYPE_CHECKING:
     from jitney.core.sharding.named import NamedSharding

@@ -9,8 +9,8 @@ import numpy as np
 
 from jitney.core.types.avals import AbstractValue, ShapedArray
 from jitney.core.sharding.sharding import Sharding
-from jitney.runtime.array import ArrayImpl
-from jitney.runtime.device import Device
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.devices.device import Device
 
 CODES: dict[str, int]
 

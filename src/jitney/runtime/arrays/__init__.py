@@ -1,0 +1,1 @@
+"""Concrete arrays: their values, shards, text, donation, and exchange with other packages."""

@@ -1,0 +1,1 @@
+"""Compiled programs on disk, and files that only the user can have written."""

@@ -1,0 +1,1 @@
+"""Devices, the shardings and layouts of arrays on them, and the processes that share them."""

@@ -1,0 +1,1 @@
+"""Processes on several machines: how they join, and how they exchange data."""

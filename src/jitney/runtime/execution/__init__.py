@@ -1,0 +1,1 @@
+"""How operations and programs run: eager evaluation, dispatch, executables, signatures of calls."""

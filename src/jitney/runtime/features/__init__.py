@@ -1,0 +1,1 @@
+"""Features that observe what runs: key reuse checks, transfer guards, bans on collectives."""

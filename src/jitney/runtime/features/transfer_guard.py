@@ -1,0 +1,109 @@
+"""`jax.transfer_guard`: finds unintended copies that a program makes.
+
+Devices share this machine's memory, so a transfer concerns where arrays belong, not a bus. It is
+*explicit* if the program requests it (`jax.device_put`), *implicit* if an operation or a jitted
+function has an operand that is elsewhere: a scalar or a NumPy array ("host to device"), or an array
+that has to go to another device. Data that go back to the host are read in place, so there is
+nothing to guard in that direction.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.diagnostics.errors import JaxRuntimeError
+from jitney.core.settings import config
+from jitney.core.types.avals import get_aval
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.devices import client
+from jitney.runtime.devices.sharding import SingleDeviceSharding
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Sharding
+    from jitney.runtime.execution.assignment import Assignment
+
+_log = logging.getLogger(__name__)
+
+_HOST_TO_DEVICE, _DEVICE_TO_DEVICE = "host-to-device", "device-to-device"
+_OPTIONS = {
+    _HOST_TO_DEVICE: config.transfer_guard_host_to_device,
+    _DEVICE_TO_DEVICE: config.transfer_guard_device_to_device,
+}
+
+
+def is_on() -> bool:
+    """Returns whether some kind of transfer may have to be logged or refused."""
+    return any([option.value not in (None, "allow") for option in _OPTIONS.values()])
+
+
+def check_operands(leaves: Sequence[Any], assignment: Assignment, what: str) -> None:
+    """Guards the implicit transfers of a call.
+
+    Args:
+      leaves: operands of the call.
+      assignment: its devices and shardings.
+      what: the name of the callee, for messages.
+
+    Raises:
+      JaxRuntimeError: if an operand is on another device, and may not be transferred.
+    """
+    places = assignment.in_shardings or (None,) * len(leaves)
+    for x, place in zip(leaves, places, strict=True):
+        target = place or SingleDeviceSharding(assignment.devices[0])
+        if type(x) is not ArrayImpl:
+            _guard(_HOST_TO_DEVICE, x, target, what)
+        elif x.sharding.device_order != assignment.devices:
+            _guard(_DEVICE_TO_DEVICE, x, target, what)
+
+
+def check_operand(x: object, what: str) -> None:
+    """Guards the implicit transfer of an operand that is not a runtime array.
+
+    Args:
+      x: a scalar or a NumPy array.
+      what: the name of the operation, for messages.
+
+    Raises:
+      JaxRuntimeError: if it may not be transferred to the device.
+    """
+    _guard(_HOST_TO_DEVICE, x, SingleDeviceSharding(client.default_device()), what)
+
+
+def check_put(x: object, where: Sharding | None) -> None:
+    """Guards the explicit transfer of a value by `device_put`.
+
+    Args:
+      x: the value.
+      where: the target; None for its present place, or the default device.
+
+    Raises:
+      JaxRuntimeError: if it may not be transferred.
+    """
+    target = where or SingleDeviceSharding(client.default_device())
+    if not isinstance(x, ArrayImpl):
+        _guard(_HOST_TO_DEVICE, x, target, "device_put", is_explicit=True)
+    elif where is not None and x.sharding.device_set != where.device_set:
+        _guard(_DEVICE_TO_DEVICE, x, target, "device_put", is_explicit=True)
+
+
+def _guard(
+    direction: str, x: object, target: Sharding, what: str, *, is_explicit: bool = False
+) -> None:
+    option = _OPTIONS[direction]
+    mode = option.value
+    if mode in (None, "allow") or (is_explicit and not mode.endswith("explicit")):
+        return
+    description = f"{direction} transfer: {what} copies {get_aval(x)!r} to {target}"
+    if mode.startswith("log"):
+        _log.warning(description)
+        return
+    cure = (
+        "the transfer is explicit, and the option ends in _explicit"
+        if is_explicit
+        else "move it there first, by jax.device_put, or create it where it is used"
+    )
+    raise JaxRuntimeError(
+        f"INVALID_ARGUMENT: Disallowed {description}. {option.name} is {mode!r}: {cure}"
+    )
