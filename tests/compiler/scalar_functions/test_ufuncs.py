@@ -65,5 +65,6 @@ def test_nan_outside_a_domain_is_negative_whatever_the_c_library_returns():
     assert ufuncs._with_negative_nan(np.log)(np.array([-1j])).dtype == complex
     rule = ufuncs.by_ufunc(np.arccos, outside=2.0)
     small, _ = ufuncs.for_small(rule)
+    x = np.array([2.0, 0.5, -1.0])  # NumPy may change the sign of a NaN operand
     with np.errstate(invalid="ignore"):
-        assert np.signbit(rule(x)).tolist() == np.signbit(small(x)).tolist() == negative
+        assert np.signbit(rule(x)).tolist() == np.signbit(small(x)).tolist() == [True, False, False]
