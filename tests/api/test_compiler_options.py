@@ -3,6 +3,7 @@
 import pytest
 
 import jitney as jax
+from jitney.experimental.pjit import pjit
 
 KNOWN = {"xla_cpu_enable_fast_math": True, "exec_time_optimization_effort": 0.0}
 
@@ -28,3 +29,11 @@ def test_they_are_for_whole_programs():
         jax.jit(lambda x: inner(x) * 2)(1)
     assert jax.vmap(inner)(jax.numpy.ones(2)).tolist() == [2, 2]
     assert jax.jit(compiler_options=KNOWN)(lambda x: x + 1)(1) == 2
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("options", [{}, {"device": jax.devices()[0]}])
+def test_of_pjit(options):
+    f = pjit(lambda x: x + 1, compiler_options={"fast": True}, **options)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="'fast'"):
+        f(1)

@@ -28,13 +28,13 @@ from jitney.core.diagnostics.tracebacks import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import entered_mesh
 from jitney.core.tracing.trace import state
-from jitney.runtime import lazy_compiler
-from jitney.runtime.dispatch import PjitFunction
-from jitney.runtime.sharding import UNSPECIFIED
+from jitney.runtime.compilation import lazy_compiler
+from jitney.runtime.devices.sharding import UNSPECIFIED
+from jitney.runtime.execution.dispatch import PjitFunction
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
-    from jitney.runtime.device import Device
+    from jitney.runtime.devices.device import Device
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
@@ -293,6 +293,7 @@ def pjit(
             backend=backend, inline=inline, abstracted_axes=abstracted_axes, keep_unused=keep_unused,
             static_argnums=static_argnums, static_argnames=static_argnames,
             donate_argnums=donate_argnums, donate_argnames=donate_argnames,
+            compiler_options=compiler_options,
         )  # fmt: skip
     call = make_call(
         fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused,

@@ -19,11 +19,11 @@ from jitney.core.types.avals import is_valid_operand
 from jitney.core.types.memory_space import MemorySpace
 from jitney.primitives.array import placement, resharding
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import client
-from jitney.runtime.array import ArrayImpl
-from jitney.runtime.array_interceptors import features as array_interceptors
-from jitney.runtime.device import Device
-from jitney.runtime.sharding import Format, as_sharding, default, in_memory
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.arrays.array_interceptors import features as array_interceptors
+from jitney.runtime.devices import client
+from jitney.runtime.devices.device import Device
+from jitney.runtime.devices.sharding import Format
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, PyTree
@@ -135,7 +135,7 @@ def device_put(
         )
     placed: list[Any] = []
     for leaf, place, is_given_up in zip(leaves, places, given_up, strict=True):
-        where = None if place is None else _sharding_of(place, leaf)
+        where = None if place is None else placement.sharding_of(place, leaf)
         for feature in array_interceptors.installed:
             feature.check_put(leaf, where)
         value: Any = as_value(leaf)  # not a tracer: it has data
@@ -214,20 +214,6 @@ def with_sharding_constraint(x: PyTree, shardings: PyTree) -> object:
 def _is_of_axes(place: object) -> bool:
     """Returns whether a sharding is on an abstract mesh, which has no devices."""
     return isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh)
-
-
-def _sharding_of(place: _Place, x: object) -> Sharding:
-    if isinstance(place, MemorySpace):
-        return in_memory(x.sharding if isinstance(x, ArrayImpl) else default(), place)
-    if not isinstance(place, PartitionSpec):
-        return as_sharding(place)
-    mesh = get_mesh()
-    if mesh.empty:
-        raise ValueError(
-            f"device_put: {place} refers to the context mesh, but none is set; set one by "
-            "`jax.set_mesh`, or pass a NamedSharding"
-        )
-    return NamedSharding(mesh, place)
 
 
 @overload

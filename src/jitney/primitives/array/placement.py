@@ -34,9 +34,9 @@ from jitney.primitives.array.resharding import (
     sharding_constraint,
     sharding_on_context_mesh,
 )
-from jitney.runtime.array import ArrayImpl, array_of
-from jitney.runtime.array_interceptors import features as array_interceptors
-from jitney.runtime.sharding import as_sharding, in_memory
+from jitney.runtime.arrays.array import ArrayImpl, array_of
+from jitney.runtime.arrays.array_interceptors import features as array_interceptors
+from jitney.runtime.devices.sharding import as_sharding, default, in_memory
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
@@ -96,16 +96,21 @@ def _device_put_def_impl(
 ) -> list[ArrayImpl]:
     arrays = [x if isinstance(x, ArrayImpl) else array_of(np.asarray(x)) for x in xs]
     return [
-        x if place is None else x.placed(_place_of(place, x))
+        x if place is None else x.placed(sharding_of(place, x))
         for x, place in zip(arrays, devices, strict=True)
     ]
 
 
-def _place_of(place: object, x: ArrayImpl) -> Sharding:
+def sharding_of(place: object, x: object) -> Sharding:
+    """Returns the sharding that `device_put(x, place)` gives to `x`.
+
+    Raises:
+      ValueError: if `place` is a PartitionSpec, and there is no context mesh.
+    """
     if isinstance(place, MemorySpace):
-        return in_memory(x.sharding, place)
+        return in_memory(x.sharding if isinstance(x, ArrayImpl) else default(), place)
     if isinstance(place, PartitionSpec):
-        place = sharding_on_context_mesh(place, "device_put: device")
+        return sharding_on_context_mesh(place, "device_put: device")
     return as_sharding(place)
 
 
