@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from jitney.api.jit import slow_calls
+from jitney.api.jit import equal_functions, slow_calls
 from jitney.api.jit.compiler_options import check_compiler_options
 from jitney.api.jit.jit_placement import GivenPlaces, given_places
 from jitney.api.jit.signature import (
@@ -33,7 +33,7 @@ from jitney.api.jit.signature import (
     infer_argnums_and_argnames,
     signature_of,
 )
-from jitney.api.jit.traced_program import TracedProgram as TracedProgram
+from jitney.api.jit.traced_program import TracedProgram as TracedProgram, TraceResult
 from jitney.core.messages import messages
 from jitney.core.program import key_reuse
 from jitney.core.program.evaluate import eval_jaxpr
@@ -66,15 +66,6 @@ if TYPE_CHECKING:
     from jitney.core.typing import Params, PyTree, Value
     from jitney.runtime.arrays.array import ArrayImpl
     from jitney.runtime.execution.assignment import Assignment
-
-
-@record(frozen=True, eq=False)
-class TraceResult:
-    """The result of tracing a function, shared by `jit`s of the function with different options."""
-
-    closed: ClosedJaxpr
-    out_tree: pytrees.PyTreeDef
-    outer_tracers: tuple[Any, ...]
 
 
 # The flattened arguments of a call: (leaves, tree, dynamic args, dynamic kwargs, static key).
@@ -240,30 +231,38 @@ class JitCall:
 
     def _traced(self, flat: Flat, abstract: bool) -> TracedProgram:
         """Returns the traced program for the result of `flatten`."""
-        _, tree, dynamic, dynamic_kwargs, static = flat
         key = self._key(flat, abstract)
-        avals = key[2]
         program = self.cache.get((self.options_key, key)) or closures.known(
             self.fun, (self.options_key, key)
         )
-        if program is None:
-            traced = self.cache.get(key)
-            if traced is None:
-                if config.explain_cache_misses.value:
-                    self._explain(key, dynamic, dynamic_kwargs)
-                traced = self._trace(tree, avals, dynamic, dynamic_kwargs, static)
-                if state.trace is state.eval_trace and performance.warns():
-                    self._watch(key, traced, dynamic, dynamic_kwargs)
-            program = self._program(traced, self.spec.donated(dynamic, dynamic_kwargs))
-            if self.options.in_places is not None or self.options.out_places is not None:
-                program.params.update(self._places(program, dynamic, dynamic_kwargs, static))
-            # Mutable values have a state, which may differ in the next call.
-            outer = program.outer_tracers
-            if not any([isinstance(x, Tracer) or is_mutable(x) for x in outer]):
-                self.cache[key] = traced
-                self.cache[self.options_key, key] = program
-            else:
-                closures.keep(self.fun, (self.options_key, key), program, outer)
+        return self._new_program(flat, key) if program is None else program
+
+    def _new_program(self, flat: Flat, key: Key) -> TracedProgram:
+        """Returns the program of the function for new types of arguments, or with new options."""
+        _, tree, dynamic, dynamic_kwargs, static = flat
+        function: object = None
+        traced = self.cache.get(key)
+        if traced is None and state.trace is state.eval_trace:
+            function = equal_functions.repeated(self.fun)
+            traced = None if function is None else equal_functions.trace_of(function, key)
+        if traced is None:
+            if config.explain_cache_misses.value:
+                self._explain(key, dynamic, dynamic_kwargs)
+            traced = self._trace(tree, key[2], dynamic, dynamic_kwargs, static)
+            if state.trace is state.eval_trace and performance.warns():
+                self._watch(key, traced, dynamic, dynamic_kwargs)
+        program = self._program(traced, self.spec.donated(dynamic, dynamic_kwargs))
+        if self.options.in_places is not None or self.options.out_places is not None:
+            program.params.update(self._places(program, dynamic, dynamic_kwargs, static))
+        # Mutable values have a state, which may differ in the next call.
+        outer = program.outer_tracers
+        if any([isinstance(x, Tracer) or is_mutable(x) for x in outer]):
+            closures.keep(self.fun, (self.options_key, key), program, outer)
+            return program
+        self.cache[key] = traced
+        self.cache[self.options_key, key] = program
+        if function is not None:
+            equal_functions.keep(function, key, traced)
         return program
 
     def _key(self, flat: Flat, abstract: bool) -> Key:

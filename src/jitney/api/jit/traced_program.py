@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from jitney.core.pytree import pytrees
 
 
+@record(frozen=True, eq=False)
+class TraceResult:
+    """The result of tracing a function, shared by `jit`s of the function with different options."""
+
+    closed: ClosedJaxpr
+    out_tree: pytrees.PyTreeDef
+    outer_tracers: tuple[Any, ...]
+
+
 @record(eq=False)
 class TracedProgram:
     """The result of tracing a function for arguments with certain types.

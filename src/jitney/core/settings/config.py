@@ -155,6 +155,10 @@ compile_repeated_calls = _add(
     "jitney_compile_repeated_calls", True, called=True, context=True,
     help="Compiles library functions that are called repeatedly outside of jit.",
 )  # fmt: skip
+reuse_equal_functions = _add(
+    "jitney_reuse_equal_functions", True, context=True,
+    help="Reuses the trace of a function for functions with the same code that read the same values.",
+)  # fmt: skip
 performance_warnings = _add(
     "jitney_performance_warnings", True, context=True,
     help="Warns of avoidably slow programs, once each, and suggests how to make them faster.",

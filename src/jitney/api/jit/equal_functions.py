@@ -1,0 +1,325 @@
+"""Keys of functions that are equal: defined anew, with the same code and the same values.
+
+In a loop, `jit(lambda x: f(x, 2))(x)` jits another function each time, whose trace would be the same.
+Two functions are equal if their code is, and everything that tracing them can read: closures, default
+values, globals, and the functions among these, in the same way. Values count if they cannot change:
+numbers, strings, tuples, functions, small arrays in global variables, and modules by those of their
+attributes that the code names. A function that reads anything else, such as a list, an object or
+the time, or that writes to a variable outside of it, has no key, and is traced each time, as in JAX.
+
+Keys are made when a function is traced, as what it reads may have changed since the last time. The
+first function of its code is traced without, so functions that are defined once do not pay for this.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import dis
+import functools
+import sys
+import types
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from jitney.core.settings import caches, config
+from jitney.core.source import source_info
+from jitney.core.tracing.primitive import Primitive
+from jitney.core.util.thresholds import threshold
+from jitney.runtime.arrays.array import ArrayImpl
+from jitney.runtime.execution.dispatch import PjitFunction, RepeatedFunction
+
+if TYPE_CHECKING:
+    from jitney.api.jit.traced_program import TraceResult
+
+# Kept traces hold their programs, and the arrays that these read.
+MAX_TRACES = threshold(128, small=4)
+MAX_CONSTANT_BYTES = threshold(1 << 17, small=64)
+MAX_READ = threshold(32, small=8)  # functions that a function calls, directly or indirectly
+
+_PACKAGE = source_info.exclude_paths[0]
+_PURE_MODULES = frozenset(
+    "jitney jax numpy math cmath operator _operator functools _functools".split()
+)
+# Functions of NumPy that return other values each time, or look at more than their arguments.
+_IMPURE = frozenset("random load loadtxt fromfile genfromtxt memmap fromregex DataSource".split())
+_PURE_BUILTINS = frozenset(
+    """abs all any bin bool bytes callable chr complex dict divmod enumerate filter float format
+    frozenset hex int isinstance issubclass len list map max min oct ord pow range repr reversed round
+    set slice sorted str sum tuple type zip Ellipsis NotImplemented""".split()
+)
+_BUILTINS = frozenset(  # the others, except classes of errors
+    name
+    for name, x in vars(builtins).items()
+    if name not in _PURE_BUILTINS and not (isinstance(x, type) and issubclass(x, BaseException))
+)
+# Instructions that change what is outside of a function, or read what its names do not tell.
+_CHANGES = frozenset(
+    dis.opmap[name]
+    for name in (
+        "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME", "LOAD_NAME",
+        "LOAD_BUILD_CLASS",
+    )
+)  # fmt: skip
+_TO_VARIABLES = frozenset(dis.opmap[name] for name in ("STORE_DEREF", "DELETE_DEREF"))
+
+
+class _MayChange(Exception):
+    """A function reads a value that may change, or does more than compute."""
+
+
+_codes: weakref.WeakSet[types.CodeType] = weakref.WeakSet()  # of functions traced so far
+_names: weakref.WeakKeyDictionary[types.CodeType, frozenset[str] | None]
+_names = weakref.WeakKeyDictionary()
+_traces: OrderedDict[Hashable, TraceResult] = OrderedDict()
+
+
+def _clear() -> None:
+    _traces.clear()
+    _codes.clear()
+
+
+caches.register(
+    "traces of equal functions", "code, values that it reads, types of the arguments", __name__,
+    entries=_traces.__len__, clear=_clear,
+)  # fmt: skip
+
+
+def repeated(fun: Callable[..., Any]) -> Hashable | None:
+    """Returns the key of `fun` if a function of its code has been traced before, or else None."""
+    code = _innermost_code(fun) if config.reuse_equal_functions.value else None
+    if code is None:
+        return None
+    if code not in _codes:
+        _codes.add(code)
+        return None
+    return key_of(fun)
+
+
+def trace_of(function: Hashable, call: Hashable) -> TraceResult | None:
+    """Returns the trace for the keys of a function and of a call's arguments; None if none is kept."""
+    traced = _traces.get((function, call))
+    if traced is not None:
+        with contextlib.suppress(KeyError):  # another thread may have dropped the entry
+            _traces.move_to_end((function, call))
+    return traced
+
+
+def keep(function: Hashable, call: Hashable, traced: TraceResult) -> None:
+    """Keeps a trace for equal functions, unless its constants take much memory."""
+    if sum(getattr(x, "nbytes", 0) for x in traced.closed.consts) <= MAX_CONSTANT_BYTES:
+        _traces[function, call] = traced
+        if len(_traces) > MAX_TRACES:
+            with contextlib.suppress(KeyError):
+                _traces.popitem(last=False)
+
+
+def _innermost_code(fun: object) -> types.CodeType | None:
+    for _ in range(MAX_READ):
+        name = "func" if type(fun) in (functools.partial,) else "__wrapped__"
+        inner = getattr(fun, name, None)
+        if type(inner) not in (types.FunctionType, functools.partial):
+            break
+        fun = inner
+    return getattr(fun, "__code__", None)
+
+
+def key_of(fun: Callable[..., Any]) -> Hashable | None:
+    """Returns a value that equal functions have in common; None if `fun` reads what may change."""
+    try:
+        key = _Reader().value(fun, frozenset())
+        hash(key)
+        return key
+    except (_MayChange, TypeError):
+        return None
+
+
+class _Same:
+    """A value that equals nothing but itself, and is kept alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is _Same and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+class _Reader:
+    """Makes the keys of the values that a function reads, and of what these read."""
+
+    def __init__(self) -> None:
+        self.met: dict[int, int] = {}  # functions and modules so far, which may read each other
+
+    def value(self, x: Any, attributes: frozenset[str]) -> Hashable:
+        """Returns the key of a value, of which code reads the named attributes."""
+        if x is None or x is ... or type(x) in (bool, int, str, bytes):
+            return type(x).__name__, x
+        if type(x) in (float, complex):
+            return type(x).__name__, repr(x)  # tells 0.0 from -0.0
+        if type(x) is tuple:
+            return "tuple", tuple([self.value(item, attributes) for item in cast("Any", x)])
+        if isinstance(x, np.generic):
+            scalar = cast("Any", x)
+            return scalar.dtype, scalar.tobytes()
+        if isinstance(x, types.ModuleType):
+            return self.module(x, attributes)
+        if _is_public(x):
+            return _Same(x)
+        if isinstance(x, types.FunctionType):
+            return self.function(x)
+        if type(x) is functools.partial:
+            arguments = self.mapping(x.keywords), *(self.value(a, frozenset()) for a in x.args)
+            return "partial", self.value(x.func, frozenset()), arguments
+        if _is_constant(x):
+            return _Same(x)
+        raise _MayChange
+
+    def mapping(self, x: Mapping[str, Any] | None) -> Hashable:
+        return tuple([(name, self.value(v, frozenset())) for name, v in (x or {}).items()])
+
+    def function(self, f: types.FunctionType) -> Hashable:
+        """Returns the key of a function: its code, and the values that it reads."""
+        known = self.met.get(id(f))
+        if known is not None:
+            return known
+        if len(self.met) >= MAX_READ:
+            raise _MayChange
+        self.met[id(f)] = len(self.met)
+        code = f.__code__
+        if code.co_filename.startswith(_PACKAGE):
+            names: frozenset[str] = frozenset()  # functions of the package read what settings tell
+        elif f.__dict__.keys() - {"__wrapped__"}:
+            raise _MayChange
+        else:
+            names = names_of(code)
+        try:
+            cells = [c.cell_contents for c in f.__closure__ or ()]
+        except ValueError:  # a variable without a value
+            raise _MayChange from None
+        values = [self.value(x, names) for x in [*cells, *(f.__defaults__ or ())]]
+        values += [(name, self.variable(x, names)) for name, x in self.globals(f, names)]
+        return code, code.co_filename, _Same(f.__globals__), self.mapping(f.__kwdefaults__), *values
+
+    def globals(self, f: types.FunctionType, names: frozenset[str]) -> list[tuple[str, Any]]:
+        """Returns those of `names` that may be global variables of `f`, with their values.
+
+        Raises:
+          _MayChange: if one may be a built-in function that does more than compute.
+        """
+        for name in names & _BUILTINS:
+            if name not in f.__globals__:
+                raise _MayChange
+        return [(name, f.__globals__[name]) for name in sorted(names & f.__globals__.keys())]
+
+    def variable(self, x: Any, attributes: frozenset[str]) -> Hashable:
+        """Returns the key of the value of a global variable, which a module keeps alive."""
+        if isinstance(x, ArrayImpl) and not x.is_deleted() and x.nbytes <= MAX_CONSTANT_BYTES:
+            return _Same(x)
+        return self.value(x, attributes)
+
+    def module(self, module: types.ModuleType, attributes: frozenset[str]) -> Hashable:
+        """Returns the key of a module of which code reads the named attributes."""
+        known = self.met.get(id(module))
+        if known is not None:
+            return known
+        self.met[id(module)] = len(self.met)
+        root, names = _root(module.__name__), vars(module)
+        is_pure = root in _PURE_MODULES
+        if (root == "numpy" and attributes & _IMPURE) or (not is_pure and "__getattr__" in names):
+            raise _MayChange
+        read: list[Hashable] = []
+        for name in sorted(attributes & names.keys()):
+            x = names[name]
+            is_constant = is_pure and not isinstance(x, types.ModuleType) and _is_of_pure_module(x)
+            read.append((name, _Same(x) if is_constant else self.variable(x, attributes)))
+        return _Same(module), *read
+
+
+def _root(module: str | None) -> str:
+    return (module or "").partition(".")[0]
+
+
+def _is_pure(module: str | None, name: str) -> bool:
+    return _root(module) in _PURE_MODULES and not (_root(module) == "numpy" and name in _IMPURE)
+
+
+def _is_public(x: object) -> bool:
+    """Returns whether `x` is what a module of pure functions has under its name."""
+    module, name = getattr(x, "__module__", None), getattr(x, "__name__", None)
+    if not isinstance(module, str) or not isinstance(name, str) or not _is_pure(module, name):
+        return False
+    return module in sys.modules and vars(sys.modules[module]).get(name) is x
+
+
+def _is_of_pure_module(x: object) -> bool:
+    """Returns whether an object that was found in such a module belongs there."""
+    if isinstance(x, types.FunctionType) and x.__code__.co_filename.startswith(_PACKAGE):
+        return True
+    return _is_public(x) or _is_constant(x) or _root(type(x).__module__) in _PURE_MODULES
+
+
+def _is_constant(x: object) -> bool:
+    """Returns whether the object `x`, which is not a Python function, never changes."""
+    if isinstance(x, ArrayImpl):  # others are freed with the function that holds them
+        return not x.is_deleted() and x.ndim == 0
+    if isinstance(x, np.dtype | np.ufunc | RepeatedFunction | PjitFunction):
+        return True  # a jitted function is not traced anew, either
+    if isinstance(x, types.BuiltinFunctionType):
+        owner = x.__self__
+        if owner is builtins:
+            return x.__name__ in _PURE_BUILTINS
+        is_method = owner is not None and not isinstance(owner, types.ModuleType)
+        return not is_method and _is_pure(x.__module__, x.__name__)
+    if isinstance(x, types.MethodType):
+        return isinstance(x.__self__, Primitive)  # its `bind`
+    if isinstance(x, type):
+        return _root(x.__module__) in _PURE_MODULES or getattr(builtins, x.__name__, None) is x
+    return False
+
+
+def names_of(code: types.CodeType) -> frozenset[str]:
+    """Returns the names of global variables and attributes in `code`, and in functions within it.
+
+    Raises:
+      _MayChange: if it changes variables or attributes outside of it, imports, or defines classes.
+    """
+    names = _names.get(code)
+    if names is None and code not in _names:
+        names = _find_names(code)
+        _names[code] = names
+    if names is None:
+        raise _MayChange
+    return names
+
+
+def _find_names(code: types.CodeType) -> frozenset[str] | None:
+    names = set(code.co_names)
+    if not _CHANGES.isdisjoint(code.co_code[::2]) or _sets_variables(code):
+        return None
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            within = _find_names(constant)
+            if within is None:
+                return None
+            names |= within
+    return frozenset(names)
+
+
+def _sets_variables(code: types.CodeType) -> bool:
+    """Returns whether `code` writes to variables of enclosing functions, which are its last ones."""
+    first = len({*code.co_varnames, *code.co_cellvars})
+    instructions = code.co_code
+    return any(
+        instructions[i] in _TO_VARIABLES
+        and (instructions[i + 1] >= first or instructions[i - 2] == dis.EXTENDED_ARG)
+        for i in range(0, len(instructions) if code.co_freevars else 0, 2)
+    )
