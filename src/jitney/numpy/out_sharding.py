@@ -56,7 +56,9 @@ def call_with_sharding(
     return auto_axes(function, axes=axes or None, out_sharding=sharding)(*args)
 
 
-def _specs_of_rows(place: NamedSharding, args: Sequence[Value]) -> tuple[PartitionSpec, ...] | None:
+def _specs_of_rows(
+    sharding: NamedSharding, args: Sequence[Value]
+) -> tuple[PartitionSpec, ...] | None:
     """Returns specs that shard arguments by rows; None unless rows are along the unreduced axes."""
     from jitney.core.sharding.partition_spec import PartitionSpec, names_of
     from jitney.core.sharding_in_types import explicit
@@ -66,8 +68,12 @@ def _specs_of_rows(place: NamedSharding, args: Sequence[Value]) -> tuple[Partiti
     specs = [PartitionSpec() if s is None else PartitionSpec(*s.spec) for s in shardings]
     rows = frozenset([name for spec in specs for name in names_of(spec[0] if len(spec) else None)])
     others = [name for spec in specs for entry in spec[1:] for name in names_of(entry)]
-    if rows != place.spec.unreduced or others or any([names_of(entry) for entry in place.spec]):
+    if (
+        rows != sharding.spec.unreduced
+        or others
+        or any([names_of(entry) for entry in sharding.spec])
+    ):
         return None
-    if any([s is not None and s.mesh.shape_tuple != place.mesh.shape_tuple for s in shardings]):
+    if any([s is not None and s.mesh.shape_tuple != sharding.mesh.shape_tuple for s in shardings]):
         return None
     return tuple(specs)

@@ -71,7 +71,7 @@ class GivenPlaces:
     @property
     def is_of_one_device(self) -> bool:
         """Whether this is the device of `jit(device=)`, for arguments of any structure."""
-        return any([isinstance(place, DeviceOfJit) for place in self.leaves])
+        return any([isinstance(sharding, DeviceOfJit) for sharding in self.leaves])
 
     def spread(
         self, full: PyTree, avals: Sequence[AbstractValue], name_of: Callable[[int], str]
@@ -90,16 +90,16 @@ class GivenPlaces:
         """
         prefix = self.tree.unflatten(self.leaves)
         try:
-            places = pytrees.broadcast_prefix(prefix, full)
+            shardings = pytrees.broadcast_prefix(prefix, full)
         except ValueError:
             raise self._misfit(prefix, full) from None
-        out = [self._resolved(place) for place in places]
-        for i, (place, aval) in enumerate(zip(places, avals, strict=True)):
-            if isinstance(place, Format):
-                self._check_layout(place, aval, name_of(i))
-        for i, (place, aval) in enumerate(zip(out, avals, strict=True)):
-            if place is not UNSPECIFIED:
-                self._check(place, aval, name_of(i))
+        out = [self._resolved(sharding) for sharding in shardings]
+        for i, (sharding, aval) in enumerate(zip(shardings, avals, strict=True)):
+            if isinstance(sharding, Format):
+                self._check_layout(sharding, aval, name_of(i))
+        for i, (sharding, aval) in enumerate(zip(out, avals, strict=True)):
+            if sharding is not UNSPECIFIED:
+                self._check(sharding, aval, name_of(i))
         return tuple(out)
 
     def _misfit(self, prefix: PyTree, full: PyTree) -> ValueError:
@@ -122,28 +122,28 @@ class GivenPlaces:
             "applies to, but is not:\n" + "\n".join(mismatches)
         )
 
-    def _resolved(self, place: object) -> Any:
-        if isinstance(place, Format):
-            place = place.sharding or UNSPECIFIED
-        if place is UNSPECIFIED:
+    def _resolved(self, sharding: object) -> Any:
+        if isinstance(sharding, Format):
+            sharding = sharding.sharding or UNSPECIFIED
+        if sharding is UNSPECIFIED:
             return UNSPECIFIED
         mesh = self._mesh()
-        if place is WHOLE_ON_MESH:
+        if sharding is WHOLE_ON_MESH:
             mesh = entered_mesh()
             return UNSPECIFIED if mesh.empty else NamedSharding(mesh, PartitionSpec())
-        if not isinstance(place, PartitionSpec):
-            return as_sharding(place)
+        if not isinstance(sharding, PartitionSpec):
+            return as_sharding(sharding)
         if mesh.empty:
             raise RuntimeError(
                 f"{self.api_name}: a PartitionSpec in {self.option} refers to the context mesh, "
                 "but none is set: set one by `jax.set_mesh(mesh)`, or pass a `NamedSharding`, "
                 "which includes its mesh"
             )
-        return NamedSharding(mesh, place)
+        return NamedSharding(mesh, sharding)
 
-    def _check_layout(self, place: Format, aval: AbstractValue, name: str) -> None:
+    def _check_layout(self, sharding: Format, aval: AbstractValue, name: str) -> None:
         try:
-            place.check_fits(getattr(aval, "shape", ()))
+            sharding.check_fits(getattr(aval, "shape", ()))
         except ValueError as error:
             raise ValueError(f"jit: {self.option} of {name} does not fit: {error}") from None
 
@@ -152,20 +152,20 @@ class GivenPlaces:
         mesh = mesh_of_specs()
         return entered_mesh() if mesh.empty and self.api_name == "pjit" else mesh
 
-    def _check(self, place: Sharding, aval: AbstractValue, name: str) -> None:
+    def _check(self, sharding: Sharding, aval: AbstractValue, name: str) -> None:
         kind = "arguments" if self.option == "in_shardings" else "outputs"
         shape: tuple[int, ...] | None = getattr(aval, "shape", None)
         if shape is None:
             return
         try:
-            place.check_compatible_aval(shape)
+            sharding.check_compatible_aval(shape)
         except ValueError as error:
             raise ValueError(
                 f"{self.api_name}: the sharding for {name}, one of its {kind}, does not fit it: "
                 f"{error}"
             ) from None
         try:
-            place.check_fits(shape)
+            sharding.check_fits(shape)
         except ValueError as error:
             raise ValueError(
                 f"{self.api_name}: {name}, one of its {kind}, cannot have its sharding: {error}"
@@ -187,17 +187,17 @@ def given_places(option: str, prefix: PyTree, api_name: str = "jit") -> GivenPla
         return None
     if isinstance(prefix, list) and option == "in_shardings":
         prefix = tuple(cast("list[object]", prefix))  # one entry for each argument
-    leaves, tree = pytrees.tree_flatten(prefix, lambda place: place is None)
-    for place in leaves:
-        if not (place is None or place is UNSPECIFIED) and not isinstance(
-            place, Sharding | PartitionSpec | Format
+    leaves, tree = pytrees.tree_flatten(prefix, lambda sharding: sharding is None)
+    for sharding in leaves:
+        if not (sharding is None or sharding is UNSPECIFIED) and not isinstance(
+            sharding, Sharding | PartitionSpec | Format
         ):
             raise TypeError(
                 f"{option} must be a pytree of Sharding, PartitionSpec or None, but has a leaf "
-                f"{place} of type "
-                f"{type(place).__name__}"
+                f"{sharding} of type "
+                f"{type(sharding).__name__}"
             )
-        spec = place.spec if isinstance(place, NamedSharding) else place
+        spec = sharding.spec if isinstance(sharding, NamedSharding) else sharding
         if isinstance(spec, PartitionSpec) and PartitionSpec.UNCONSTRAINED in tuple(spec):
             raise ValueError(
                 f"Unconstrained dims are not allowed in {option} of jit, which must specify the "
@@ -205,10 +205,10 @@ def given_places(option: str, prefix: PyTree, api_name: str = "jit") -> GivenPla
                 "accepts such specs"
             )
     nothing = WHOLE_ON_MESH if api_name == "pjit" else UNSPECIFIED
-    places = [nothing if place is None else place for place in leaves]
-    if tree == _LEAF and places[0] is UNSPECIFIED:
+    shardings = [nothing if sharding is None else sharding for sharding in leaves]
+    if tree == _LEAF and shardings[0] is UNSPECIFIED:
         return None
-    return GivenPlaces(option, tuple(places), tree, api_name)
+    return GivenPlaces(option, tuple(shardings), tree, api_name)
 
 
 def places_on(
@@ -261,5 +261,5 @@ _UNSPECIFIED = {id(UNSPECIFIED)}
 
 def _specified(places: tuple[Any, ...]) -> tuple[Sharding | None, ...]:
     """Replaces `UNSPECIFIED` by None; returns an empty tuple if nothing is specified."""
-    shardings = tuple([None if place is UNSPECIFIED else place for place in places])
-    return shardings if any([place is not None for place in shardings]) else ()
+    shardings = tuple([None if sharding is UNSPECIFIED else sharding for sharding in places])
+    return shardings if any([sharding is not None for sharding in shardings]) else ()

@@ -86,17 +86,18 @@ class NamedDevices:
         requests = self.requests
         shardings = (*self.places, *requests.operands, *requests.results, requests.within)
         return [
-            place
-            for place in shardings
-            if place is not None and not (isinstance(place, NamedSharding) and place.mesh.empty)
+            sharding
+            for sharding in shardings
+            if sharding is not None
+            and not (isinstance(sharding, NamedSharding) and sharding.mesh.empty)
         ]
 
     def _axes(self) -> list[AbstractMesh]:
         """Returns the abstract meshes in the shardings."""
         return [
-            place.mesh
-            for place in self._all()
-            if isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh)
+            sharding.mesh
+            for sharding in self._all()
+            if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh)
         ]
 
     def _known(self) -> tuple[Device, ...] | None:
@@ -117,5 +118,7 @@ class NamedDevices:
                 )
 
 
-def _all_on(places: Places, devices: Sequence[Device]) -> Places:
-    return tuple([None if place is None else on_devices(place, devices) for place in places])
+def _all_on(shardings: Places, devices: Sequence[Device]) -> Places:
+    return tuple(
+        [None if sharding is None else on_devices(sharding, devices) for sharding in shardings]
+    )

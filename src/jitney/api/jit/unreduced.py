@@ -41,25 +41,27 @@ def call(
         not is_donated and _has_terms(x, aval)
         for x, aval, is_donated in zip(leaves, closed.in_avals, donated, strict=True)
     ])  # fmt: skip
-    wanted = [place if isinstance(place, NamedSharding) else None for place in requests.results]
+    wanted = [
+        sharding if isinstance(sharding, NamedSharding) else None for sharding in requests.results
+    ]
     program, has = programs.program_of(closed, are_terms, tuple(wanted))
     if not (any(has) or any(are_terms)):
         return None
     operands = [_terms_of(x) if g else x for x, g in zip(leaves, are_terms, strict=True)]
     in_places = requests.operands or (None,) * len(leaves)
     results = requests.results or (None,) * len(has)
-    places: list[Sharding | None] = [
-        place or explicit.place_of(aval, mesh)
-        for place, aval in zip(results, closed.out_avals, strict=True)
+    shardings: list[Sharding | None] = [
+        sharding or explicit.place_of(aval, mesh)
+        for sharding, aval in zip(results, closed.out_avals, strict=True)
     ]
     term_places = [
-        terms.place_of_terms(place)
-        for place, has_terms in zip(places, has, strict=True)
-        if has_terms and isinstance(place, NamedSharding)
+        terms.place_of_terms(sharding)
+        for sharding, has_terms in zip(shardings, has, strict=True)
+        if has_terms and isinstance(sharding, NamedSharding)
     ]
     of_terms = RequestedShardings(
-        tuple([None if g else place for place, g in zip(in_places, are_terms, strict=True)]),
-        (*places, *term_places),
+        tuple([None if g else sharding for sharding, g in zip(in_places, are_terms, strict=True)]),
+        (*shardings, *term_places),
         requests.within,
     )
     results_and_terms = dispatch.run(
@@ -81,10 +83,10 @@ def _has_terms(x: object, aval: Any) -> bool:
 
 def _terms_of(x: ArrayImpl) -> ArrayImpl:
     """Returns the addends of `x` as an array, on the devices that hold them."""
-    data, place = terms.of_array(x), x.placement
+    data, sharding = terms.of_array(x), x.placement
     assert data is not None
-    assert isinstance(place, NamedSharding)
-    term_place = terms.place_of_terms(place)
+    assert isinstance(sharding, NamedSharding)
+    term_place = terms.place_of_terms(sharding)
     mesh = term_place.mesh.update(axis_types=(AxisType.Auto,) * len(term_place.mesh.axis_names))
     whole = x.aval.update(shape=data.shape, sharding=None)
     return array_from_numpy(data, whole).placed(term_place.update(mesh=mesh))

@@ -72,12 +72,12 @@ def inferred(region: Region, x: object) -> PartitionSpec | None:
     """
     if x is None:
         return None
-    place = getattr(x, "placement", None)
-    if isinstance(place, NamedSharding) and place.mesh == region.mesh:
-        return _along(region, place.spec)
+    sharding = getattr(x, "placement", None)
+    if isinstance(sharding, NamedSharding) and sharding.mesh == region.mesh:
+        return _along(region, sharding.spec)
     if isinstance(x, Tracer) or is_ref(x):
-        place = explicit.sharding_of(content_type(get_aval(x)))
-        return PartitionSpec() if place is None else _along(region, place.spec)
+        sharding = explicit.sharding_of(content_type(get_aval(x)))
+        return PartitionSpec() if sharding is None else _along(region, sharding.spec)
     return PartitionSpec()
 
 
@@ -108,10 +108,10 @@ def concrete(region: Region, values: Sequence[object]) -> Region:
     Raises:
       ValueError: if neither has the axes of the abstract mesh.
     """
-    places = [getattr(x, "placement", None) for x in values]
-    for place in places:
-        if isinstance(place, NamedSharding) and place.mesh.abstract_mesh == region.mesh:
-            return replace(region, mesh=place.mesh)
+    shardings = [getattr(x, "placement", None) for x in values]
+    for sharding in shardings:
+        if isinstance(sharding, NamedSharding) and sharding.mesh.abstract_mesh == region.mesh:
+            return replace(region, mesh=sharding.mesh)
     context_mesh = get_mesh()
     if not context_mesh.empty and context_mesh.abstract_mesh == region.mesh:
         return replace(region, mesh=context_mesh)
@@ -235,10 +235,10 @@ def _check_sharding(
 
     A function over only some axes of the mesh may differ: its arguments are moved, as in JAX.
     """
-    place = explicit.sharding_of(aval)
-    if place is None or region.manual != frozenset(region.mesh.axis_names):
+    sharding = explicit.sharding_of(aval)
+    if sharding is None or region.manual != frozenset(region.mesh.axis_names):
         return
-    own, required = _along(region, place.spec), _along(region, spec)
+    own, required = _along(region, sharding.spec), _along(region, spec)
     if config.remove_size_one_mesh_axis_from_type.value:
         required = _without(required, {name for name, size in region.axes if size == 1})
     if own != required:
@@ -258,8 +258,8 @@ def check_constants(function: str, region: Region, consts: Sequence[Any]) -> Non
     """
     for x in consts:
         aval = get_aval(x)
-        place = explicit.sharding_of(aval)
-        if place is not None and _cuts(_along(region, place.spec)):
+        sharding = explicit.sharding_of(aval)
+        if sharding is not None and _cuts(_along(region, sharding.spec)):
             raise NotImplementedError(
                 f"shard_map of the function '{function}', which uses an array from outside of "
                 f"type {aval.str_short(short_dtypes=True)}: it is sharded along Explicit axes, so "
@@ -276,10 +276,10 @@ def named(region: Region, x: Value, spec: PartitionSpec) -> Value:
     mesh = region.mesh
     if region.manual != frozenset(mesh.axis_names) or not isinstance(x, ArrayImpl):
         return x
-    place = x.placement
-    if not isinstance(place, NamedSharding) or place.mesh != mesh or place.spec == spec:
+    sharding = x.placement
+    if not isinstance(sharding, NamedSharding) or sharding.mesh != mesh or sharding.spec == spec:
         return x
-    return x.placed(place.update(spec=spec))
+    return x.placed(sharding.update(spec=spec))
 
 
 def as_result(region: Region, x: Value, spec: PartitionSpec) -> Value:

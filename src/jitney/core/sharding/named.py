@@ -96,7 +96,7 @@ class NamedSharding(Sharding):
         del entries[ndim:]
         entries += [()] * (ndim - len(entries))
         mesh = self.mesh
-        extents, places = mesh.shape, {name: k for k, name in enumerate(mesh.axis_names)}
+        extents, positions = mesh.shape, {name: k for k, name in enumerate(mesh.axis_names)}
         counts = tuple([math.prod([extents[name] for name in names]) for names in entries])
         tiles: list[tuple[int, ...]] = []
         for device in itertools.product(*map(range, mesh.axis_sizes)):
@@ -104,7 +104,7 @@ class NamedSharding(Sharding):
             for names in entries:
                 number = 0
                 for name in names:
-                    number = number * extents[name] + device[places[name]]
+                    number = number * extents[name] + device[positions[name]]
                 tile.append(number)
             tiles.append(tuple(tile))
         return Tiling(counts, tuple(tiles))
@@ -151,97 +151,103 @@ class NamedSharding(Sharding):
         return f"NamedSharding(mesh={kind}({self.mesh.short_text()}), spec={self.spec!r}{memory})"
 
 
-def has_devices(place: Sharding | None) -> bool:
-    """Returns whether `place` has devices, rather than an abstract mesh."""
-    return not isinstance(place, NamedSharding) or isinstance(place.mesh, Mesh)
+def has_devices(sharding: Sharding | None) -> bool:
+    """Returns whether `sharding` has devices, rather than an abstract mesh."""
+    return not isinstance(sharding, NamedSharding) or isinstance(sharding.mesh, Mesh)
 
 
-def on_devices(place: Sharding, devices: Sequence[Device]) -> Sharding:
-    """Returns `place` with its abstract mesh, if it has one, replaced by a mesh of `devices`.
+def on_devices(sharding: Sharding, devices: Sequence[Device]) -> Sharding:
+    """Returns `sharding` with its abstract mesh, if it has one, replaced by a mesh of `devices`.
 
     The number of devices must match.
     """
-    if not isinstance(place, NamedSharding) or isinstance(place.mesh, Mesh) or place.mesh.empty:
-        return place
-    axes = place.mesh
+    if (
+        not isinstance(sharding, NamedSharding)
+        or isinstance(sharding.mesh, Mesh)
+        or sharding.mesh.empty
+    ):
+        return sharding
+    axes = sharding.mesh
     grid = np.array(devices, dtype=object).reshape(axes.axis_sizes)
-    return place.update(mesh=Mesh(grid, axes.axis_names, axes.axis_types))
+    return sharding.update(mesh=Mesh(grid, axes.axis_names, axes.axis_types))
 
 
-def asks_nothing(place: object) -> bool:
-    """Returns whether `place` is replicated on an abstract mesh without Explicit axes.
+def asks_nothing(sharding: object) -> bool:
+    """Returns whether `sharding` is replicated on an abstract mesh without Explicit axes.
 
     The sharding in the type of an array that is on no mesh is of this kind.
     """
     return (
-        isinstance(place, NamedSharding)
-        and isinstance(place.mesh, AbstractMesh)
-        and AxisType.Explicit not in place.mesh.axis_types
-        and not place.spec.unreduced
-        and not any(map(names_of, place.spec))
+        isinstance(sharding, NamedSharding)
+        and isinstance(sharding.mesh, AbstractMesh)
+        and AxisType.Explicit not in sharding.mesh.axis_types
+        and not sharding.spec.unreduced
+        and not any(map(names_of, sharding.spec))
     )
 
 
 def with_free_axes(
-    place: NamedSharding, own: Sharding | None, ndim: int, free: Collection[int]
+    sharding: NamedSharding, own: Sharding | None, ndim: int, free: Collection[int]
 ) -> NamedSharding:
-    """Returns `place` with its unconstrained axes sharded as the array already is.
+    """Returns `sharding` with its unconstrained axes sharded as the array already is.
 
     Args:
-      place: the requested sharding.
+      sharding: the requested sharding.
       own: the present sharding of the array.
       ndim: the rank of the array.
-      free: the axes that `place` leaves to the compiler. They are not sharded along mesh axes that
-        `place` uses elsewhere.
+      free: the axes that `sharding` leaves to the compiler. They are not sharded along mesh axes that
+        `sharding` uses elsewhere.
     """
-    entries = [() if k in free else names or () for k, names in enumerate(place.axes(ndim))]
-    if isinstance(own, NamedSharding) and own.mesh == place.mesh:
+    entries = [() if k in free else names or () for k, names in enumerate(sharding.axes(ndim))]
+    if isinstance(own, NamedSharding) and own.mesh == sharding.mesh:
         used = {name for names in entries for name in names}
         divided = own.axes(ndim)
         for k in free:
             entries[k] = tuple(itertools.takewhile(lambda n: n not in used, divided[k] or ()))
     while entries and not entries[-1]:
         entries.pop()
-    return place.update(spec=place.spec.update(partitions=entries))
+    return sharding.update(spec=sharding.spec.update(partitions=entries))
 
 
-def too_few_axes(place: NamedSharding | PartitionSpec, ndim: int) -> ValueError:
-    """Returns the error for arrays of rank `ndim`, which is too low for the sharding `place`."""
-    spec = place.spec if isinstance(place, NamedSharding) else place
+def too_few_axes(sharding: NamedSharding | PartitionSpec, ndim: int) -> ValueError:
+    """Returns the error for arrays of rank `ndim`, which is too low for `sharding`."""
+    spec = sharding.spec if isinstance(sharding, NamedSharding) else sharding
     advice = "" if ndim else "; P() is for scalars"
     return ValueError(
-        f"{place} has entries for {messages.counted(len(spec), 'axis')}, so it needs an array of "
+        f"{sharding} has entries for {messages.counted(len(spec), 'axis')}, so it needs an array of "
         f"at least that rank, but got rank {ndim}{advice}"
     )
 
 
 def constraint(
-    place: NamedSharding, ndim: int, free: Collection[int] = (), *, is_open: bool = False
+    sharding: NamedSharding, ndim: int, free: Collection[int] = (), *, is_open: bool = False
 ) -> TensorSharding:
-    """Returns the sharding of a tensor of rank `ndim` in a program, by `place`.
+    """Returns the sharding of a tensor of rank `ndim` in a program, by `sharding`.
 
     Args:
-      place: the sharding.
-      ndim: the rank; `place` may have no entries for trailing dimensions.
-      free: the dimensions that `place` leaves unconstrained.
-      is_open: whether Auto axes that `place` does not name may shard any dimension.
+      sharding: the sharding.
+      ndim: the rank; `sharding` may have no entries for trailing dimensions.
+      free: the dimensions that `sharding` leaves unconstrained.
+      is_open: whether Auto axes that `sharding` does not name may shard any dimension.
     """
-    axes = [None if k in free else names for k, names in enumerate(place.axes(ndim)[:ndim])]
-    named = {name for names in axes for name in names or ()} | place.spec.unreduced
-    unnamed = () if not is_open else [name for name in place.mesh.axis_names if name not in named]
+    axes = [None if k in free else names for k, names in enumerate(sharding.axes(ndim)[:ndim])]
+    named = {name for names in axes for name in names or ()} | sharding.spec.unreduced
+    unnamed = (
+        () if not is_open else [name for name in sharding.mesh.axis_names if name not in named]
+    )
     return TensorSharding(
         tuple([tuple(map(str, names or ())) for names in axes]),
         tuple([is_open or names is None for names in axes]),
-        tuple([str(name) for name in unnamed if name not in place.mesh.auto_axes]),
-        tuple([str(name) for name in place.mesh.axis_names if name in place.spec.unreduced]),
+        tuple([str(name) for name in unnamed if name not in sharding.mesh.auto_axes]),
+        tuple([str(name) for name in sharding.mesh.axis_names if name in sharding.spec.unreduced]),
     )
 
 
-def in_shardy(place: NamedSharding, ndim: int) -> SdyArray:
-    """Returns `place`, for arrays of rank `ndim`, in Shardy's notation."""
-    mesh = place.mesh
+def in_shardy(sharding: NamedSharding, ndim: int) -> SdyArray:
+    """Returns `sharding`, for arrays of rank `ndim`, in Shardy's notation."""
+    mesh = sharding.mesh
     ids = () if isinstance(mesh, AbstractMesh) else tuple([d.id for d in mesh.devices.flat])
-    axes = [names if names is None else tuple(map(str, names)) for names in place.axes(ndim)]
+    axes = [names if names is None else tuple(map(str, names)) for names in sharding.axes(ndim)]
     return SdyArray(
         tuple([(str(name), n) for name, n in mesh.shape_tuple]),
         tuple(axes),

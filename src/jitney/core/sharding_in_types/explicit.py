@@ -103,21 +103,23 @@ def is_explicit(avals: Sequence[AbstractValue]) -> bool:
     return any([sharding_of(aval) is not None for aval in avals])
 
 
-def has_explicit_axes(place: object) -> TypeGuard[NamedSharding]:
-    """Returns whether `place` is a sharding on a mesh with Explicit axes."""
-    return isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types
+def has_explicit_axes(sharding: object) -> TypeGuard[NamedSharding]:
+    """Returns whether `sharding` is a sharding on a mesh with Explicit axes."""
+    return isinstance(sharding, NamedSharding) and AxisType.Explicit in sharding.mesh.axis_types
 
 
 @overload
-def typed(aval: ShapedArray, place: object) -> ShapedArray: ...
+def typed(aval: ShapedArray, sharding: object) -> ShapedArray: ...
 @overload
-def typed(aval: AbstractValue, place: object) -> AbstractValue: ...
-def typed(aval: AbstractValue, place: object) -> AbstractValue:
-    """Returns `aval` with the sharding `place`, or with none if that has no Explicit axes."""
+def typed(aval: AbstractValue, sharding: object) -> AbstractValue: ...
+def typed(aval: AbstractValue, sharding: object) -> AbstractValue:
+    """Returns `aval` with `sharding`, or with none if that has no Explicit axes."""
     if not isinstance(aval, ShapedArray):
         return aval
-    if has_explicit_axes(place):
-        return aval.update(sharding=place.update(mesh=place.mesh.abstract_mesh, memory_kind=None))
+    if has_explicit_axes(sharding):
+        return aval.update(
+            sharding=sharding.update(mesh=sharding.mesh.abstract_mesh, memory_kind=None)
+        )
     return aval if aval.has_default_place else aval.update(sharding=None)
 
 
@@ -198,22 +200,26 @@ def without(primitive: Primitive, avals: Sequence[AbstractValue]) -> Sequence[Ab
 
 def requested_sharding(params: dict[str, Any]) -> NamedSharding | None:
     """Returns the sharding of the result that the parameters of an operation specify, or None."""
-    place = params.get("sharding")
-    if place is None:
-        place = params.get("out_sharding")
-    return if_explicit(on_mesh(place))
+    sharding = params.get("sharding")
+    if sharding is None:
+        sharding = params.get("out_sharding")
+    return if_explicit(on_mesh(sharding))
 
 
-def on_mesh(place: T) -> T | NamedSharding:
-    """Returns `place`; binds a PartitionSpec to the context mesh."""
-    return NamedSharding(mesh_of_specs(), place) if isinstance(place, PartitionSpec) else place
+def on_mesh(sharding: T) -> T | NamedSharding:
+    """Returns `sharding`; binds a PartitionSpec to the context mesh."""
+    return (
+        NamedSharding(mesh_of_specs(), sharding)
+        if isinstance(sharding, PartitionSpec)
+        else sharding
+    )
 
 
-def if_explicit(place: object) -> NamedSharding | None:
-    """Returns `place` if it is a sharding on a mesh with Explicit axes, else None."""
-    if not isinstance(place, NamedSharding) or AxisType.Explicit not in place.mesh.axis_types:
+def if_explicit(sharding: object) -> NamedSharding | None:
+    """Returns `sharding` if it is a sharding on a mesh with Explicit axes, else None."""
+    if not isinstance(sharding, NamedSharding) or AxisType.Explicit not in sharding.mesh.axis_types:
         return None
-    return place
+    return sharding
 
 
 def like_factor_of(ct: AbstractValue, aval: AbstractValue) -> NamedSharding | None:
@@ -240,9 +246,11 @@ def equally_sharded(a: AbstractValue, b: AbstractValue) -> bool:
     return entries_of(x, ndim) == entries_of(y, ndim) and _sums_of(x) == _sums_of(y)
 
 
-def _sums_of(place: NamedSharding | None) -> tuple[frozenset[Hashable], frozenset[Hashable]]:
+def _sums_of(sharding: NamedSharding | None) -> tuple[frozenset[Hashable], frozenset[Hashable]]:
     return (
-        (frozenset(), frozenset()) if place is None else (place.spec.unreduced, place.spec.reduced)
+        (frozenset(), frozenset())
+        if sharding is None
+        else (sharding.spec.unreduced, sharding.spec.reduced)
     )
 
 
@@ -266,20 +274,20 @@ def place_of_cotangent(aval: AbstractValue, *others: AbstractValue) -> NamedShar
     return NamedSharding(meshes[0], PartitionSpec(*[None] * aval.ndim)) if meshes else None
 
 
-def batched(place: object, dim: int, names: tuple[Any, ...] = ()) -> object:
+def batched(sharding: object, dim: int, names: tuple[Any, ...] = ()) -> object:
     """Returns the parameter `sharding` of an operation for its batched form.
 
     Args:
-      place: the parameter.
+      sharding: the parameter.
       dim: the batch dimension of the result.
       names: the mesh axes along which the batch is sharded (`names_along`).
     """
-    if isinstance(place, NamedSharding):
-        return place.update(spec=batched(place.spec, dim, names))
-    if not isinstance(place, PartitionSpec):
-        return place
-    entries = (*place, *[None] * (dim - len(place)))
-    return place.update(partitions=(*entries[:dim], names or None, *entries[dim:]))
+    if isinstance(sharding, NamedSharding):
+        return sharding.update(spec=batched(sharding.spec, dim, names))
+    if not isinstance(sharding, PartitionSpec):
+        return sharding
+    entries = (*sharding, *[None] * (dim - len(sharding)))
+    return sharding.update(partitions=(*entries[:dim], names or None, *entries[dim:]))
 
 
 def names_along(aval: AbstractValue, dim: int | None) -> tuple[Hashable, ...]:

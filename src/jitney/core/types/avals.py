@@ -439,7 +439,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         return self.update(manual_axis_type=mat)
 
     def reshard(self, sharding: NamedSharding | None) -> ShapedArray:
-        """Returns the type with sharding `sharding`; itself if that is None."""
+        """Returns the type with `sharding`; itself if that is None."""
         return self if sharding is None else self.update(sharding=sharding)
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:

@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     from jitney.transforms.batch import AxisData
 
 
-def as_mesh(place: Sharding) -> Mesh:
-    """Returns the device mesh of `place`, or the context mesh if `place` has no devices."""
-    mesh = place.mesh if isinstance(place, NamedSharding) else None
+def as_mesh(sharding: Sharding) -> Mesh:
+    """Returns the device mesh of `sharding`, or the context mesh if `sharding` has no devices."""
+    mesh = sharding.mesh if isinstance(sharding, NamedSharding) else None
     return mesh if isinstance(mesh, Mesh) else get_mesh()
 
 
-def as_named(place: object, api_name: str) -> NamedSharding:
+def as_named(sharding: object, api_name: str) -> NamedSharding:
     """Returns the option `out_sharding` of a function as a NamedSharding along Explicit axes.
 
     Raises:
@@ -66,36 +66,36 @@ def as_named(place: object, api_name: str) -> NamedSharding:
         AbstractMesh.
       TypeError: if it is neither a NamedSharding nor a PartitionSpec.
     """
-    if isinstance(place, PartitionSpec):
-        place = sharding_on_context_mesh(place, "out_sharding")
-    if not isinstance(place, NamedSharding):
+    if isinstance(sharding, PartitionSpec):
+        sharding = sharding_on_context_mesh(sharding, "out_sharding")
+    if not isinstance(sharding, NamedSharding):
         raise TypeError(
-            f"{api_name}: out_sharding must be a NamedSharding or PartitionSpec, not {place!r}"
+            f"{api_name}: out_sharding must be a NamedSharding or PartitionSpec, not {sharding!r}"
         )
-    if isinstance(place.mesh, AbstractMesh) and place.memory_kind is not None:
+    if isinstance(sharding.mesh, AbstractMesh) and sharding.memory_kind is not None:
         raise ValueError(
-            f"{api_name}: out_sharding must not have a memory kind, but is {place}. "
+            f"{api_name}: out_sharding must not have a memory kind, but is {sharding}. "
             "jax.device_put moves arrays between memories"
         )
     axes = get_abstract_mesh()
-    if not (axes.empty or axes.manual_axes or axes == place.mesh.abstract_mesh):
+    if not (axes.empty or axes.manual_axes or axes == sharding.mesh.abstract_mesh):
         raise ValueError(
-            f"{api_name}: out_sharding is on {place.mesh.abstract_mesh}, but the context mesh is "
+            f"{api_name}: out_sharding is on {sharding.mesh.abstract_mesh}, but the context mesh is "
             f"{axes}. A PartitionSpec always refers to the context mesh"
         )
-    check_explicit(place, api_name)
-    return place
+    check_explicit(sharding, api_name)
+    return sharding
 
 
-def check_explicit(place: NamedSharding, api_name: str) -> None:
-    """Raises ValueError unless all mesh axes that `place` names are Explicit."""
-    kinds = dict(zip(place.mesh.axis_names, place.mesh.axis_types, strict=True))
-    for entry in place.spec:
+def check_explicit(sharding: NamedSharding, api_name: str) -> None:
+    """Raises ValueError unless all mesh axes that `sharding` names are Explicit."""
+    kinds = dict(zip(sharding.mesh.axis_names, sharding.mesh.axis_types, strict=True))
+    for entry in sharding.spec:
         for name in () if entry is PartitionSpec.UNCONSTRAINED else names_of(entry):
             if kinds[name] is not AxisType.Explicit:
                 raise ValueError(
-                    f"{api_name}: the axes of {place.spec} must be of type Explicit, but {name} is of "
-                    f"type {kinds[name]}"
+                    f"{api_name}: the axes of {sharding.spec} must be of type Explicit, but {name} is "
+                    f"of type {kinds[name]}"
                 )
 
 
@@ -132,8 +132,8 @@ def _reshard_communication(
 
 def _axes_by_name(aval: AbstractValue) -> dict[Hashable, int]:
     """Returns, for each mesh axis that the array is sharded along, the array axis it shards."""
-    place = explicit.sharding_of(aval)
-    entries = () if place is None else place.spec
+    sharding = explicit.sharding_of(aval)
+    entries = () if sharding is None else sharding.spec
     return {name: k for k, entry in enumerate(entries) for name in names_of(entry)}
 
 
@@ -150,8 +150,8 @@ def _reshard_def_impl(x: Value, *, dst_sharding: NamedSharding, concrete_mesh: o
     if asks_nothing(dst_sharding):
         return settled(array)
     mesh = dst_sharding.mesh if isinstance(dst_sharding.mesh, Mesh) else None
-    place = explicit.place_of(explicit.typed(array.aval, dst_sharding), mesh)
-    return array.placed(place or dst_sharding)
+    sharding = explicit.place_of(explicit.typed(array.aval, dst_sharding), mesh)
+    return array.placed(sharding or dst_sharding)
 
 
 reshard_p.absent("eager", why="arrays are moved, not computed")
@@ -193,14 +193,14 @@ def _reshard_batch_with_axis(
     axis: AxisData, args: Primals, dims: Dims, *, dst_sharding: NamedSharding, **params: object
 ) -> tuple[Value, BatchDim]:
     (x,), (dim,) = args, dims
-    place = dst_sharding
+    sharding = dst_sharding
     if dim is not None:
         along = axis.along
         names = explicit.names_along(rules.aval_of(x), dim)
-        if not names and along is not None and along.mesh.shape_tuple == place.mesh.shape_tuple:
+        if not names and along is not None and along.mesh.shape_tuple == sharding.mesh.shape_tuple:
             names = names_of(along.spec[0])  # within `auto_axes`, types do not have these names
-        place = explicit.batched(dst_sharding, dim, names)
-    return reshard_p.bind(x, dst_sharding=place, **params), dim
+        sharding = explicit.batched(dst_sharding, dim, names)
+    return reshard_p.bind(x, dst_sharding=sharding, **params), dim
 
 
 def _print_reshard(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
@@ -210,9 +210,9 @@ def _print_reshard(eqn: JaxprEqn, context: text.Context, settings: text.Settings
 text.printing_rules["reshard"] = _print_reshard
 
 
-def reshard(x: Value, place: NamedSharding) -> Array:
-    """Returns the array `x` with the sharding `place`."""
-    return reshard_p.bind(x, dst_sharding=place, concrete_mesh=None)
+def reshard(x: Value, sharding: NamedSharding) -> Array:
+    """Returns the array `x` with `sharding`."""
+    return reshard_p.bind(x, dst_sharding=sharding, concrete_mesh=None)
 
 
 def replicated_along(x: Array, axis: int) -> Array:
@@ -270,11 +270,11 @@ def _sharding_constraint_lower(
     return divided(b, x, sharding, unconstrained_dims)
 
 
-def divided(b: Builder, x: Node, place: object, free: frozenset[int] = frozenset()) -> Node:
-    """Constrains node `x` to `place` if that is a NamedSharding; leaves the axes in `free` open."""
-    if not isinstance(place, NamedSharding):
+def divided(b: Builder, x: Node, sharding: object, free: frozenset[int] = frozenset()) -> Node:
+    """Constrains node `x` to `sharding` if that is a NamedSharding; leaves the axes in `free` open."""
+    if not isinstance(sharding, NamedSharding):
         return x
-    return b.sharding_constraint(x, constraint(place, len(x.shape), free))
+    return b.sharding_constraint(x, constraint(sharding, len(x.shape), free))
 
 
 rules.deflinear(
@@ -296,169 +296,171 @@ def _sharding_constraint_batch_with_axis(
     return sharding_constraint_p.bind(x, sharding=sharding, unconstrained_dims=free, **params), dim
 
 
-def _with_batch(place: Sharding, dim: int, names: object) -> Sharding:
+def _with_batch(sharding: Sharding, dim: int, names: object) -> Sharding:
     """Inserts an axis at `dim`, sharded along `names`, or unconstrained if `names` is None.
 
     Raises:
-      ValueError: if there are names and `place` is not a NamedSharding, or already uses them.
+      ValueError: if there are names and `sharding` is not a NamedSharding, or already uses them.
     """
-    if not isinstance(place, NamedSharding):
+    if not isinstance(sharding, NamedSharding):
         if names is None:
-            return place
+            return sharding
         raise ValueError(
             "with_sharding_constraint: within jax.vmap(spmd_axis_name=), a constraint must be a "
-            f"NamedSharding or, within jax.set_mesh, a PartitionSpec, but it is {place!r}, a "
-            f"{type(place).__name__}"
+            f"NamedSharding or, within jax.set_mesh, a PartitionSpec, but it is {sharding!r}, a "
+            f"{type(sharding).__name__}"
         )
-    used = {name for entry in place.axes(len(place.spec)) for name in entry or ()}
+    used = {name for entry in sharding.axes(len(sharding.spec)) for name in entry or ()}
     if names is not None and used.intersection(names_of(names)):
         raise ValueError(
             f"vmap has spmd_axis_name={names!r}, along which the mapped axis is sharded, but a "
-            f"constraint within the function shards another axis along it: {place.spec}"
+            f"constraint within the function shards another axis along it: {sharding.spec}"
         )
-    entries = (*place.spec, *[None] * (dim - len(place.spec)))
+    entries = (*sharding.spec, *[None] * (dim - len(sharding.spec)))
     new: Any = PartitionSpec.UNCONSTRAINED if names is None else names
-    return place.update(spec=place.spec.update(partitions=(*entries[:dim], new, *entries[dim:])))
+    return sharding.update(
+        spec=sharding.spec.update(partitions=(*entries[:dim], new, *entries[dim:]))
+    )
 
 
-def sharding_constraint(x: Array, place: object) -> Array:
+def sharding_constraint(x: Array, sharding: object) -> Array:
     """Constrains the array `x` to a Sharding, or to a PartitionSpec on the context mesh.
 
     If all axes of the context mesh are Explicit, this only checks that the type of `x` has that
     sharding.
 
     Raises:
-      RuntimeError: if `place` is a PartitionSpec and there is no context mesh.
-      TypeError: if `place` is not a sharding, or is on an AbstractMesh while `x` is a concrete
+      RuntimeError: if `sharding` is a PartitionSpec and there is no context mesh.
+      TypeError: if `sharding` is not a sharding, or is on an AbstractMesh while `x` is a concrete
         array that is not on a mesh.
       ValueError: if it is None, or shards an axis along a mesh axis that is not Auto.
       AssertionError: if all mesh axes are Explicit, and the type of `x` has another sharding.
     """
-    place = _given_place(place)
-    if isinstance(place, NamedSharding):
+    sharding = _requested(sharding)
+    if isinstance(sharding, NamedSharding):
         manual = get_abstract_mesh().manual_axes
-        wrong = [name for entry in place.spec for name in names_of(entry) if name in manual]
+        wrong = [name for entry in sharding.spec for name in names_of(entry) if name in manual]
         if wrong:
             raise ValueError(
-                f"with_sharding_constraint within a shard_map over {manual}: {place.spec} "
+                f"with_sharding_constraint within a shard_map over {manual}: {sharding.spec} "
                 f"mentions the manual axes {wrong}, along which the shard_map shards arrays. A "
                 "constraint can mention other axes only"
             )
     try:
-        place.check_compatible_aval(np.shape(x))
+        sharding.check_compatible_aval(np.shape(x))
     except ValueError as error:
         raise ValueError(
             "One of with_sharding_constraint arguments is incompatible with its sharding annotation: "
             f"{error}"
         ) from None
-    if isinstance(place, NamedSharding):
+    if isinstance(sharding, NamedSharding):
         axes = get_abstract_mesh()
         if axes.are_all_axes_explicit:
-            _check_sharding(x, place)
+            _check_sharding(x, sharding)
             return x
-        _check_is_auto(place)
+        _check_is_auto(sharding)
     if isinstance(x, ArrayImpl):
-        place = _on_devices_of(x, place)
+        sharding = _on_devices_of(x, sharding)
     return sharding_constraint_p.bind(
         x,
-        sharding=place,
+        sharding=sharding,
         layout=None,
         context_mesh=_NoMesh(),
-        unconstrained_dims=_unconstrained(place),
+        unconstrained_dims=_unconstrained(sharding),
     )
 
 
-def _given_place(place: object) -> Sharding:
-    if isinstance(place, PartitionSpec):
+def _requested(sharding: object) -> Sharding:
+    if isinstance(sharding, PartitionSpec):
         axes, entered = get_abstract_mesh(), entered_mesh()
         mesh = entered if axes.empty else axes
         if mesh.empty:
             raise RuntimeError(
-                f"with_sharding_constraint: {place} names axes, but there is no context mesh with "
+                f"with_sharding_constraint: {sharding} names axes, but there is no context mesh with "
                 "axes: set one by jax.set_mesh, or pass a NamedSharding"
             )
-        return NamedSharding(mesh, place)
-    if place is None:
+        return NamedSharding(mesh, sharding)
+    if sharding is None:
         raise ValueError(
             "with_sharding_constraint got sharding None, which has no effect: omit the call for "
             "this value, or pass a Sharding or a PartitionSpec"
         )
-    if not isinstance(place, Sharding):
+    if not isinstance(sharding, Sharding):
         raise TypeError(
-            f"with_sharding_constraint takes a Sharding or PartitionSpec, but got {place!r}"
+            f"with_sharding_constraint takes a Sharding or PartitionSpec, but got {sharding!r}"
         )
-    return place
+    return sharding
 
 
-def _check_sharding(x: Value, place: NamedSharding) -> None:
-    """Raises AssertionError unless the type of `x` has the sharding `place`."""
+def _check_sharding(x: Value, sharding: NamedSharding) -> None:
+    """Raises AssertionError unless the type of `x` has `sharding`."""
     ndim, aval = np.ndim(x), rules.aval_of(x)
     current = explicit.sharding_of(aval)
-    required = explicit.sharding_of(explicit.typed(aval, place))
+    required = explicit.sharding_of(explicit.typed(aval, sharding))
     if explicit.entries_of(current, ndim) != explicit.entries_of(required, ndim):
         spec = PartitionSpec(*[None] * ndim) if current is None else current.spec
         raise AssertionError(
             "all axes of the context mesh are Explicit, so `with_sharding_constraint` acts as an "
             f"assertion: the sharding in the type of the value is {spec}, but the constraint is "
-            f"{place.spec}. jax.sharding.reshard moves values"
+            f"{sharding.spec}. jax.sharding.reshard moves values"
         )
 
 
-def _check_is_auto(place: NamedSharding) -> None:
-    kinds = dict(zip(place.mesh.axis_names, place.mesh.axis_types, strict=True))
-    for names in place.axes(len(place.spec)):
+def _check_is_auto(sharding: NamedSharding) -> None:
+    kinds = dict(zip(sharding.mesh.axis_names, sharding.mesh.axis_types, strict=True))
+    for names in sharding.axes(len(sharding.spec)):
         for name in names or ():
             if kinds[name] is AxisType.Explicit:
                 raise ValueError(
-                    f"with_sharding_constraint constrains values along Auto axes, but {place.spec} "
-                    f"has {name!r} of {place.mesh}, whose type is {kinds[name]}. jax.sharding.reshard "
-                    "moves values along such axes"
+                    f"with_sharding_constraint constrains values along Auto axes, but {sharding.spec} "
+                    f"has {name!r} of {sharding.mesh}, whose type is {kinds[name]}. "
+                    "jax.sharding.reshard moves values along such axes"
                 )
 
 
-def _on_devices_of(x: ArrayImpl, place: Sharding) -> Sharding:
-    """Puts an abstract `place` on the devices of `x`; raises an error if devices differ."""
-    if isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh):
-        place = place.update(mesh=_mesh_under(x, place))
+def _on_devices_of(x: ArrayImpl, sharding: Sharding) -> Sharding:
+    """Puts an abstract `sharding` on the devices of `x`; raises an error if devices differ."""
+    if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
+        sharding = sharding.update(mesh=_mesh_under(x, sharding))
     if x.placement is not None:
-        _check_same_devices(x, x.placement, place)
-    return place
+        _check_same_devices(x, x.placement, sharding)
+    return sharding
 
 
-def _mesh_under(x: ArrayImpl, place: NamedSharding) -> Mesh:
-    """Returns the device mesh for a `place` on an AbstractMesh: the mesh of `x`."""
+def _mesh_under(x: ArrayImpl, sharding: NamedSharding) -> Mesh:
+    """Returns the device mesh for a `sharding` on an AbstractMesh: the mesh of `x`."""
     current = x.placement
     if not isinstance(current, NamedSharding):
         mesh = get_mesh()
-        if not mesh.empty and mesh.size == place.mesh.size:
-            return with_axes_of(mesh, place.mesh.abstract_mesh)
+        if not mesh.empty and mesh.size == sharding.mesh.size:
+            return with_axes_of(mesh, sharding.mesh.abstract_mesh)
         raise TypeError(
-            f"with_sharding_constraint to {place}, which has no devices: they are taken from the "
+            f"with_sharding_constraint to {sharding}, which has no devices: they are taken from the "
             f"input, whose sharding must be a NamedSharding, but {x.aval.str_short()} is on "
             f"{x.sharding}"
         )
     mesh = current.mesh
     assert isinstance(mesh, Mesh)
-    if mesh.shape_tuple != place.mesh.shape_tuple:
+    if mesh.shape_tuple != sharding.mesh.shape_tuple:
         raise ValueError(
             f"with_sharding_constraint: {x.aval.str_short()} is on a mesh with axes "
-            f"{mesh.shape_tuple}, but the mesh of the constraint has {place.mesh.shape_tuple}: both "
+            f"{mesh.shape_tuple}, but the mesh of the constraint has {sharding.mesh.shape_tuple}: both "
             "must be the same"
         )
     return mesh
 
 
-def _check_same_devices(x: ArrayImpl, current: Sharding, place: Sharding) -> None:
-    if current.device_order != place.device_order:
+def _check_same_devices(x: ArrayImpl, current: Sharding, sharding: Sharding) -> None:
+    if current.device_order != sharding.device_order:
         raise ValueError(
             f"Received incompatible devices for jitted computation: {x.aval.str_short()} is on "
-            f"device ids {device_ids(current)}, but the constraint is on {device_ids(place)}. "
+            f"device ids {device_ids(current)}, but the constraint is on {device_ids(sharding)}. "
             "jax.device_put moves arrays between devices"
         )
 
 
-def _unconstrained(place: Sharding) -> frozenset[int]:
-    entries = place.spec if isinstance(place, NamedSharding) else ()
+def _unconstrained(sharding: Sharding) -> frozenset[int]:
+    entries = sharding.spec if isinstance(sharding, NamedSharding) else ()
     free = PartitionSpec.UNCONSTRAINED
     return frozenset([k for k, entry in enumerate(entries) if entry is free])
 

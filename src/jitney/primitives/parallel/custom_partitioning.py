@@ -80,9 +80,9 @@ def _custom_partitioning_lower(
             if isinstance(out, Project) and isinstance(out.node, HostCall):
                 b.calls_on_parts.append(out.node)
         return outs
-    places = (b.places_of(call) if isinstance(b, PartBuilder) else None) or ()
-    named = [place for place in places if isinstance(place, NamedSharding)]
-    if not named or len(named) < len(places):
+    shardings = (b.places_of(call) if isinstance(b, PartBuilder) else None) or ()
+    named = [sharding for sharding in shardings if isinstance(sharding, NamedSharding)]
+    if not named or len(named) < len(shardings):
         return lowering.inline(b, call, nodes)
     return _by_parts(b, nodes, call, params, named)
 
@@ -110,8 +110,8 @@ class _Division(SaysDivision):
         if infer is None or self.mesh is None:
             return None
         inferred = infer(*self.told(operands, [whole(a.ndim) for a in self.outs]))
-        places = self.places_of_results(inferred, "infer_sharding_from_operands")
-        return [_spec(place, a.ndim) for place, a in zip(places, self.outs, strict=True)]
+        shardings = self.places_of_results(inferred, "infer_sharding_from_operands")
+        return [_spec(sharding, a.ndim) for sharding, a in zip(shardings, self.outs, strict=True)]
 
     def of_operands(
         self, operands: Sequence[Spec], is_open: Sequence[bool], extents: Mapping[Any, int]
@@ -181,14 +181,14 @@ def _place(mesh: Mesh | AbstractMesh, spec: Spec) -> NamedSharding:
     )
 
 
-def _spec(place: NamedSharding, ndim: int) -> Spec:
-    entries = [tuple(map(str, names_of(entry))) for entry in place.spec]
+def _spec(sharding: NamedSharding, ndim: int) -> Spec:
+    entries = [tuple(map(str, names_of(entry))) for entry in sharding.spec]
     return (*entries, *[()] * (ndim - len(entries)))
 
 
 def _leaves(returned: PyTree, tree: pytrees.PyTreeDef, expected: str) -> list[NamedSharding]:
     leaves, own = pytrees.tree_flatten(returned)
-    if own != tree or not all([isinstance(place, NamedSharding) for place in leaves]):
+    if own != tree or not all([isinstance(sharding, NamedSharding) for sharding in leaves]):
         raise ValueError(
             f"custom_partitioning: {expected}, in the structure {tree}, but returned {returned!r}"
         )
@@ -200,13 +200,15 @@ def _leaves(returned: PyTree, tree: pytrees.PyTreeDef, expected: str) -> list[Na
 
 def _by_parts(
     b: Builder, nodes: Sequence[Node], call: ClosedJaxpr, params: Mapping[str, Any],
-    places: Sequence[NamedSharding],
+    shardings: Sequence[NamedSharding],
 ) -> list[Node]:  # fmt: skip
     """Returns the results of the function from `partition`, run by each device on shards."""
-    division = _Division(call, params, places[0].mesh)
+    division = _Division(call, params, shardings[0].mesh)
     assert division.mesh is not None
     extents = {str(name): n for name, n in division.mesh.shape.items()}
-    operands = [_spec(place, a.ndim) for place, a in zip(places, division.ins, strict=True)]
+    operands = [
+        _spec(sharding, a.ndim) for sharding, a in zip(shardings, division.ins, strict=True)
+    ]
     results = fitting(
         division.of_results(operands, extents), [a.shape for a in division.outs], extents
     )
@@ -234,7 +236,7 @@ def _by_parts(
 
 
 def _checked(
-    places: Sequence[NamedSharding], avals: Sequence[ShapedArray]
+    shardings: Sequence[NamedSharding], avals: Sequence[ShapedArray]
 ) -> tuple[PartitionSpec, ...]:
     """Returns the specs of shardings.
 
@@ -242,10 +244,10 @@ def _checked(
       ValueError: if a sharding is for fewer axes than an array has, or does not shard an axis
         evenly.
     """
-    for place, aval in zip(places, avals, strict=True):
-        place.check_compatible_aval(aval.shape)
-        place.check_fits(aval.shape)
-    return tuple([place.spec for place in places])
+    for sharding, aval in zip(shardings, avals, strict=True):
+        sharding.check_compatible_aval(aval.shape)
+        sharding.check_fits(aval.shape)
+    return tuple([sharding.spec for sharding in shardings])
 
 
 def _of_parts(

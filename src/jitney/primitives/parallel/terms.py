@@ -105,8 +105,8 @@ def program_of(
         args = [Terms(x, _names(v.aval)) if is_terms else x for x, v, is_terms in pairs]
         outs = evaluate_by(_of_equation, closed.jaxpr, closed.consts, args)
         outs = [
-            _put(x, atom.aval, place)
-            for x, atom, place in zip(outs, closed.jaxpr.outvars, wanted or none, strict=True)
+            _put(x, atom.aval, sharding)
+            for x, atom, sharding in zip(outs, closed.jaxpr.outvars, wanted or none, strict=True)
         ]
         has[:] = [isinstance(x, Terms) for x in outs]
         return [*map(_summed, outs), *[x.value for x in outs if isinstance(x, Terms)]]
@@ -114,9 +114,9 @@ def program_of(
     avals: list[Any] = []
     for v, is_terms in zip(closed.jaxpr.invars, has_operand_terms, strict=True):
         aval = explicit.typed(v.aval, None)
-        place = explicit.sharding_of(v.aval)
-        if is_terms and place is not None:
-            sizes = [place.mesh.shape[name] for name in _names(v.aval)]
+        sharding = explicit.sharding_of(v.aval)
+        if is_terms and sharding is not None:
+            sizes = [sharding.mesh.shape[name] for name in _names(v.aval)]
             aval = aval.update(shape=(*sizes, *v.aval.shape))
         avals.append(aval)
     with explicit.as_written():
@@ -125,14 +125,14 @@ def program_of(
 
 
 def _put(
-    x: ArrayLike | Terms, aval: AbstractValue, place: NamedSharding | None
+    x: ArrayLike | Terms, aval: AbstractValue, sharding: NamedSharding | None
 ) -> ArrayLike | Terms:
-    """Converts the result `x` of type `aval` to partial sums if `place` is unreduced."""
-    names, own = names_of_terms(place), explicit.sharding_of(aval)
-    if place is None or isinstance(x, Terms) or own is None or own.spec.unreduced or not names:
+    """Converts the result `x` of type `aval` to partial sums if `sharding` is unreduced."""
+    names, own = names_of_terms(sharding), explicit.sharding_of(aval)
+    if sharding is None or isinstance(x, Terms) or own is None or own.spec.unreduced or not names:
         return x
-    same = own.mesh.shape_tuple == place.mesh.shape_tuple
-    return _spread(x, names, place.mesh, _entries(aval)) if same else x
+    same = own.mesh.shape_tuple == sharding.mesh.shape_tuple
+    return _spread(x, names, sharding.mesh, _entries(aval)) if same else x
 
 
 def _of_equation(eqn: JaxprEqn, operands: list[Any]) -> Sequence[ArrayLike | Terms]:
@@ -167,8 +167,8 @@ def _entries(aval: AbstractValue) -> list[Names]:
 def _mapped(eqn: JaxprEqn, operands: list[Any]) -> Found:
     """Applies a linear operation to the partial sums."""
     names = _names(eqn.outvars[0].aval)
-    place = explicit.sharding_of(eqn.outvars[0].aval)
-    if place is None or any([_names(v.aval) != names for v in eqn.outvars]):
+    sharding = explicit.sharding_of(eqn.outvars[0].aval)
+    if sharding is None or any([_names(v.aval) != names for v in eqn.outvars]):
         return None
     if not any([isinstance(x, Terms) for x in operands]):
         return None
@@ -179,14 +179,14 @@ def _mapped(eqn: JaxprEqn, operands: list[Any]) -> Found:
         if own not in ((), names):
             return None
         if own and not isinstance(x, Terms):
-            x = _held_by_first(x, own, place.mesh)
+            x = _held_by_first(x, own, sharding.mesh)
         values.append(x.value if isinstance(x, Terms) else x)
         dims.append(0 if own else None)
 
     def level(k: int, *args: object) -> list[ArrayLike]:
         if k == len(names):
             return untyped.bind(eqn, args)
-        size = place.mesh.shape[names[k]]
+        size = sharding.mesh.shape[names[k]]
         outs, at = batch_flat(lambda *xs: level(k + 1, *xs), AxisData(None, size), args, dims)
         return [move_to(x, d, 0, size) for x, d in zip(outs, at, strict=True)]
 
@@ -216,11 +216,13 @@ def _apart(
     x: ArrayLike, aval: AbstractValue, axes: Sequence[int], names: Names
 ) -> ArrayLike | None:
     """Splits `x` into shards along `axes`; returns None unless `names` shard exactly these axes."""
-    place = explicit.sharding_of(aval)
+    sharding = explicit.sharding_of(aval)
     entries = [entry if k in axes else () for k, entry in enumerate(_entries(aval))]
-    if place is None or sorted([n for e in entries for n in e], key=str) != sorted(names, key=str):
+    if sharding is None or sorted([n for e in entries for n in e], key=str) != sorted(
+        names, key=str
+    ):
         return None
-    sizes = [(name, place.mesh.shape[name]) for name in names]
+    sizes = [(name, sharding.mesh.shape[name]) for name in names]
     return spmd.divided(x, PartitionSpec(*entries), sizes)
 
 
@@ -258,15 +260,15 @@ def _dot_general(eqn: JaxprEqn, operands: list[Any]) -> Found:
 
 def _reshard(eqn: JaxprEqn, operands: list[Any]) -> Found:
     (atom,), (x,), (out,) = eqn.invars, operands, eqn.outvars
-    names, place = _names(out.aval), explicit.sharding_of(out.aval)
+    names, sharding = _names(out.aval), explicit.sharding_of(out.aval)
     own = explicit.sharding_of(atom.aval)
     if isinstance(x, Terms):
         return [x] if x.names == names else None
-    if place is None or own is None or own.spec.unreduced:
+    if sharding is None or own is None or own.spec.unreduced:
         return None
-    if own.mesh.shape_tuple != place.mesh.shape_tuple:
+    if own.mesh.shape_tuple != sharding.mesh.shape_tuple:
         return None
-    return [_spread(x, names, place.mesh, _entries(atom.aval))]
+    return [_spread(x, names, sharding.mesh, _entries(atom.aval))]
 
 
 def _shard_map(eqn: JaxprEqn, operands: list[Any]) -> Found:

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 
 def of_devices(
-    api_name: str, shape: tuple[int, ...], place: Sharding, arrays: Sequence[Any],
+    api_name: str, shape: tuple[int, ...], sharding: Sharding, arrays: Sequence[Any],
     dtype: DTypeLike | None,
 ) -> NativeArray:  # fmt: skip
-    """Returns the array of `shape` with sharding `place`, assembled from one array per device.
+    """Returns the array of `shape` with `sharding`, assembled from one array per device.
 
     Args:
       api_name: the name of the calling API function, for messages.
       shape: the shape of the global array.
-      place: its sharding.
+      sharding: its sharding.
       arrays: the shard of each device of this process, in any order.
       dtype: the dtype of the array; by default that of the shards.
 
@@ -50,10 +50,10 @@ def of_devices(
         raise TypeError(f"{api_name} takes arrays, got {[type(x) for x in arrays]}")
     if not arrays and dtype is None:
         raise _no_dtype(api_name)
-    local_devices = [device for device in place.device_order if device.is_addressable]
+    local_devices = [device for device in sharding.device_order if device.is_addressable]
     if len(arrays) != len(local_devices):
         raise ValueError(
-            f"jax.{api_name}: {place} has {messages.counted(len(local_devices), 'device')} of this "
+            f"jax.{api_name}: {sharding} has {messages.counted(len(local_devices), 'device')} of this "
             f"process, which need an array each, but {messages.there_are(len(arrays))}"
         )
     types = {x.dtype for x in arrays}
@@ -81,11 +81,11 @@ def of_devices(
             f"{sorted(map(str, local_devices))}"
         )
     parts = [by_device[device] for device in local_devices]
-    return assembled(api_name, shape, place, parts, dtype)
+    return assembled(api_name, shape, sharding, parts, dtype)
 
 
 def assembled(
-    api_name: str, shape: tuple[int, ...], place: Sharding, parts: Sequence[Any],
+    api_name: str, shape: tuple[int, ...], sharding: Sharding, parts: Sequence[Any],
     dtype: DTypeLike | None,
 ) -> NativeArray:  # fmt: skip
     """Returns the array of `shape` with the shards `parts`, in the order of this process's devices.
@@ -93,52 +93,56 @@ def assembled(
     The first of several replicas is used. If the sharding is unreduced, the shards are terms and
     are added.
     """
-    tiling = place.tiling(len(shape))
+    tiling = sharding.tiling(len(shape))
     part_shape = tiling.part_shape(shape)
     for part in parts:
         if np.shape(part) != part_shape:
             raise ValueError(
-                f"jax.{api_name}: a shard of an array of shape {shape} with sharding {place} must "
+                f"jax.{api_name}: a shard of an array of shape {shape} with sharding {sharding} must "
                 f"have shape {part_shape}, but has shape {np.shape(part)}"
             )
     if not parts:
-        return _without_parts(api_name, shape, place, dtype)
+        return _without_parts(api_name, shape, sharding, dtype)
     data, aval = _data_of_parts(parts, shape, dtype)
-    window = windows.window(place, shape)
+    window = windows.window(sharding, shape)
     out = empty(windows.shape_of(window), data[0].dtype)
-    sum_place = place if isinstance(place, NamedSharding) and place.spec.unreduced else None
-    if sum_place is not None and not place.is_fully_addressable:
+    unreduced = (
+        sharding if isinstance(sharding, NamedSharding) and sharding.spec.unreduced else None
+    )
+    if unreduced is not None and not sharding.is_fully_addressable:
         raise ValueError(
-            f"{api_name}: {place} is unreduced over devices of several processes, which only jit "
+            f"{api_name}: {sharding} is unreduced over devices of several processes, which only jit "
             "can reduce: create an array with the partial sums along a new axis, and sum over it "
             "in jit"
         )
     indices = tiling.indices(shape)
     tiles = [
         (tiling.tiles[k], windows.within(indices[k], window))
-        for k, device in enumerate(place.device_order)
+        for k, device in enumerate(sharding.device_order)
         if device.is_addressable
     ]
     each = None
-    if sum_place is None:
+    if unreduced is None:
         _fill(out, data, tiles)
     else:
-        each = _fill_with_sum(out, data, tiles, sum_place)
-    array = placed_array(out, explicit.typed(aval, place), place, windows.first_device(place))
+        each = _fill_with_sum(out, data, tiles, unreduced)
+    array = placed_array(
+        out, explicit.typed(aval, sharding), sharding, windows.first_device(sharding)
+    )
     if each is not None:
         terms.attach(array, each)
     return array
 
 
 def _without_parts(
-    api_name: str, shape: tuple[int, ...], place: Sharding, dtype: DTypeLike | None
+    api_name: str, shape: tuple[int, ...], sharding: Sharding, dtype: DTypeLike | None
 ) -> NativeArray:
     """Makes an array that has no shard on this process's devices."""
     if dtype is None:
         raise _no_dtype(api_name)
-    aval = explicit.typed(shaped_array(shape, _kind(dtype)), place)
-    none = empty(windows.window_shape(place, shape), dtypes.physical_dtype(_kind(dtype)))
-    return placed_array(none, aval, place, windows.first_device(place))
+    aval = explicit.typed(shaped_array(shape, _kind(dtype)), sharding)
+    none = empty(windows.window_shape(sharding, shape), dtypes.physical_dtype(_kind(dtype)))
+    return placed_array(none, aval, sharding, windows.first_device(sharding))
 
 
 def _data_of_parts(
@@ -168,17 +172,17 @@ def _fill(out: np.ndarray, data: Sequence[np.ndarray], tiles: Sequence[_Tile]) -
 
 
 def _fill_with_sum(
-    out: np.ndarray, data: Sequence[np.ndarray], tiles: Sequence[_Tile], place: NamedSharding
+    out: np.ndarray, data: Sequence[np.ndarray], tiles: Sequence[_Tile], sharding: NamedSharding
 ) -> np.ndarray:
     """Writes the sum of the terms to `out`; returns the terms as `terms.attach` expects them.
 
-    All devices of `place` must belong to this process, so that `out` is the global array.
+    All devices of `sharding` must belong to this process, so that `out` is the global array.
     """
-    sizes = [place.mesh.shape[name] for name in terms.names_of_terms(place)]
+    sizes = [sharding.mesh.shape[name] for name in terms.names_of_terms(sharding)]
     each = np.zeros((*sizes, *out.shape), out.dtype)
     seen: set[tuple[int, ...]] = set()
     written: set[tuple[object, ...]] = set()
-    for part, (tile, index), at in zip(data, tiles, terms.positions(place), strict=True):
+    for part, (tile, index), at in zip(data, tiles, terms.positions(sharding), strict=True):
         if (tile, at) not in written:  # devices along other axes hold replicas
             each[(*at, *index)] = part
             out[index] = part if tile not in seen else out[index] + part

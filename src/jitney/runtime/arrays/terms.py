@@ -24,17 +24,17 @@ Names: TypeAlias = tuple[Any, ...]
 _of: dict[int, tuple[weakref.ref[NativeArray], np.ndarray]] = {}  # by the identity of the sum
 
 
-def names_of_terms(place: object) -> Names:
-    """Returns the mesh axes along which arrays with sharding `place` are unreduced."""
-    if not isinstance(place, NamedSharding) or not place.spec.unreduced:
+def names_of_terms(sharding: object) -> Names:
+    """Returns the mesh axes along which arrays with `sharding` are unreduced."""
+    if not isinstance(sharding, NamedSharding) or not sharding.spec.unreduced:
         return ()
-    return tuple([name for name in place.mesh.axis_names if name in place.spec.unreduced])
+    return tuple([name for name in sharding.mesh.axis_names if name in sharding.spec.unreduced])
 
 
-def place_of_terms(place: NamedSharding) -> NamedSharding:
-    """Returns the sharding of the terms of an array with sharding `place`."""
-    spec = PartitionSpec(*names_of_terms(place), *place.spec)
-    return NamedSharding(place.mesh, spec)
+def place_of_terms(sharding: NamedSharding) -> NamedSharding:
+    """Returns the sharding of the terms of an array with `sharding`."""
+    spec = PartitionSpec(*names_of_terms(sharding), *sharding.spec)
+    return NamedSharding(sharding.mesh, spec)
 
 
 def attach(x: NativeArray, terms: np.ndarray) -> None:
@@ -49,10 +49,10 @@ def of_array(x: NativeArray) -> np.ndarray | None:
     return None if entry is None or entry[0]() is not x else entry[1]
 
 
-def positions(place: NamedSharding) -> list[tuple[int, ...]]:
+def positions(sharding: NamedSharding) -> list[tuple[int, ...]]:
     """Returns for each device, in the sharding's order, the leading indices of its term."""
-    own = [place.mesh.axis_names.index(name) for name in names_of_terms(place)]
-    return [tuple([at[k] for k in own]) for at in np.ndindex(*place.mesh.axis_sizes)]
+    own = [sharding.mesh.axis_names.index(name) for name in names_of_terms(sharding)]
+    return [tuple([at[k] for k in own]) for at in np.ndindex(*sharding.mesh.axis_sizes)]
 
 
 def owners(
@@ -89,19 +89,19 @@ def owners(
     return masks
 
 
-def spread(data: np.ndarray, old: object, place: NamedSharding) -> np.ndarray | None:
-    """Returns the terms of an array moved from `old` to the unreduced sharding `place`.
+def spread(data: np.ndarray, old: object, sharding: NamedSharding) -> np.ndarray | None:
+    """Returns the terms of an array moved from `old` to the unreduced sharding `sharding`.
 
     None if the first device keeps all elements.
     """
-    names = names_of_terms(place)
-    if not isinstance(old, NamedSharding) or old.mesh.shape_tuple != place.mesh.shape_tuple:
+    names = names_of_terms(sharding)
+    if not isinstance(old, NamedSharding) or old.mesh.shape_tuple != sharding.mesh.shape_tuple:
         return None
     entries = [names_of(entry) for entry in old.spec]
     entries += [()] * (data.ndim - len(entries))
     if old.spec.unreduced or not any([name in entry for name in names for entry in entries]):
         return None
     has = np.array(True)
-    for own in owners(names, place.mesh, entries, data.shape):
+    for own in owners(names, sharding.mesh, entries, data.shape):
         has = has & own
     return np.where(has, data, np.zeros((), data.dtype))

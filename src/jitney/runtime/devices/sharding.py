@@ -100,24 +100,24 @@ def default() -> SingleDeviceSharding:
     return single_device(client.default_device())
 
 
-def in_memory(place: Sharding, space: MemorySpace) -> Sharding:
+def in_memory(sharding: Sharding, space: MemorySpace) -> Sharding:
     """Returns a sharding over the same devices in their memory or in that of their host."""
-    return place.with_memory_kind(_KINDS_OF_SPACES[space])
+    return sharding.with_memory_kind(_KINDS_OF_SPACES[space])
 
 
-def as_sharding(place: object) -> Sharding:
+def as_sharding(sharding: object) -> Sharding:
     """Returns the sharding that a device, a sharding or a format stands for.
 
     Raises:
-      TypeError: if `place` is none of these.
+      TypeError: if `sharding` is none of these.
     """
-    if isinstance(place, Format):
-        place = place.sharding or default()
-    if isinstance(place, Device):
-        return single_device(place)
-    if not isinstance(place, Sharding):
+    if isinstance(sharding, Format):
+        sharding = sharding.sharding or default()
+    if isinstance(sharding, Device):
+        return single_device(sharding)
+    if not isinstance(sharding, Sharding):
         raise TypeError(
             "a Device, a Sharding or a Format is needed, such as `jax.devices()[0]`, but got "
-            f"{place!r} of type {type(place).__name__}"
+            f"{sharding!r} of type {type(sharding).__name__}"
         )
-    return place
+    return sharding

@@ -91,25 +91,29 @@ class RequestedShardings:
             operands.append(on_devices(wanted, tuple(mesh.devices.flat)))
         return replace(self, operands=tuple(operands))
 
-    def on_devices(self, places: Sequence[Sharding | None]) -> RequestedShardings:
+    def on_devices(self, shardings: Sequence[Sharding | None]) -> RequestedShardings:
         """Returns a copy in which results' shardings on abstract meshes are on concrete devices.
 
-        The devices are those of the operands (`places`), of other values whose shardings the
+        The devices are those of the operands (`shardings`), of other values whose shardings the
         program names, or of the context mesh.
 
         Raises:
           ValueError: if there are no such devices, or a mesh is of another size.
         """
-        named = [*places, self.within, *self.results]
+        named = [*shardings, self.within, *self.results]
         order = next((p.device_order for p in named if p is not None and has_devices(p)), None)
         mesh = get_mesh()
         devices = order or (() if mesh.empty else tuple(mesh.devices.flat))
-        for place in self.results:
-            if not has_devices(place) and place is not None and place.num_devices != len(devices):
+        for sharding in self.results:
+            if (
+                not has_devices(sharding)
+                and sharding is not None
+                and sharding.num_devices != len(devices)
+            ):
                 where = f"the program runs on {messages.counted(len(devices), 'device')}"
                 raise ValueError(
-                    f"jit: out_shardings has {place}, on the axes of a mesh of "
-                    f"{place.num_devices} devices, which are taken from the arguments or the "
+                    f"jit: out_shardings has {sharding}, on the axes of a mesh of "
+                    f"{sharding.num_devices} devices, which are taken from the arguments or the "
                     f"context mesh, but {where if devices else 'there are none'}. Set a mesh by "
                     "jax.set_mesh, place an argument by jax.device_put, or pass a NamedSharding "
                     "on a Mesh"
@@ -146,8 +150,8 @@ class Assignment:
         self.in_shardings = in_shardings
         self.donated = donated
         self.requests = requests
-        places = (*in_shardings, requests.within, *requests.results)
-        meshes = [place.mesh for place in places if isinstance(place, NamedSharding)]
+        shardings = (*in_shardings, requests.within, *requests.results)
+        meshes = [sharding.mesh for sharding in shardings if isinstance(sharding, NamedSharding)]
         self.mesh = meshes[0] if meshes else None
         self.spans_processes = not all([device.is_addressable for device in devices])
 
@@ -196,10 +200,10 @@ def assign(
       ValueError: if operands are committed to different devices, or to others than the program
         requests.
     """
-    places: list[Sharding | None] = [
+    shardings: list[Sharding | None] = [
         x.placement if type(x) is ArrayImpl else None for x in leaves
     ]  # fmt: skip
-    return of_places(places, leaves, donated, live, describe, requests)
+    return of_places(shardings, leaves, donated, live, describe, requests)
 
 
 def any_on_mesh(leaves: Sequence[Any]) -> bool:
@@ -211,29 +215,31 @@ def any_on_mesh(leaves: Sequence[Any]) -> bool:
 
 
 def of_places(
-    places: list[Sharding | None],
+    shardings: list[Sharding | None],
     leaves: Sequence[Any],
     donated: Sequence[bool] = (),
     live: Sequence[bool] | None = None,
     describe: Callable[[int], str] = "operand {}".format,
     requests: RequestedShardings = NO_REQUESTS,
 ) -> Assignment:
-    """Returns the assignment of a call on operands with the shardings `places`; see `assign`.
+    """Returns the assignment of a call on operands with the shardings `shardings`; see `assign`.
 
     `leaves` are the operands, or their types.
     """
     if live is not None:
-        places = [place if used else None for place, used in zip(places, live, strict=True)]
+        shardings = [
+            sharding if used else None for sharding, used in zip(shardings, live, strict=True)
+        ]
     if requests is not NO_REQUESTS:
         if not all(map(has_devices, requests.operands)):
-            requests = requests.with_context_mesh(places)
-        places = requests.places(places, leaves, describe)
+            requests = requests.with_context_mesh(shardings)
+        shardings = requests.places(shardings, leaves, describe)
         if not all(map(has_devices, requests.results)):
-            requests = requests.on_devices(places)
+            requests = requests.on_devices(shardings)
     in_shardings: tuple[Sharding | None, ...] = ()
     default: Device | None = None
-    if any([place is not None for place in places]):
-        in_shardings = tuple(places)
+    if any([sharding is not None for sharding in shardings]):
+        in_shardings = tuple(shardings)
     elif requests is NO_REQUESTS:
         default = client.default_device()
     given_up = tuple(donated) if any(donated) else ()
@@ -241,7 +247,7 @@ def of_places(
     assignment = _interned.get(key)
     if assignment is None:
         devices = (
-            (default,) if default is not None else devices_of(places, leaves, describe, requests)
+            (default,) if default is not None else devices_of(shardings, leaves, describe, requests)
         )
         assignment = _interned.setdefault(
             key, Assignment(devices, in_shardings, given_up, requests)
@@ -251,18 +257,18 @@ def of_places(
 
 def over(devices: tuple[Device, ...], assignment: Assignment, n_operands: int) -> Assignment:
     """Returns `assignment`, of a program of `n_operands`, moved to `devices`."""
-    places = assignment.in_shardings or (None,) * n_operands
-    key = (devices, places, assignment.donated, assignment.requests)
+    shardings = assignment.in_shardings or (None,) * n_operands
+    key = (devices, shardings, assignment.donated, assignment.requests)
     interned = _interned.get(key)
     if interned is None:
         interned = _interned.setdefault(
-            key, Assignment(devices, places, assignment.donated, assignment.requests)
+            key, Assignment(devices, shardings, assignment.donated, assignment.requests)
         )
     return interned
 
 
 def devices_of(
-    places: Sequence[Sharding | None],
+    shardings: Sequence[Sharding | None],
     leaves: Sequence[Any],
     describe: Callable[[int], str],
     requests: RequestedShardings = NO_REQUESTS,
@@ -275,24 +281,24 @@ def devices_of(
       ValueError: if operands are committed to different devices, or to the same ones in another
         order.
     """
-    named = (*places, requests.within, *requests.results)
+    named = (*shardings, requests.within, *requests.results)
     first, order = 0, None
-    for i, place in enumerate(named):
-        if place is None:
+    for i, sharding in enumerate(named):
+        if sharding is None:
             continue
         if order is None:
-            first, order = i, place.device_order
-        elif place.device_order != order:
+            first, order = i, sharding.device_order
+        elif sharding.device_order != order:
             descriptions: list[str] = []
-            for k, at in ((first, named[first]), (i, place)):
-                if k < len(places):
+            for k, at in ((first, named[first]), (i, sharding)):
+                if k < len(shardings):
                     leaf = leaves[k]
                     aval = leaf if isinstance(leaf, AbstractValue) else get_aval(leaf)
                     what = f"{describe(k)}, {aval.str_short()},"
-                elif k == len(places):
+                elif k == len(shardings):
                     what = "an operation over a mesh inside jit"
                 else:
-                    what = f"the sharding of result {k - len(places) - 1}"
+                    what = f"the sharding of result {k - len(shardings) - 1}"
                 ids = [] if at is None else [d.id for d in at.device_order]
                 descriptions.append(f"{what} on device ids {ids}")
             raise ValueError(

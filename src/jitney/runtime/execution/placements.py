@@ -102,15 +102,15 @@ def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | 
     wanted = assignment.requests.results
     typed_places = of_types(closed.out_avals, assignment)
     if None not in typed_places and not any([_is_partial(place) for place in typed_places]):
-        places = typed_places
+        shardings = typed_places
     else:
-        places = of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
+        shardings = of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
         forwarded = _forwarded(closed, assignment)
-        places = tuple([
+        shardings = tuple([
             typed if place is None and typed is not None else _joined(place, other)
-            for place, typed, other in zip(typed_places, forwarded, places, strict=True)
+            for place, typed, other in zip(typed_places, forwarded, shardings, strict=True)
         ])  # fmt: skip
-    return tuple([a or b for a, b in zip(wanted, places, strict=True)]) if wanted else places
+    return tuple([a or b for a, b in zip(wanted, shardings, strict=True)]) if wanted else shardings
 
 
 def check_axes(closed: ClosedJaxpr, assignment: Assignment) -> None:
@@ -156,10 +156,10 @@ def _joined(typed_place: Sharding | None, propagated: Sharding) -> Sharding:
 
 def _forwarded(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | None, ...]:
     """Returns the shardings of results that are operands, if these are committed to a mesh."""
-    places = dict(zip(closed.jaxpr.invars, assignment.in_shardings, strict=False))
+    shardings = dict(zip(closed.jaxpr.invars, assignment.in_shardings, strict=False))
     return tuple([
         place if isinstance(place, NamedSharding) else None
-        for place in [places.get(x) if isinstance(x, Var) else None for x in closed.jaxpr.outvars]
+        for place in [shardings.get(x) if isinstance(x, Var) else None for x in closed.jaxpr.outvars]
     ])  # fmt: skip
 
 
@@ -205,11 +205,11 @@ def builder_of_parts(closed: ClosedJaxpr, assignment: Assignment) -> type[PartBu
         return None
     from jitney.compiler.hlo.sharding_propagation import PartBuilder, kind_of
 
-    places, calls = _host_calls(closed, assignment)
+    shardings, calls = _host_calls(closed, assignment)
     places_of_kind: dict[Hashable, list[list[Sharding]]] = {}
     for call in calls:
-        if call in places:  # its results are used
-            places_of_kind.setdefault(kind_of(call), []).append(places[call])
+        if call in shardings:  # its results are used
+            places_of_kind.setdefault(kind_of(call), []).append(shardings[call])
     return PartBuilder.for_one_program(places_of_kind)
 
 
@@ -229,10 +229,10 @@ def _host_calls(
     from jitney.compiler.hlo.sharding_propagation import PlacementBuilder, propagate
 
     mesh = mesh_of(closed) or assignment.mesh
-    places = assignment.in_shardings or (None,) * len(closed.in_avals)
+    shardings = assignment.in_shardings or (None,) * len(closed.in_avals)
     specs = [
         _entries(place if isinstance(place, NamedSharding) and place.mesh == mesh else None, aval)
-        for place, aval in zip(places, closed.in_avals, strict=True)
+        for place, aval in zip(shardings, closed.in_avals, strict=True)
     ]
     builder = PlacementBuilder.for_one_program(mesh)
     region = lower.lower(closed, "placements", builder).region
@@ -360,19 +360,19 @@ def _propagated(
     closed: ClosedJaxpr, assignment: Assignment, mesh: Mesh | None
 ) -> tuple[Sharding, ...]:
     devices = assignment.devices
-    places = assignment.in_shardings or (None,) * len(closed.in_avals)
+    shardings = assignment.in_shardings or (None,) * len(closed.in_avals)
     grid: Mesh | AbstractMesh | None = mesh or assignment.mesh
     tiled = grid is None
     if grid is None:
-        tiles = (*places, *assignment.requests.results)
+        tiles = (*shardings, *assignment.requests.results)
         meshes = [p.named() for p in tiles if isinstance(p, GSPMDSharding)]
         grid = max(
             meshes, key=lambda p: len(p.spec)
         ).mesh  # prefers a mesh with sharded axes to one of replicas
-        places = [p.named() if isinstance(p, GSPMDSharding) else None for p in places]
+        shardings = [p.named() if isinstance(p, GSPMDSharding) else None for p in shardings]
     specs = [
         _entries(place if isinstance(place, NamedSharding) and place.mesh == grid else None, aval)
-        for place, aval in zip(places, closed.in_avals, strict=True)
+        for place, aval in zip(shardings, closed.in_avals, strict=True)
     ]
     from jitney.compiler import lower
     from jitney.compiler.hlo.sharding_propagation import PlacementBuilder, propagate
@@ -385,7 +385,7 @@ def _propagated(
     for spec, aval in zip(result_specs, closed.out_avals, strict=True):
         ndim = len(aval.shape)
         place = NamedSharding(grid, _trimmed(spec[:ndim], name_of))
-        named.append(_as_given(place, ndim, places))
+        named.append(_as_given(place, ndim, shardings))
     if not tiled:
         return tuple(named)
     ranks = [len(aval.shape) for aval in closed.out_avals]
@@ -418,19 +418,19 @@ def _as_tiles(place: NamedSharding, devices: tuple[Device, ...], ndim: int) -> G
 
 
 def partitioned_text(
-    module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
+    module: ir.Module, shardings: Sequence[Sharding | None], results: Sequence[Sharding | None]
 ) -> str:
-    """Returns the text of the program that each device runs, for operands with shardings `places`.
+    """Returns the text of the program that each device runs, for operands with shardings `shardings`.
 
     Args:
       module: the program, as lowered.
-      places: the shardings of its operands.
+      shardings: the shardings of its operands.
       results: the requested shardings of results; None where unspecified.
 
     Raises:
       ValueError: if no operand is on a mesh.
     """
-    specs = _specs(module, places, results)
+    specs = _specs(module, shardings, results)
     if specs is None:
         raise ValueError(
             'as_text("partitioned") needs an argument on a mesh: an array, or a ShapeDtypeStruct, '
@@ -448,28 +448,28 @@ observers: list[Observer] = []
 
 
 def observe(
-    module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
+    module: ir.Module, shardings: Sequence[Sharding | None], results: Sequence[Sharding | None]
 ) -> None:
     """Calls the observers of lowered programs, if any operand is on a mesh."""
-    specs = _specs(module, places, results) if observers else None
+    specs = _specs(module, shardings, results) if observers else None
     if specs is not None:
         for observer in observers:
             observer(module, *specs)
 
 
 def _specs(
-    module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
+    module: ir.Module, shardings: Sequence[Sharding | None], results: Sequence[Sharding | None]
 ) -> tuple[list[Spec], Mapping[str, int], list[Spec | None]] | None:
     """Returns the specs of operands, the axis sizes of their mesh, and the specs of results.
 
     None if no operand is on a mesh.
     """
-    mesh = next((p.mesh for p in places if isinstance(p, NamedSharding)), None)
+    mesh = next((p.mesh for p in shardings if isinstance(p, NamedSharding)), None)
     if mesh is None:
         return None
     specs = [
         _entries(place if isinstance(place, NamedSharding) and place.mesh == mesh else None, p)
-        for place, p in zip(places, module.region.parameters, strict=True)
+        for place, p in zip(shardings, module.region.parameters, strict=True)
     ]
     wanted = [
         _entries(place, r) if isinstance(place, NamedSharding) and place.mesh == mesh else None
