@@ -9,11 +9,14 @@ import pytest
 
 from jitney.cli import cache, command
 from jitney.core.settings import config
+from jitney.runtime.native import _loader
 
 
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     """A directory of programs: one of this machine, one of another."""
+    if not _loader.can_load_code():
+        pytest.skip("no loader for this system")
     monkeypatch.setattr(config.enable_compilation_cache, "global_value", True)
     monkeypatch.setattr(config.compilation_cache_dir, "global_value", str(tmp_path))
     from jitney.runtime.cache import disk_cache
@@ -86,6 +89,14 @@ def test_cache_says_why_programs_are_not_found(tmp_path):
     assert said[1] == [f"<lambda>: {old}", calls, f"cosh: {old}"]
 
 
+def test_cache_says_that_this_system_has_none(capsys, monkeypatch):
+    monkeypatch.setattr(config.enable_compilation_cache, "global_value", True)
+    monkeypatch.setattr(_loader, "can_load_code", lambda: False)
+    assert cache.main(["why"]) == 1
+    assert "only on Linux on x86-64" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not _loader.can_load_code(), reason="no loader for this system")
 def test_cache_says_that_its_folder_cannot_be_made(capsys, monkeypatch):
     monkeypatch.setattr(config.enable_compilation_cache, "global_value", True)
     monkeypatch.setattr(config.compilation_cache_dir, "global_value", "/proc/none")

@@ -65,6 +65,8 @@ class _Library:
 
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
+        if not target.is_x86:
+            llvm.initialize_native_asmparser()  # profiled programs read clocks by an instruction
         self.llvm = llvm
         self.target = target
         self.triple = llvm.Target.from_triple(target.triple)

@@ -562,6 +562,8 @@ def obstacle() -> str | None:
     """Returns why programs are not stored, or not found; None if there is no obstacle."""
     if not config.enable_compilation_cache.value:
         return "the option jax_enable_compilation_cache is off"
+    if not _loader.can_load_code():
+        return "programs are kept only on Linux on x86-64"
     place = directory()
     if place is None:
         return "no home directory is known, and jax_compilation_cache_dir is not set"
