@@ -248,6 +248,7 @@ def test_jaxlib_as_jax(jitney_program):
         assert type(jax.devices()[0]) is xla_client.Device
         assert jax._src.lib.xla_client is xla_client
         assert xla_client.XlaRuntimeError is jax.errors.JaxRuntimeError
+        assert xla_client._xla.Client is xla_client.Client
         assert importlib.util.find_spec("jaxlib") is not None
         for name in ("jax", "jaxlib"):
             assert importlib.metadata.version(name) == jax.__version__

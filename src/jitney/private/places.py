@@ -131,6 +131,7 @@ PLACES: dict[str, dict[str, str]] = {
     },
     "lib.version": {"jitney.version": "__version__ __version_info__"},
     "lib.xla_client": {
+        "modules": "_xla=.lib._jax",
         "jitney.core.array": "Array",
         "jitney.core.diagnostics.errors": "XlaRuntimeError=JaxRuntimeError",
         "jitney.core.sharding.named": "NamedSharding",
