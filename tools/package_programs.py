@@ -5,7 +5,7 @@
     python tools/package_programs.py --share 0.1           a tenth, another one each time
     python tools/package_programs.py --share 0.1 --seed 7  the tenth that a run has printed
 
-All packages and what they need are 2.5 GB, so that only those of the chosen programs are installed, in
+All packages and what they need are 3 GB, so that only those of the chosen programs are installed, in
 `.venv-packages`, of the versions in `tests/libraries/packages.txt`.
 """
 
