@@ -276,7 +276,8 @@ EQUAL_BUT_FOR_A_VALUE = [
 
 
 @pytest.mark.parametrize("make", EQUAL_BUT_FOR_A_VALUE, ids=lambda f: f.__name__)
-def test_changed_values_are_traced_anew(make, traces):
+def test_changed_values_are_traced_anew(make, traces, monkeypatch):
+    monkeypatch.setattr(jnp, "function_of_a_program", None, raising=False)  # removed at the end
     for i in [*range(CALLS), 1, 3, 1]:
         f = make(i)
         found, expected = jax.jit(f)(X), make(i)(jnp.asarray(X))

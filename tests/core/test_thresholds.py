@@ -139,7 +139,7 @@ def test_costs_are_sizes_or_counts():
 def test_the_setting_lowers_them(value, monkeypatch):
     monkeypatch.setenv(thresholds.VARIABLE, value)
     code = (
-        "from jitney.compiler.cost import COSTS; from jitney.runtime import disk_cache; "
+        "from jitney.compiler.cost import COSTS; from jitney.runtime.cache import disk_cache; "
         "print(COSTS.small_product, disk_cache._machine())"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

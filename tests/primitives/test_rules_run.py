@@ -57,6 +57,9 @@ _WHY = {
     "extents that are unknown are not of arrays that there are: tests/core/test_symbolic.py": (
         "dim_as_value", "abstract eager",
     ),
+    "their module is loaded by tests of theirs alone: tests/experimental/sparse/test_products.py": (
+        "coo_spmm coo_spmv", "abstract batch jvp lower_with_avals transpose",
+    ),
     "it is not transformed, as in JAX: tests/experimental/test_custom_partitioning.py": (
         "custom_partitioning", "abstract lower",
     ),
