@@ -8,6 +8,7 @@ import random
 import threading
 import time
 import types
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -366,6 +367,36 @@ def function_of_a_list(i):
     return lambda x: jax.vmap(inner)(x)
 
 
+@jax.tree_util.register_pytree_node_class
+class Scaled:
+    by = 0.0
+
+    def __init__(self, x):
+        self.x = x
+
+    def value(self):
+        return self.x * self.by * LIST[0]
+
+    def tree_flatten(self):
+        return (self.x,), None
+
+    @classmethod
+    def tree_unflatten(cls, _, children):
+        return cls(*children)
+
+
+class Pair(NamedTuple):
+    a: object
+    b: object
+
+
+class PairOfOwn(NamedTuple):
+    a: object
+
+    def value(self):
+        return self.a * LIST[0]
+
+
 def import_within(i):
     SETTINGS.scale = float(i)
 
@@ -390,6 +421,58 @@ def test_functions_that_read_mutable_values_are_traced_each_time(make, traces):
         f = make(i)
         np.testing.assert_allclose(jax.jit(f)(X), f(X), rtol=1e-6)
         assert equal_functions.key_of(f) is None
+    assert len(traces) == CALLS
+
+
+@pytest.mark.parametrize(
+    "argument, read",
+    [
+        (lambda: Scaled(jnp.asarray(X)), lambda x: x.value()),
+        (lambda: {"a": [PairOfOwn(X)]}, lambda x: x["a"][0].value()),
+    ],
+)
+def test_methods_of_arguments_may_read_what_has_changed(argument, read, traces):
+    for i in range(CALLS):
+        Scaled.by = LIST[0] = float(i)
+        found = jax.jit(lambda x: read(x))(argument())
+        np.testing.assert_allclose(found, read(argument()), rtol=1e-6)
+    assert len(traces) == CALLS
+
+
+def test_static_arguments_may_read_what_has_changed(traces):
+    for i in range(CALLS):
+        HOLDER.value = float(i)
+        f = jax.jit(lambda x, holder: x * holder.value, static_argnums=1)
+        np.testing.assert_array_equal(f(X, HOLDER), X * i)
+    assert len(traces) == CALLS
+
+
+def test_plain_arguments_have_equal_functions(traces):
+    for _ in range(CALLS):
+        f = jax.jit(
+            lambda x, n, *, flag: x["a"][1].a * n if flag else x, static_argnames=("n", "flag")
+        )
+        f({"a": (None, Pair(X, [X]))}, n=2, flag=True)
+    assert len(traces) == 2
+
+
+def bias():
+    return SETTINGS.bias
+
+
+def test_functions_may_read_other_attributes_of_a_module(traces):
+    SETTINGS.scale = 2.0
+    for i in range(CALLS):
+        SETTINGS.bias = float(i)
+        np.testing.assert_array_equal(jax.jit(lambda x: x * SETTINGS.scale + bias())(X), X * 2 + i)
+    assert len(traces) == CALLS
+
+
+def test_arrays_that_a_program_adds_to_the_library(traces, monkeypatch):
+    monkeypatch.setattr(jnp, "array_of_a_program", np.zeros(3, np.float32), raising=False)
+    for i in range(CALLS):
+        jnp.array_of_a_program[:] = i
+        np.testing.assert_array_equal(jax.jit(lambda x: x + jnp.array_of_a_program)(X), X + i)
     assert len(traces) == CALLS
 
 

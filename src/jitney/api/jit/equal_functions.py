@@ -6,6 +6,7 @@ values, globals, and the functions among these, in the same way. Values count if
 numbers, strings, tuples, functions, small arrays in global variables, and modules by those of their
 attributes that the code names. A function that reads anything else, such as a list, an object or
 the time, or that writes to a variable outside of it, has no key, and is traced each time, as in JAX.
+So is a call with an argument of a class that may have methods, which could read anything.
 
 Keys are made when a function is traced, as what it reads may have changed since the last time. The
 first function of its code is traced without, so functions that are defined once do not pay for this.
@@ -20,9 +21,9 @@ import functools
 import sys
 import types
 import weakref
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from jitney.runtime.execution.dispatch import PjitFunction, RepeatedFunction
 
 if TYPE_CHECKING:
     from jitney.api.jit.traced_program import TraceResult
+    from jitney.core.pytree.treedef import PyTreeDef
 
 # Kept traces hold their programs, and the arrays that these read.
 MAX_TRACES = threshold(128, small=4)
@@ -65,7 +67,15 @@ _CHANGES = frozenset(
         "LOAD_BUILD_CLASS",
     )
 )  # fmt: skip
+_CONTAINERS = (tuple, list, dict, type(None), OrderedDict, defaultdict)
 _TO_VARIABLES = frozenset(dis.opmap[name] for name in ("STORE_DEREF", "DELETE_DEREF"))
+
+
+class _Plain(NamedTuple):
+    """A named tuple without fields and methods."""
+
+
+_OF_NAMED_TUPLES = frozenset(vars(_Plain))
 
 
 class _MayChange(Exception):
@@ -89,15 +99,39 @@ caches.register(
 )  # fmt: skip
 
 
-def repeated(fun: Callable[..., Any]) -> Hashable | None:
-    """Returns the key of `fun` if a function of its code has been traced before, or else None."""
+def repeated(
+    fun: Callable[..., Any], tree: PyTreeDef, static: Sequence[tuple[object, Any]] | None
+) -> Hashable | None:
+    """Returns the key of `fun` if a function of its code has been traced before, or else None.
+
+    Args:
+      fun: the function.
+      tree: the structure of its arguments; None is returned if a class of them may have methods.
+      static: the (place, value) pairs of its static arguments.
+    """
     code = _innermost_code(fun) if config.reuse_equal_functions.value else None
     if code is None:
         return None
     if code not in _codes:
         _codes.add(code)
         return None
-    return key_of(fun)
+    values = [item.value for _, item in static or ()]
+    return key_of((fun, *values)) if _is_plain(tree) else None
+
+
+def _is_plain(tree: PyTreeDef) -> bool:
+    """Returns whether a structure has only containers of Python, and named tuples without methods."""
+    kind = tree.kind
+    if kind is None:
+        return True
+    if kind.family == "namedtuple":
+        cls: type[Any] = kind.type
+        others: set[str] = {*vars(cls)} - _OF_NAMED_TUPLES - {*cls._fields}
+        if any(not name.startswith("__") for name in others) or len(cls.__mro__) > 3:
+            return False
+    elif kind.type not in _CONTAINERS:
+        return False
+    return all(map(_is_plain, tree.children()))
 
 
 def trace_of(function: Hashable, call: Hashable) -> TraceResult | None:
@@ -128,10 +162,14 @@ def _innermost_code(fun: object) -> types.CodeType | None:
     return getattr(fun, "__code__", None)
 
 
-def key_of(fun: Callable[..., Any]) -> Hashable | None:
-    """Returns a value that equal functions have in common; None if `fun` reads what may change."""
+def key_of(x: object) -> Hashable | None:
+    """Returns a value that equal functions have in common; None if `x` reads what may change.
+
+    Args:
+      x: a function, or a tuple of functions and values.
+    """
     try:
-        key = _Reader().value(fun, frozenset())
+        key = _Reader().value(x, frozenset())
         hash(key)
         return key
     except (_MayChange, TypeError):
@@ -157,7 +195,8 @@ class _Reader:
     """Makes the keys of the values that a function reads, and of what these read."""
 
     def __init__(self) -> None:
-        self.met: dict[int, int] = {}  # functions and modules so far, which may read each other
+        # Functions, and modules with the names that are read there, so far: they may read each other.
+        self.met: dict[object, int] = {}
 
     def value(self, x: Any, attributes: frozenset[str]) -> Hashable:
         """Returns the key of a value, of which code reads the named attributes."""
@@ -228,10 +267,10 @@ class _Reader:
 
     def module(self, module: types.ModuleType, attributes: frozenset[str]) -> Hashable:
         """Returns the key of a module of which code reads the named attributes."""
-        known = self.met.get(id(module))
+        known = self.met.get((id(module), attributes))
         if known is not None:
             return known
-        self.met[id(module)] = len(self.met)
+        self.met[id(module), attributes] = len(self.met)
         root, names = _root(module.__name__), vars(module)
         is_pure = root in _PURE_MODULES
         if (root == "numpy" and attributes & _IMPURE) or (not is_pure and "__getattr__" in names):
@@ -264,7 +303,9 @@ def _is_of_pure_module(x: object) -> bool:
     """Returns whether an object that was found in such a module belongs there."""
     if isinstance(x, types.FunctionType) and x.__code__.co_filename.startswith(_PACKAGE):
         return True
-    return _is_public(x) or _is_constant(x) or _root(type(x).__module__) in _PURE_MODULES
+    kind = type(x)
+    is_its_object = _root(kind.__module__) in _PURE_MODULES and not issubclass(kind, np.ndarray)
+    return _is_public(x) or _is_constant(x) or is_its_object
 
 
 def _is_constant(x: object) -> bool:

@@ -243,7 +243,7 @@ class JitCall:
         function: object = None
         traced = self.cache.get(key)
         if traced is None and state.trace is state.eval_trace:
-            function = equal_functions.repeated(self.fun)
+            function = equal_functions.repeated(self.fun, tree, static)
             traced = None if function is None else equal_functions.trace_of(function, key)
         if traced is None:
             if config.explain_cache_misses.value:
