@@ -201,8 +201,9 @@ class _EngineImage:
         self.functions = functions
         self.size = size
 
-    def __del__(self) -> None:
-        _abandoned.append(self._engine)
+    # The list is an argument, as variables of modules are gone when a process ends.
+    def __del__(self, abandoned: list[llvm.ExecutionEngine] = _abandoned) -> None:
+        abandoned.append(self._engine)
 
 
 @lru_cache(maxsize=1)
