@@ -55,7 +55,6 @@ def _trace_scan(x: Any) -> object:
 
 
 def _counts() -> dict[str, int]:
-    jax.config.update("jitney_reuse_equal_functions", False)  # equal functions are not traced
     return {  # in this order: the first is the first operation of the process
         "first add of numbers": _count(lambda: jnp.add(1, 2.0)),
         "array and number": _second_call(lambda x: x + 1.0, jnp.ones(3)),

@@ -8,6 +8,7 @@ import random
 import threading
 import time
 import types
+from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,11 @@ SETTINGS.weights = W
 TWO = jnp.float32(2.0)
 SETTINGS.deeper = types.ModuleType("deeper")
 SETTINGS.deeper.scale = 2.0
+
+
+@pytest.fixture(autouse=True)
+def _option(monkeypatch):
+    monkeypatch.setattr(config.reuse_equal_functions, "global_value", True)
 
 
 @pytest.fixture
@@ -561,8 +567,92 @@ def test_few_are_kept_and_caches_can_be_cleared():
     assert not equal_functions._traces
 
 
-def test_can_be_disabled(traces):
+def test_each_function_is_traced_without_the_option(traces):
     with config.reuse_equal_functions(False):
         for _ in range(CALLS):
             jax.jit(lambda x: scaled(x))(X)
+    assert len(traces) == CALLS
+
+
+class Attributes(dict):
+    """A configuration as programs of machine learning have it."""
+
+    __getattr__ = dict.__getitem__
+
+
+class Refusing:
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+
+class Proxy:
+    def __init__(self, f):
+        self.f = f
+
+    @property
+    def __class__(self):
+        return types.FunctionType
+
+    def __getattr__(self, name):
+        return getattr(self.f, name)
+
+    def __call__(self, x):
+        return self.f(x) * LIST[0]
+
+
+OBJECTS = [Attributes(scale=2.0), Refusing(), Proxy(scaled), functools.partial(scaled)]
+OBJECTS[-1].scale = 2.0
+
+
+@pytest.mark.parametrize("thing", OBJECTS, ids=lambda thing: type(thing).__name__)
+def test_objects_of_all_kinds_have_no_key(thing):
+    assert equal_functions.key_of(lambda x: (x, thing)[0]) is None
+    for i in range(CALLS):
+        LIST[0] = float(i)
+        jax.jit(lambda x: (x, thing)[0])(X)
+    if isinstance(thing, Proxy):
+        np.testing.assert_allclose(jax.jit(thing)(X), thing(X), rtol=1e-6)
+
+
+INDIRECT = {
+    "random by its module": lambda: (lambda r: lambda x: x * r.rand())(np.random),
+    "random by its function": lambda: (lambda rand: lambda x: x * rand())(np.random.rand),
+    "dict of a module": lambda: lambda x: x * SETTINGS.__dict__["scale"],
+    "wrapped function": lambda: lambda x: jitted.__wrapped__(x),
+    "module of a closure": lambda: (lambda m: lambda x: x * m.scale)(SETTINGS),
+    "module of a default": lambda: lambda x, m=SETTINGS: x * m.scale,
+    "module of a partial": lambda: functools.partial(lambda m, x: x * m.scale, SETTINGS),
+    "attrgetter": lambda: lambda x: x * operator.attrgetter("scale")(SETTINGS),
+    "format": lambda: lambda x: x * float(str.format("{0.scale}", SETTINGS)),
+    "config": lambda: lambda x: x * jax.config.jax_enable_x64,
+    "ufunc of a program": lambda: (lambda f: lambda x: x * f(1))(np.frompyfunc(scaled, 1, 1)),
+    "large text": lambda: (lambda text: lambda x: x * len(text))("a" * 10_000),
+    "many values": lambda: (lambda t: lambda x: x * len(t))(tuple(map(float, range(1000)))),
+    "globals of no module": lambda: eval("lambda x: x", {}),
+}
+
+
+@pytest.mark.parametrize("make", INDIRECT.values(), ids=INDIRECT)
+def test_what_code_reaches_without_naming_it(make):
+    assert equal_functions.key_of(make()) is None
+
+
+def test_tuples_of_tuples_are_read_within_limits():
+    t = (1.0,)
+    for _ in range(40):
+        t = (t, t)
+    assert equal_functions.key_of(lambda x: x * len(t)) is None
+
+
+def test_replaced_builtin_functions(monkeypatch, traces):
+    for i in range(CALLS):
+        monkeypatch.setattr("builtins.abs", lambda x, i=i: x * i)
+        np.testing.assert_array_equal(jax.jit(lambda x: abs(x))(X), X * i)
+
+
+def test_containers_with_functions_and_objects_of_programs(traces):
+    for i in range(CALLS):
+        LIST[0] = float(i)
+        found = jax.jit(lambda d: d["a"] * d["b"])(defaultdict(lambda: LIST[0], {"a": X}))
+        np.testing.assert_array_equal(found, X * i)
     assert len(traces) == CALLS

@@ -118,10 +118,8 @@ def test_new_functions_in_a_loop() -> None:
 
 
 def test_new_gradients_in_a_loop() -> None:
-    power = [2]
-
     def loss(x):
-        return x ** power[0]
+        return x**2
 
     def program():
         for _ in range(3 * slow_calls.MANY_TRACES):

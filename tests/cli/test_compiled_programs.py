@@ -16,7 +16,6 @@ def running(monkeypatch):
 
     def runs(program=lambda: None, ended=WELL):
         def run_to_end(words):
-            jax.clear_caches()  # a command runs in a process of its own
             program()
             return ended
 

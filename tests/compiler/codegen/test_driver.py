@@ -9,7 +9,6 @@ import jitney as jax
 import jitney.numpy as jnp
 from jitney.compiler.codegen import program
 from jitney.compiler.llvm import engine
-from jitney.core.settings import config
 
 
 def _modules_alive() -> int:
@@ -20,7 +19,6 @@ def _modules_alive() -> int:
 def test_code_of_functions_that_are_gone_goes_too(monkeypatch):
     monkeypatch.setattr(program, "MAX_RECENT", 5)
     monkeypatch.setattr(program, "_kernels", program._Kernels())
-    monkeypatch.setattr(config.reuse_equal_functions, "global_value", False)  # it keeps programs
     x = jnp.ones(8)
     # Once there are keys of this kind, programs are looked through for them, and stay what they are.
     jax.jit(jax.random.bits)(jax.random.key(0, impl="rbg"))

@@ -1,12 +1,16 @@
 """Keys of functions that are equal: defined anew, with the same code and the same values.
 
 In a loop, `jit(lambda x: f(x, 2))(x)` jits another function each time, whose trace would be the same.
-Two functions are equal if their code is, and everything that tracing them can read: closures, default
-values, globals, and the functions among these, in the same way. Values count if they cannot change:
-numbers, strings, tuples, functions, small arrays in global variables, and modules by those of their
-attributes that the code names. A function that reads anything else, such as a list, an object or
-the time, or that writes to a variable outside of it, has no key, and is traced each time, as in JAX.
-So is a call with an argument of a class that may have methods, which could read anything.
+With the option `jitney_reuse_equal_functions`, functions are equal if their code is, and the values
+that it names: closures, default values, globals, attributes of modules, and the functions among these,
+in the same way. Values count if they cannot change: numbers, short strings, tuples, functions, small
+arrays in global variables. A function that reads anything else, such as a list, an object or the time,
+or that writes to a variable outside of it, has no key, and is traced each time, as in JAX. So is a call
+with an argument of a class that may have methods, which could read anything.
+
+What code reaches without naming it is not in the key: an attribute of a module that was passed on,
+state within NumPy and the package, what a wrapped function reads, warnings. So the option is off unless
+a program sets it.
 
 Keys are made when a function is traced, as what it reads may have changed since the last time. The
 first function of its code is traced without, so functions that are defined once do not pay for this.
@@ -21,7 +25,7 @@ import functools
 import sys
 import types
 import weakref
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -30,6 +34,7 @@ import numpy as np
 from jitney.core.settings import caches, config
 from jitney.core.source import source_info
 from jitney.core.tracing.primitive import Primitive
+from jitney.core.types import dtypes
 from jitney.core.util.thresholds import threshold
 from jitney.runtime.arrays.array import ArrayImpl
 from jitney.runtime.execution.dispatch import PjitFunction, RepeatedFunction
@@ -42,23 +47,27 @@ if TYPE_CHECKING:
 MAX_TRACES = threshold(128, small=4)
 MAX_CONSTANT_BYTES = threshold(1 << 17, small=64)
 MAX_READ = threshold(32, small=8)  # functions that a function calls, directly or indirectly
+MAX_VALUES = threshold(256, small=32)  # values that they read
+MAX_TEXT = threshold(1024, small=64)  # bytes of a string or number
 
 _PACKAGE = source_info.exclude_paths[0]
 _PURE_MODULES = frozenset(
     "jitney jax numpy math cmath operator _operator functools _functools".split()
 )
 # Functions of NumPy that return other values each time, or look at more than their arguments.
-_IMPURE = frozenset("random load loadtxt fromfile genfromtxt memmap fromregex DataSource".split())
-_PURE_BUILTINS = frozenset(
-    """abs all any bin bool bytes callable chr complex dict divmod enumerate filter float format
+_IMPURE = frozenset(
+    """random load loadtxt fromfile genfromtxt memmap fromregex DataSource save savez savetxt
+    savez_compressed geterr seterr get_printoptions set_printoptions array_repr array_str array2string
+    lib""".split()
+)
+_PURE_BUILTINS = {
+    name: vars(builtins)[name]
+    for name in """abs all any bin bool bytes callable chr complex dict divmod enumerate filter float
     frozenset hex int isinstance issubclass len list map max min oct ord pow range repr reversed round
     set slice sorted str sum tuple type zip Ellipsis NotImplemented""".split()
-)
-_BUILTINS = frozenset(  # the others, except classes of errors
-    name
-    for name, x in vars(builtins).items()
-    if name not in _PURE_BUILTINS and not (isinstance(x, type) and issubclass(x, BaseException))
-)
+}
+# Attributes, and functions, that reach what code does not name.
+_INDIRECT = frozenset("format format_map attrgetter methodcaller config live_arrays seed".split())
 # Instructions that change what is outside of a function, or read what its names do not tell.
 _CHANGES = frozenset(
     dis.opmap[name]
@@ -67,7 +76,7 @@ _CHANGES = frozenset(
         "LOAD_BUILD_CLASS",
     )
 )  # fmt: skip
-_CONTAINERS = (tuple, list, dict, type(None), OrderedDict, defaultdict)
+_CONTAINERS = (tuple, list, dict, type(None), OrderedDict)
 _TO_VARIABLES = frozenset(dis.opmap[name] for name in ("STORE_DEREF", "DELETE_DEREF"))
 
 
@@ -127,9 +136,11 @@ def _is_plain(tree: PyTreeDef) -> bool:
     if kind.family == "namedtuple":
         cls: type[Any] = kind.type
         others: set[str] = {*vars(cls)} - _OF_NAMED_TUPLES - {*cls._fields}
-        if any(not name.startswith("__") for name in others) or len(cls.__mro__) > 3:
+        if others or len(cls.__mro__) > 3:
             return False
-    elif kind.type not in _CONTAINERS:
+    elif kind.type not in _CONTAINERS or (
+        kind.type in (dict, OrderedDict) and not _are_texts(tree)
+    ):
         return False
     return all(map(_is_plain, tree.children()))
 
@@ -159,7 +170,12 @@ def _innermost_code(fun: object) -> types.CodeType | None:
         if type(inner) not in (types.FunctionType, functools.partial):
             break
         fun = inner
-    return getattr(fun, "__code__", None)
+    code = getattr(fun, "__code__", None)
+    return code if type(code) is types.CodeType else None
+
+
+def _are_texts(tree: PyTreeDef) -> bool:
+    return all(type(key) in (str, int) for key in tree.data)
 
 
 def key_of(x: object) -> Hashable | None:
@@ -172,7 +188,7 @@ def key_of(x: object) -> Hashable | None:
         key = _Reader().value(x, frozenset())
         hash(key)
         return key
-    except (_MayChange, TypeError):
+    except Exception:  # attributes of users' classes may raise anything
         return None
 
 
@@ -197,28 +213,30 @@ class _Reader:
     def __init__(self) -> None:
         # Functions, and modules with the names that are read there, so far: they may read each other.
         self.met: dict[object, int] = {}
+        self.values = 0
 
     def value(self, x: Any, attributes: frozenset[str]) -> Hashable:
         """Returns the key of a value, of which code reads the named attributes."""
-        if x is None or x is ... or type(x) in (bool, int, str, bytes):
-            return type(x).__name__, x
-        if type(x) in (float, complex):
-            return type(x).__name__, repr(x)  # tells 0.0 from -0.0
-        if type(x) is tuple:
-            return "tuple", tuple([self.value(item, attributes) for item in cast("Any", x)])
-        if isinstance(x, np.generic):
-            scalar = cast("Any", x)
-            return scalar.dtype, scalar.tobytes()
-        if isinstance(x, types.ModuleType):
-            return self.module(x, attributes)
-        if _is_public(x):
-            return _Same(x)
-        if isinstance(x, types.FunctionType):
+        self.values += 1
+        if self.values > MAX_VALUES:
+            raise _MayChange
+        kind = cast("Any", type(x))  # subclasses and proxies may do anything
+        if x is None or x is ... or kind is bool:
+            return kind.__name__, x
+        if kind in (int, str, bytes) and sys.getsizeof(x) <= MAX_TEXT:
+            return kind.__name__, x
+        if kind in (float, complex):
+            return kind.__name__, repr(x)  # tells 0.0 from -0.0
+        if kind is tuple:
+            return "tuple", tuple([self.value(item, attributes) for item in x])
+        if kind in dtypes.numpy_scalar_types:
+            return x.dtype, x.tobytes()
+        if kind is types.FunctionType:
             return self.function(x)
-        if type(x) is functools.partial:
+        if kind is functools.partial and not vars(x):
             arguments = self.mapping(x.keywords), *(self.value(a, frozenset()) for a in x.args)
             return "partial", self.value(x.func, frozenset()), arguments
-        if _is_constant(x):
+        if _is_constant(x) or (kind.__module__ == "jax" and _is_public(x)):
             return _Same(x)
         raise _MayChange
 
@@ -236,7 +254,9 @@ class _Reader:
         code = f.__code__
         if code.co_filename.startswith(_PACKAGE):
             names: frozenset[str] = frozenset()  # functions of the package read what settings tell
-        elif f.__dict__.keys() - {"__wrapped__"}:
+        elif _is_public(f):
+            return _Same(f)
+        elif f.__dict__ or not _is_of_module(f):
             raise _MayChange
         else:
             names = names_of(code)
@@ -254,15 +274,18 @@ class _Reader:
         Raises:
           _MayChange: if one may be a built-in function that does more than compute.
         """
-        for name in names & _BUILTINS:
-            if name not in f.__globals__:
+        for name in names & vars(builtins).keys() - f.__globals__.keys():
+            builtin = vars(builtins)[name]
+            if _PURE_BUILTINS.get(name, builtins) is not builtin and not _is_error(builtin):
                 raise _MayChange
         return [(name, f.__globals__[name]) for name in sorted(names & f.__globals__.keys())]
 
     def variable(self, x: Any, attributes: frozenset[str]) -> Hashable:
         """Returns the key of the value of a global variable, which a module keeps alive."""
-        if isinstance(x, ArrayImpl) and not x.is_deleted() and x.nbytes <= MAX_CONSTANT_BYTES:
+        if type(x) is ArrayImpl and not x.is_deleted() and x.nbytes <= MAX_CONSTANT_BYTES:
             return _Same(x)
+        if type(x) is types.ModuleType:
+            return self.module(x, attributes)
         return self.value(x, attributes)
 
     def module(self, module: types.ModuleType, attributes: frozenset[str]) -> Hashable:
@@ -275,10 +298,12 @@ class _Reader:
         is_pure = root in _PURE_MODULES
         if (root == "numpy" and attributes & _IMPURE) or (not is_pure and "__getattr__" in names):
             raise _MayChange
+        if module.__name__.startswith("numpy.random"):
+            raise _MayChange
         read: list[Hashable] = []
         for name in sorted(attributes & names.keys()):
             x = names[name]
-            is_constant = is_pure and not isinstance(x, types.ModuleType) and _is_of_pure_module(x)
+            is_constant = is_pure and type(x) is not types.ModuleType and _is_of_pure_module(x)
             read.append((name, _Same(x) if is_constant else self.variable(x, attributes)))
         return _Same(module), *read
 
@@ -288,42 +313,58 @@ def _root(module: str | None) -> str:
 
 
 def _is_pure(module: str | None, name: str) -> bool:
-    return _root(module) in _PURE_MODULES and not (_root(module) == "numpy" and name in _IMPURE)
+    is_random = (module or "").startswith("numpy.random")
+    return (
+        _root(module) in _PURE_MODULES
+        and not is_random
+        and not (_root(module) == "numpy" and name in _IMPURE)
+    )
 
 
-def _is_public(x: object) -> bool:
-    """Returns whether `x` is what a module of pure functions has under its name."""
-    module, name = getattr(x, "__module__", None), getattr(x, "__name__", None)
-    if not isinstance(module, str) or not isinstance(name, str) or not _is_pure(module, name):
+def _is_error(x: object) -> bool:
+    return type(x) is type and issubclass(x, BaseException)
+
+
+def _is_of_module(f: types.FunctionType) -> bool:
+    """Returns whether the globals of a function are those of a module, which keeps them alive."""
+    module = sys.modules.get(f.__module__)
+    return module is not None and f.__globals__ is vars(module)
+
+
+def _is_public(x: Any) -> bool:
+    """Returns whether the function or class `x` is what a module of pure functions has by its name."""
+    module, name = x.__module__, x.__name__
+    if type(module) is not str or type(name) is not str or not _is_pure(module, name):
         return False
     return module in sys.modules and vars(sys.modules[module]).get(name) is x
 
 
-def _is_of_pure_module(x: object) -> bool:
+def _is_of_pure_module(x: Any) -> bool:
     """Returns whether an object that was found in such a module belongs there."""
-    if isinstance(x, types.FunctionType) and x.__code__.co_filename.startswith(_PACKAGE):
-        return True
-    kind = type(x)
-    is_its_object = _root(kind.__module__) in _PURE_MODULES and not issubclass(kind, np.ndarray)
-    return _is_public(x) or _is_constant(x) or is_its_object
+    if type(x) is types.FunctionType:
+        return x.__code__.co_filename.startswith(_PACKAGE) or _is_public(x)
+    return type(x) is float or type(x).__module__ == "jax" or _is_constant(x)
 
 
-def _is_constant(x: object) -> bool:
+def _is_constant(x: Any) -> bool:
     """Returns whether the object `x`, which is not a Python function, never changes."""
-    if isinstance(x, ArrayImpl):  # others are freed with the function that holds them
+    kind = cast("Any", type(x))
+    if kind is ArrayImpl:  # others are freed with the function that holds them
         return not x.is_deleted() and x.ndim == 0
-    if isinstance(x, np.dtype | np.ufunc | RepeatedFunction | PjitFunction):
+    if kind in (np.ufunc, type(np.sum)):
+        return getattr(np, x.__name__, None) is x and x.__name__ not in _IMPURE
+    if issubclass(kind, np.dtype | RepeatedFunction | PjitFunction):
         return True  # a jitted function is not traced anew, either
-    if isinstance(x, types.BuiltinFunctionType):
+    if kind is types.BuiltinFunctionType:
         owner = x.__self__
         if owner is builtins:
-            return x.__name__ in _PURE_BUILTINS
-        is_method = owner is not None and not isinstance(owner, types.ModuleType)
+            return _PURE_BUILTINS.get(x.__name__) is x
+        is_method = owner is not None and type(owner) is not types.ModuleType
         return not is_method and _is_pure(x.__module__, x.__name__)
-    if isinstance(x, types.MethodType):
+    if kind is types.MethodType:
         return isinstance(x.__self__, Primitive)  # its `bind`
-    if isinstance(x, type):
-        return _root(x.__module__) in _PURE_MODULES or getattr(builtins, x.__name__, None) is x
+    if issubclass(kind, type):
+        return _is_pure(x.__module__, x.__name__) or _PURE_BUILTINS.get(x.__name__) is x
     return False
 
 
@@ -345,6 +386,8 @@ def names_of(code: types.CodeType) -> frozenset[str]:
 def _find_names(code: types.CodeType) -> frozenset[str] | None:
     names = set(code.co_names)
     if not _CHANGES.isdisjoint(code.co_code[::2]) or _sets_variables(code):
+        return None
+    if any(name.startswith("__") or name in _INDIRECT for name in names):
         return None
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

@@ -184,10 +184,10 @@ def _warn_of_traces(fun: Callable[..., Any], why: _Why | None) -> None:
 def _warn_of_functions(fun: Callable[..., Any]) -> None:
     performance.warn(
         f"jit({source_info.fun_sourceinfo(fun)}): a function defined on these lines is traced and "
-        f"lowered for the {MANY_TRACES}th time, as a new function object each time. Its traces are "
-        "not reused, as it reads other values each time, or values that may change, such as a list "
-        "or an object. Instead: define and jit it once, outside of the loop, and pass the values "
-        "that change as arguments."
+        f"lowered for the {MANY_TRACES}th time, as a new function object each time. Traces are "
+        "cached per function object; only the machine code of equal programs is reused. Instead: "
+        "define and jit it once, outside of the loop, and pass the values that change as "
+        "arguments."
     )
 
 

@@ -156,8 +156,8 @@ compile_repeated_calls = _add(
     help="Compiles library functions that are called repeatedly outside of jit.",
 )  # fmt: skip
 reuse_equal_functions = _add(
-    "jitney_reuse_equal_functions", True, context=True,
-    help="Reuses the trace of a function for functions with the same code that read the same values.",
+    "jitney_reuse_equal_functions", False, context=True,
+    help="Reuses the trace of a function for functions with the same code that name the same values.",
 )  # fmt: skip
 performance_warnings = _add(
     "jitney_performance_warnings", True, context=True,
