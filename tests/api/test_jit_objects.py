@@ -14,6 +14,7 @@ from tests.helpers.both import of_both
 
 import jitney
 from jitney import numpy as jnp
+from jitney.runtime.devices import client
 
 X = np.array([1.0, 2.0, 3.0], np.float32)
 
@@ -184,6 +185,22 @@ def test_constants_are_freed_with_the_function():
             assert held() is not None
             del f
             assert held() is None
+    finally:
+        gc.enable()
+
+
+def test_executables_are_freed_with_the_function():
+    devices = jitney.devices()
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(client.live_executables)
+        f = jitney.jit(lambda x: x + 1.2345)
+        f(X)
+        f(jitney.device_put(X, devices[0]))  # for another assignment
+        assert len(client.live_executables) == before + 2
+        del f
+        assert len(client.live_executables) == before
     finally:
         gc.enable()
 

@@ -82,7 +82,7 @@ class Executable:
         out_avals: Sequence[AbstractValue],
         assignment: Assignment,
         places: tuple[Sharding | None, ...] | None = None,
-        others: dict[Assignment, Executable] | None = None,
+        first: Executable | None = None,
     ) -> None:
         self.name = name
         self.program = program
@@ -93,7 +93,10 @@ class Executable:
         self.is_announced = False  # whether observers of placements have been called
         self.of_process: ProcessProgram | None = None  # of several processes
         self.module: ir.Module | None = None  # the program in tensor IR, where it is kept
-        self._by_assignment = {} if others is None else others
+        # The executable of the program that was made first has those for other assignments. They
+        # refer to it weakly: its constants are freed with the last reference, not by the collector.
+        self._first = None if first is None else weakref.ref(first)
+        self._others: dict[Assignment, Executable] = {}
         self._inputs = _all_in_memory(program.inputs, self.in_avals)
         self._outputs = _all_in_memory(program.outputs, self.out_avals)
         self.in_dtypes = tuple([dtype for dtype, _ in self._inputs])
@@ -115,7 +118,6 @@ class Executable:
             program,
         )
         live_executables.add(self)
-        self._by_assignment[assignment] = self  # last: other threads call what they find there
 
     @property
     def timings(self) -> dict[str, float]:
@@ -128,12 +130,18 @@ class Executable:
             return self
         if assignment.spans_processes:
             return over_processes(closed, self.name, assignment)
-        executable = self._by_assignment.get(assignment)
+        if assignment == self.assignment:
+            return self
+        first = None if self._first is None else self._first()
+        if first is not None:
+            return first.assigned(assignment, closed)
+        executable = self._others.get(assignment)
         if executable is None:
             executable = Executable(
                 self.name, self.program, self.in_avals, self.out_avals, assignment,
-                placements.of_results(closed, assignment), self._by_assignment,
+                placements.of_results(closed, assignment), self,
             )  # fmt: skip
+            self._others[assignment] = executable
         return executable
 
     def run(self, leaves: Sequence[Any]) -> list[ArrayImpl]:
