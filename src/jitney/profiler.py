@@ -177,9 +177,8 @@ class ProfileSession:
     def profile_data(self) -> ProfileData | None:
         """The recorded data, once the trace has ended."""
         if self._data is None and self._recording is not None and not self.is_running:
-            from jitney.core.profiling.profile_data import (
-                ProfileData,  # not needed for writing files
-            )
+            # Not needed for writing files.
+            from jitney.core.profiling.profile_data import ProfileData
 
             self._data = ProfileData(self._recording.text())
         return self._data

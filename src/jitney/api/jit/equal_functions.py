@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from jitney.core.settings import caches, config
+from jitney.core.settings import caches
 from jitney.core.source import source_info
 from jitney.core.tracing.primitive import Primitive
 from jitney.core.types import dtypes
@@ -118,7 +118,7 @@ def repeated(
       tree: the structure of its arguments; None is returned if a class of them may have methods.
       static: the (place, value) pairs of its static arguments.
     """
-    code = _innermost_code(fun) if config.reuse_equal_functions.value else None
+    code = _innermost_code(fun)
     if code is None:
         return None
     if code not in _codes:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from jitney.api.jit import equal_functions, slow_calls
+from jitney.api.jit import slow_calls
 from jitney.api.jit.compiler_options import check_compiler_options
 from jitney.api.jit.jit_placement import GivenPlaces, given_places
 from jitney.api.jit.signature import (
@@ -239,18 +239,12 @@ class JitCall:
 
     def _new_program(self, flat: Flat, key: Key) -> TracedProgram:
         """Returns the program of the function for new types of arguments, or with new options."""
-        _, tree, dynamic, dynamic_kwargs, static = flat
-        function: object = None
+        _, _, dynamic, dynamic_kwargs, static = flat
         traced = self.cache.get(key)
-        if traced is None and state.trace is state.eval_trace:
-            function = equal_functions.repeated(self.fun, tree, static)
-            traced = None if function is None else equal_functions.trace_of(function, key)
-        if traced is None:
-            if config.explain_cache_misses.value:
-                self._explain(key, dynamic, dynamic_kwargs)
-            traced = self._trace(tree, key[2], dynamic, dynamic_kwargs, static)
-            if state.trace is state.eval_trace and performance.warns():
-                self._watch(key, traced, dynamic, dynamic_kwargs)
+        if traced is None and config.reuse_equal_functions.value:
+            traced = self._shared_trace(flat, key)
+        elif traced is None:
+            traced = self._new_trace(flat, key)
         program = self._program(traced, self.spec.donated(dynamic, dynamic_kwargs))
         if self.options.in_places is not None or self.options.out_places is not None:
             program.params.update(self._places(program, dynamic, dynamic_kwargs, static))
@@ -261,9 +255,31 @@ class JitCall:
             return program
         self.cache[key] = traced
         self.cache[self.options_key, key] = program
-        if function is not None:
-            equal_functions.keep(function, key, traced)
         return program
+
+    def _new_trace(self, flat: Flat, key: Key) -> TraceResult:
+        """Traces the function, and warns if that happens too often."""
+        _, tree, dynamic, dynamic_kwargs, static = flat
+        if config.explain_cache_misses.value:
+            self._explain(key, dynamic, dynamic_kwargs)
+        traced = self._trace(tree, key[2], dynamic, dynamic_kwargs, static)
+        if state.trace is state.eval_trace and performance.warns():
+            self._watch(key, traced, dynamic, dynamic_kwargs)
+        return traced
+
+    def _shared_trace(self, flat: Flat, key: Key) -> TraceResult:
+        """Returns the trace that equal functions share, or a new one."""
+        from jitney.api.jit import equal_functions  # not needed without the option
+
+        function = None
+        if state.trace is state.eval_trace:
+            function = equal_functions.repeated(self.fun, flat[1], flat[4])
+        traced = None if function is None else equal_functions.trace_of(function, key)
+        if traced is None:
+            traced = self._new_trace(flat, key)
+            if function is not None:
+                equal_functions.keep(function, key, traced)
+        return traced
 
     def _key(self, flat: Flat, abstract: bool) -> Key:
         """Returns the cache key of the traced program; its third entry are the arguments' types."""
