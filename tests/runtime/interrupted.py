@@ -48,7 +48,7 @@ def stop(name, f, *args, by=alarm):
     by()
     begin = time.perf_counter()
     try:
-        f(*args)
+        jax.block_until_ready(f(*args))
         print(name, "finished")
     except (Rung, KeyboardInterrupt):
         print(name, f"{time.perf_counter() - begin - DELAY:.3f}")

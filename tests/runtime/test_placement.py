@@ -65,7 +65,7 @@ def test_settings_say_how_many_devices_there_are(code, environment, found):
 
 def test_the_number_of_devices_is_settled_by_the_first_array():
     said = _run("jnp.ones(3); jax.config.update('jax_num_cpu_devices', 2)")
-    assert said.startswith("RuntimeError: jax_num_cpu_devices can be set only before")
+    assert "jax_num_cpu_devices can be set only before" in said
 
 
 def test_the_option_goes_before_the_flag():

@@ -94,8 +94,9 @@ def profile(*, timeline: bool = False) -> Iterator[Profile]:
     """Returns a context in which compiled functions are timed, step by step.
 
     Functions are compiled anew within it, with clocks: the caches of compiled programs are cleared
-    when it begins and when it ends. The clocks cost several nanoseconds per step. If `jax.profiler`
-    is recording a trace, the steps appear in it as spans.
+    when it begins and when it ends. The clocks cost several nanoseconds per step. Calls return when
+    their results are computed, so that the time of Python and of compiled functions adds up. If
+    `jax.profiler` is recording a trace, the steps appear in it as spans.
 
     Args:
       timeline: whether to record when each step ran, for `save_timeline`.
@@ -114,6 +115,7 @@ def profile(*, timeline: bool = False) -> Iterator[Profile]:
       ('kernel', 1)
     """
     from jitney.runtime.compilation import compiling
+    from jitney.runtime.execution import async_dispatch
 
     if isinstance(compiling.backend_compile_and_load, _Recorder):
         raise RuntimeError(
@@ -128,11 +130,13 @@ def profile(*, timeline: bool = False) -> Iterator[Profile]:
     compiling.backend_compile_and_load = recorder
     if recording is not None:
         monitoring.register_event_duration_secs_listener(recording.add_duration)
+    async_dispatch.disable()
     begin = timing.look()
     with collect.durations() as durations:
         try:
             yield result
         finally:
+            async_dispatch.enable()
             seconds = dict(durations.seconds)
             ended = time.perf_counter()
             compiling.backend_compile_and_load = load

@@ -19,6 +19,7 @@ from jitney.runtime.arrays import elementwise
 from jitney.runtime.arrays.array import ArrayImpl
 from jitney.runtime.devices import client
 from jitney.runtime.devices.device import Device, thread_count
+from jitney.runtime.execution import async_dispatch
 from jitney.runtime.native import _native
 
 _NATIVE_OPERATORS = ("__add__", "__sub__", "__mul__", "__radd__", "__rsub__", "__rmul__")
@@ -48,6 +49,7 @@ def install(operators: type) -> None:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: _native.set_main_thread(threading.get_ident()))
     _native.keep_freed_memory()
+    async_dispatch.install()
     if thread_count() > 1:
         scalar.use_threads(elementwise.apply_ufunc)
     threefry.use_rounds(_native.threefry)

@@ -42,6 +42,11 @@ class Links:
     _references: dict[str, symbols.HostFunction] = field(default_factory=dict)
 
     @property
+    def call_python(self) -> bool:
+        """Whether the program calls Python functions."""
+        return bool(self.callbacks or self.library_calls or self.procedures)
+
+    @property
     def constant_bytes(self) -> int:
         """The size of all constants in bytes."""
         return sum([x.nbytes for x in self.constants.values()])

@@ -278,6 +278,14 @@ def deleted_array_error(
     )
 
 
+def interrupted_call_error(error: BaseException) -> JaxRuntimeError:
+    """Returns the error of reading a result whose computation `error` ended, as a Ctrl-C does."""
+    return JaxRuntimeError(
+        f"the computation of this array was interrupted by {type(error).__name__} before it was done; "
+        "call the function again"
+    )
+
+
 def check_truth_is_unambiguous(aval: AbstractValue) -> None:
     """Raises ValueError for arrays that do not have exactly one element."""
     if aval.size == 0:

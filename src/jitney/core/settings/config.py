@@ -159,6 +159,15 @@ reuse_equal_functions = _add(
     "jitney_reuse_equal_functions", False, context=True,
     help="Reuses the trace of a function for functions with the same code that name the same values.",
 )  # fmt: skip
+async_dispatch = _add(
+    "jax_cpu_enable_async_dispatch", True,
+    help="Lets calls that take long return before their results are computed.",
+)  # fmt: skip
+sync = _add(
+    "jitney_sync", False,
+    help="Has each call return when its results are computed, whatever "
+    "`jax_cpu_enable_async_dispatch` is.",
+)  # fmt: skip
 performance_warnings = _add(
     "jitney_performance_warnings", True, context=True,
     help="Warns of avoidably slow programs, once each, and suggests how to make them faster.",

@@ -33,7 +33,7 @@ _OFF = (
 )  # fmt: skip
 _ON = (
     "jax2tf_default_native_serialization", "jax_check_proxy_envs", "jax_compiler_enable_remat_pass",
-    "jax_cpu_enable_async_dispatch", "jax_enable_preemption_service",
+    "jax_enable_preemption_service",
     "jax_include_debug_info_in_dumps", "jax_include_full_tracebacks_in_locations",
     "jax_mosaic_unzip_debug_locations", "jax_mutable_array_checks", "jax_pallas_use_mosaic_gpu",
     "jax_pprint_use_color",

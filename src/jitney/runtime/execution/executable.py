@@ -29,7 +29,7 @@ from jitney.runtime.devices import windows
 from jitney.runtime.devices.client import host_client, live_executables
 from jitney.runtime.execution import debug_checks, placements
 from jitney.runtime.execution.assignment import Assignment, assign
-from jitney.runtime.native._native import Buffer, Program
+from jitney.runtime.native._native import Buffer, Call, Program, Queue, data_to_come
 
 if TYPE_CHECKING:
     from jitney.compiler.codegen import linking
@@ -116,6 +116,7 @@ class Executable:
             places,
             lies_in if any(i >= 0 for i in lies_in) else None,
             program,
+            program.links.call_python,
         )
         live_executables.add(self)
 
@@ -151,9 +152,13 @@ class Executable:
         if donated:
             _check_donated_once(leaves, donated)
             given_to = place_of_call(self.name)
-        of_process = self.of_process
+        native, queue, of_process = self.native, self.native.queue, self.of_process
         operands = leaves if of_process is None else of_process.on_its_mesh(leaves)
-        inputs = [host_data(x, dtype) for x, dtype in zip(operands, self.in_dtypes, strict=True)]
+        needs: list[Call] | None = [] if self._may_defer(leaves) else None
+        inputs = [
+            _data_to_come(x, dtype, queue, needs) if type(x) is ArrayImpl else host_data(x, dtype)
+            for x, dtype in zip(operands, self.in_dtypes, strict=True)
+        ]
         results: list[Any]
         # The call is not bound to a name: if it fails, the frame in the error's traceback would keep it
         # alive, and the call keeps the error alive.
@@ -163,11 +168,15 @@ class Executable:
             donors = [] if config.checks_values() else _buffers(leaves, donated)
             for donor in filter(None, donors):
                 donor.given_to = given_to
-            results = self.native.queue.enqueue(self.native.prepare(inputs, donors)).complete()
+            if needs is not None and (needs or native.takes_long):
+                place = given_to or place_of_call(self.name)
+                results = queue.defer(native.prepare(inputs, donors), needs, place)
+            else:
+                results = queue.enqueue(native.prepare(inputs, donors)).complete()
         else:
             inputs = of_process.windows_of(inputs)
             with of_process.meeting_others():
-                results = self.native.queue.enqueue(self.native.prepare(inputs)).complete()
+                results = queue.enqueue(native.prepare(inputs)).complete()
             results = of_process.where_wanted(results)
         if config.checks_values():
             debug_checks.check_results(f"jit({self.name})", results)
@@ -182,6 +191,15 @@ class Executable:
                     buffer.given_to = given_to
                 x.delete()
         return results
+
+    def _may_defer(self, leaves: Sequence[Any]) -> bool:
+        """Returns whether a call may run after it has returned: the operands do not change."""
+        return (
+            self.of_process is None
+            and self.native.is_deferrable_now
+            and not config.checks_values()
+            and all([type(x) in _IMMUTABLE or isinstance(x, np.generic) for x in leaves])
+        )
 
     def aliases(self, donated: Sequence[bool]) -> tuple[int, ...]:
         """Returns the input that each output aliases with this donation; see `donation.aliases`."""
@@ -298,6 +316,24 @@ def _check_donated_once(leaves: Sequence[Any], donated: Sequence[bool]) -> None:
                 f"Attempt to donate a buffer that is used twice: flat argument {i} is also passed "
                 "as another argument"
             )
+
+
+# Types of operands that cannot change after a call has returned, besides NumPy's scalars.
+_IMMUTABLE = frozenset([ArrayImpl, bool, int, float, complex])
+
+
+def _data_to_come(
+    x: ArrayImpl, dtype: np.dtype, queue: Queue, needs: list[Call] | None
+) -> np.ndarray:
+    """Returns what `host_data` does, without waiting for calls of `queue`, which are added to `needs`.
+
+    If `needs` is None, it waits for all calls.
+    """
+    if needs is not None:
+        value = data_to_come(x, queue, needs)
+        if value is not None and value.dtype == dtype and value.flags.c_contiguous:
+            return value
+    return host_data(x, dtype)
 
 
 def host_data(x: Value, dtype: np.dtype) -> np.ndarray:

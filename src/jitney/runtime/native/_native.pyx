@@ -10,7 +10,8 @@ The parts of this module reach each other's objects without a step in between:
     pool.pxi         threads of a device, and what they share
     buffer.pxi       memory of a device
     arrays.pxi       arrays and their operators
-    program.pxi      compiled programs, their calls, and the queue of a device
+    program.pxi      compiled programs
+    queues.pxi       their calls, and the queue of a device
     fast_calls.pxi   calls of known signatures
 """
 
@@ -19,10 +20,12 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.buffer cimport PyObject_GetBuffer
 from cpython.long cimport PyLong_AsLongLongAndOverflow
-from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
+
+import math
 
 import numpy as np
 
@@ -33,9 +36,12 @@ cdef extern from "call.h":
     struct jt_pool:
         pass
     ctypedef struct jt_call:
-        pass
+        unsigned int polls
+        int interrupted
     ctypedef int32_t (*jt_kernel)(jt_call *, void *, int64_t, int64_t) noexcept nogil
     void jt_call_begin(jt_call *call, jt_pool *pool) nogil
+    void jt_stop(jt_call *call) nogil
+    bint jt_is_stopped(jt_call *call) nogil
     int jt_raise(jt_call *call) except -1
 
 cdef extern from "threads.h":
@@ -77,7 +83,24 @@ cdef extern from "host.h":
 
 cdef extern from "signals.h":
     unsigned long jt_main_thread
+    int64_t jt_nanoseconds() nogil
     int32_t jt_poll(jt_call *call) nogil
+
+cdef extern from "queue.h":
+    ctypedef struct jt_task:
+        int (*run)(jt_task *) noexcept nogil
+        jt_task **needs
+        int n_needs
+    struct jt_queue:
+        pass
+    jt_queue *jt_queue_new() nogil
+    void jt_queue_free(jt_queue *queue) nogil
+    void jt_queue_push(jt_queue *queue, jt_task *task) nogil
+    bint jt_queue_runs_here(jt_queue *queue) nogil
+    bint jt_queue_wait(jt_queue *queue, jt_task *task) nogil
+    bint jt_is_done(jt_task *task) nogil
+    void jt_set_on_idle(int (*function)(void *) noexcept)
+    void jt_unnote_idle()
 
 cdef extern from "transpose.h":
     void jt_transpose_8(char *target, int64_t target_step, const char *source, int64_t source_step,
@@ -185,4 +208,5 @@ include "pool.pxi"
 include "buffer.pxi"
 include "arrays.pxi"
 include "program.pxi"
+include "queues.pxi"
 include "fast_calls.pxi"

@@ -40,8 +40,8 @@ cdef class NativeArray:
         return (self.buffer,)
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
-        # NumPy drops what is raised here and tries `__array__`: no code of Python's runs as a rule, in
-        # which a handler of a signal could raise.
+        # NumPy drops what is raised here and tries `__array__`, which has to raise what the handler of
+        # a signal raises while data are waited for.
         value = self.buffer.data
         if (
             not _is_at_hand(self.buffer)
@@ -50,7 +50,12 @@ cdef class NativeArray:
             # A window: the whole is on devices of several processes.
             or (self.placement is not None and value.shape != self.aval.shape)
         ):
-            value = self._numpy()
+            try:
+                value = self._numpy()
+            except BaseException as error:
+                if self.buffer.ready is not None:
+                    self.buffer.ready.dropped = error
+                raise
         try:
             PyObject_GetBuffer(value, buffer, flags)
         except ValueError as error:
@@ -114,8 +119,15 @@ def placed_array(cnp.ndarray value not None, aval, placement, device):
     return array
 
 
+cdef inline Buffer _awaited(NativeArray x):
+    """The buffer of an array, whose data are there or were given up."""
+    if x.buffer.ready is not None:
+        _wait(x.buffer)
+    return x.buffer
+
+
 def host_data(x):
-    """The data of an array that was not put anywhere, once they are computed; None otherwise.
+    """The data of an array that was not put anywhere; None otherwise. Waits for them.
 
     None as well while there is a context mesh: results are put there.
     """
@@ -123,7 +135,7 @@ def host_data(x):
         type(x) is _array_type
         and not _context_meshes
         and (<NativeArray>x).placement is None
-        and _is_at_hand((<NativeArray>x).buffer)
+        and _is_at_hand(_awaited(<NativeArray>x))
     ):
         return (<NativeArray>x).buffer.data
     return None
@@ -135,7 +147,7 @@ def eager_data(x):
         type(x) is _array_type
         and not _context_meshes
         and (<NativeArray>x).placement is None
-        and _is_at_hand((<NativeArray>x).buffer)
+        and _is_at_hand(_awaited(<NativeArray>x))
         and _state.trace is _eval_trace
         and not (_keys_are_watched and not _is_plain(<cnp.ndarray>(<NativeArray>x).buffer.data))
     ):
@@ -195,9 +207,12 @@ cdef object _arithmetic(
 
     All else is done by the operator's Python function: see `_operand`.
     """
-    cdef object value, token
+    cdef object value, token, operand
     cdef NativeArray placed
-    cdef object operand = _operand(x, other)
+    _awaited(x)
+    if type(other) is type(x):
+        _awaited(<NativeArray>other)
+    operand = _operand(x, other)
     if operand is not None:
         token = _set_errors.set(_quiet)
         try:

@@ -84,7 +84,7 @@ cdef class Buffer:
     @property
     def is_ready(self):
         """Whether the data are computed, or given up."""
-        return self.ready is None or self.ready.is_complete or self.data is None
+        return self.ready is None or self.ready.is_done() or self.data is None
 
     def delete(self):
         """Gives the data up; calls that read them hold them until they are done."""
@@ -108,9 +108,9 @@ cdef inline Buffer _new_buffer(object data, object device):
     return buffer
 
 
-cdef inline bint _is_at_hand(Buffer buffer) noexcept:
+cdef inline bint _is_at_hand(Buffer buffer) except -1:
     """Whether the data are there and in NumPy's hands, so that nothing is to be waited for."""
-    return type(buffer.data) is cnp.ndarray and buffer.ready is None
+    return type(buffer.data) is cnp.ndarray and (buffer.ready is None or _has_arrived(buffer))
 
 
 cdef object _wait(Buffer buffer):
@@ -128,6 +128,8 @@ cdef bint _is_spare(Buffer buffer, int known) noexcept:
     cdef PyObject *base
     if buffer is None or buffer.data is None or type(buffer.data) is not cnp.ndarray:
         return False
+    if buffer.ready is not None:
+        known += buffer.ready.references_to(buffer.data)
     data = <PyObject *>buffer.data
     if Py_REFCNT(data) != known or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>data):
         return False

@@ -20,14 +20,23 @@ struct jt_pool;
 typedef struct {
     struct jt_pool *pool; /* the device's threads, which divide its loops */
     atomic_int stopped;   /* it has failed: what has not begun is left out */
+    unsigned polls;       /* by the thread that runs it, unless that is a worker */
+    int interrupted;      /* by the handler of a signal; touched with Python's lock held */
     PyObject *type, *value, *traceback; /* what it failed with; touched with Python's lock held */
 } jt_call;
 
 static void jt_call_begin(jt_call *call, struct jt_pool *pool) {
     call->pool = pool;
     atomic_init(&call->stopped, 0);
+    call->polls = 0;
+    call->interrupted = 0;
     call->type = call->value = call->traceback = NULL;
 }
+
+/* Has the call fail without an error of its own. */
+static inline void jt_stop(jt_call *call) { atomic_store(&call->stopped, 1); }
+
+static inline int jt_is_stopped(jt_call *call) { return atomic_load(&call->stopped); }
 
 /* Has the call fail with this thread's current exception, which is current no longer; the first one
    counts. The thread holds Python's lock. */

@@ -53,9 +53,11 @@ cdef struct Arguments:
     void **pointers  # of the program's inputs
     PyObject **held  # the ndarrays that they point into, with a reference each
     char *scratch  # 8 bytes for each scalar
+    PyObject *pending  # a list of the calls that compute some of them; NULL if all data are there
     int n
     int n_held
     int scalars
+    bint has_ndarrays  # which the caller may write to once the call returns
     int capacity
     # For calls of few inputs:
     void *few_pointers[FEW_INPUTS]
@@ -66,7 +68,9 @@ cdef struct Arguments:
 cdef int _begin(Arguments *a, int capacity) except -1:
     """Makes room for the data of `capacity` inputs; `_end` must follow."""
     a.n = a.n_held = a.scalars = 0
+    a.has_ndarrays = False
     a.capacity = capacity
+    a.pending = NULL
     a.pointers, a.held, a.scratch = a.few_pointers, a.few_held, a.few_numbers
     if capacity > FEW_INPUTS:
         a.pointers = <void **>malloc(capacity * (2 * sizeof(void *) + 8))
@@ -82,6 +86,7 @@ cdef inline void _end(Arguments *a) noexcept:
     cdef int i
     for i in range(a.n_held):
         Py_DECREF(<object>a.held[i])
+    Py_XDECREF(a.pending)
     if a.pointers != a.few_pointers:
         free(a.pointers)
 
@@ -93,6 +98,19 @@ cdef inline void _take(Arguments *a, cnp.ndarray value) noexcept:
     a.n_held += 1
     a.pointers[a.n] = cnp.PyArray_DATA(value)
     a.n += 1
+
+
+cdef int _note_pending(Arguments *a, Call call) except -1:
+    """Notes a call that computes an input."""
+    cdef list calls
+    if a.pending == NULL:
+        calls = []
+        Py_INCREF(calls)
+        a.pending = <PyObject *>calls
+    calls = <list>a.pending
+    if call not in calls:
+        calls.append(call)
+    return 0
 
 
 cdef bint _is_placed_as(object pattern, NativeArray array) except -1:
@@ -127,10 +145,12 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
         elif array.aval is not pattern:
             return False
         buffer = array.buffer
-        if not _is_at_hand(buffer):
+        if type(buffer.data) is not cnp.ndarray or a.n >= a.capacity:
             return False
-        if a.n >= a.capacity:
-            return False
+        if buffer.ready is not None and not _has_arrived(buffer):
+            if not buffer.ready.is_enqueued:
+                return False
+            _note_pending(a, buffer.ready)
         _take(a, cnp.PyArray_GETCONTIGUOUS(<cnp.ndarray>buffer.data))
         if leaves is not None:
             leaves.append(arg)
@@ -216,6 +236,8 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
             return False
         if len(p) == 4:  # another dtype than the program's
             value = value.astype(p[3])
+        else:
+            a.has_ndarrays = True
         _take(a, cnp.PyArray_GETCONTIGUOUS(value))
         return True
     place = a.scratch + 8 * a.scalars
@@ -335,6 +357,7 @@ cdef class FastFunction:
     cdef object run_known(self, tuple given, dict named):
         """Result of a call whose signature is known; `_absent` of others."""
         cdef _Entry entry
+        cdef Program program
         cdef Arguments a
         cdef list results, leaves, donors
         cdef bint same
@@ -370,7 +393,15 @@ cdef class FastFunction:
                         for donor in donors:
                             if donor is not None:
                                 (<Buffer>donor).given_to = given_to
-                    results = entry.program.run(a.pointers, donors)
+                    program = entry.program
+                    if a.pending != NULL or (
+                        program.nanoseconds >= _deferred_from
+                        and program.is_deferrable
+                        and not a.has_ndarrays
+                    ):
+                        results = _run_later(program, &a, donors, self)
+                    else:
+                        results = program.run(a.pointers, donors)
                     if entry.unflatten is None:
                         return results[0]
                     return entry.unflatten(results)

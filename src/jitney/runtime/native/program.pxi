@@ -4,6 +4,10 @@
 # `enqueue` gives the call to the queue of a device, which runs it. `complete` raises what it has failed
 # with, or hands over the results. What a call needs in between is in an `Activation`: on the stack for
 # calls that run at once (`fast_calls.pxi`), in a `Call` for those that wait.
+#
+# Calls whose last run took long are deferred: `Program.defer` returns arrays at once, and the queue runs
+# the call later (`queues.pxi`). So are calls of any length whose inputs are results of deferred calls.
+# Programs that call Python functions are never deferred, so that effects happen in order.
 
 cdef extern from "Python.h":
     PyObject *PyErr_Occurred()
@@ -15,6 +19,8 @@ ctypedef int32_t (*Entry)(
 cdef enum:
     MAX_AXES = 64  # of NumPy's arrays
     FEW = 8  # results whose addresses need no memory from the heap
+    CALLS_OF_A_LOOK = 64  # of a program that is estimated to be short: one of them is timed
+    POLLS_OF_LONG_CALLS = 4  # there are some hundred microseconds between two polls
 
 
 def use_host_function(function):
@@ -74,6 +80,11 @@ cdef inline void _release(Activation *a) noexcept:
     jt_give(a.memory)
 
 
+cdef inline void *_aligned(void *memory) noexcept nogil:
+    """The arena within `memory`: it begins with a line of the cache."""
+    return <void *>((<uintptr_t>memory + 63) & ~<uintptr_t>63)
+
+
 @cython.final
 cdef class Program:
     """What calling a compiled program takes.
@@ -95,6 +106,8 @@ cdef class Program:
       aliases: for each result, the input in whose memory it lies, if that is given up and nothing else
         refers to it; -1 where it has memory of its own. None if all have.
       keep_alive: what the code needs.
+      calls_python: whether it calls Python functions, so that its calls run in the thread that makes
+        them, before they return.
     """
 
     cdef Entry entry
@@ -110,10 +123,14 @@ cdef class Program:
     cdef tuple descrs
     cdef tuple shapes
     cdef object keep_alive
+    cdef bint is_deferrable
+    cdef int64_t nanoseconds  # that its last call took that was timed
+    cdef unsigned int calls
+    cdef Py_ssize_t out_bytes
 
     def __init__(
         self, entry, n_inputs, out_types, out_avals, arena_bytes, release, device, Queue queue,
-        placements, aliases, keep_alive,
+        placements, aliases, keep_alive, calls_python=True,
     ):
         self.entry = <Entry><uintptr_t>entry
         self.n_inputs = n_inputs
@@ -128,10 +145,24 @@ cdef class Program:
         self.placements = placements
         self.aliases = aliases
         self.keep_alive = keep_alive
+        self.is_deferrable = not calls_python
+        self.nanoseconds = 0
+        self.calls = 0
+        self.out_bytes = sum([d.itemsize * math.prod(s) for d, s in out_types])
         if max(map(len, self.shapes), default=0) > MAX_AXES:
             raise ValueError(f"no array has more than {MAX_AXES} axes in memory: {self.shapes}")
         if len(self.out_avals) != self.n_outputs:
             raise ValueError(f"{self.n_outputs} results of {len(self.out_avals)} types")
+
+    @property
+    def is_deferrable_now(self):
+        """Whether its calls may run later: see `Queue.defer`."""
+        return self.is_deferrable and _deferred_from != NEVER
+
+    @property
+    def takes_long(self):
+        """Whether its next call should run later, as the last one took long."""
+        return self.nanoseconds >= _deferred_from
 
     def prepare(self, inputs, donors=()):
         """A call on contiguous ndarrays of the right types, ready to be enqueued.
@@ -159,12 +190,60 @@ cdef class Program:
         call.is_allocated = True
         # Besides a buffer, the caller's list and `held` refer to an input.
         call.values = self.allocate(&call.activation, call.pointers, list(donors), 3)
+        self.allocate_arena(&call.activation)
+        _give_up(donors)
         return call
+
+    cdef list defer(self, Arguments *given, list needs, list donors, object function):
+        """The results of a call that runs later, as arrays that may be waited for.
+
+        Args:
+          given: the data of the inputs.
+          needs: calls of this program's queue that compute some of them.
+          donors: as of `prepare`, or None.
+          function: what the user has called.
+        """
+        cdef Call call = Call.__new__(Call)
+        cdef Py_ssize_t n_scratch = 8 * given.scalars
+        cdef char *scratch
+        cdef char *place
+        cdef int i
+        cdef list results
+        call.program = self
+        call.held = tuple([<object>given.held[i] for i in range(given.n_held)])
+        call.pointers = <void **>malloc((given.n + 1) * sizeof(void *) + n_scratch)
+        if call.pointers == NULL:
+            raise MemoryError()
+        scratch = <char *>(call.pointers + given.n + 1)
+        memcpy(scratch, given.scratch, n_scratch)
+        for i in range(given.n):
+            place = <char *>given.pointers[i]
+            if given.scratch <= place < given.scratch + n_scratch:
+                place = scratch + (place - given.scratch)
+            call.pointers[i] = place
+        call.needs = tuple(needs)
+        call.place = _place_of_call(getattr(function, "__name__", "a function"))
+        call.is_allocated = True
+        # Besides a buffer, `given` and `held` refer to an input.
+        call.values = self.allocate(&call.activation, call.pointers, donors, 3)
+        results = self.arrays(list(call.values), call)
+        self.queue.push(call)
+        _hand_over(donors, call)
+        _give_up(donors)
+        return results
+
+    cdef inline int allocate_arena(self, Activation *a) except -1:
+        """Takes the memory for temporaries of a call."""
+        if self.arena_bytes:
+            a.memory = jt_take(self.arena_bytes + 64)
+            if a.memory == NULL:
+                raise _no_memory(self.arena_bytes)
+        return 0
 
     cdef inline list allocate(self, Activation *a, void **inputs, list donors, int known):
         """Makes `a` ready for a call on the data at `inputs`; returns its results, yet without contents.
 
-        `_release` must follow, even if this fails.
+        `_release` must follow, even if this fails; before the call runs, `allocate_arena`.
 
         Args:
           donors: as of `prepare`, or None.
@@ -199,24 +278,27 @@ cdef class Program:
             value = _new_array(nd, dims, self.descrs[i])
             a.outputs[i] = cnp.PyArray_DATA(value)
             values.append(value)
-        if self.arena_bytes:
-            a.memory = jt_take(self.arena_bytes + 64)
-            if a.memory == NULL:
-                raise MemoryError(f"no memory for {self.arena_bytes:,} bytes of temporaries")
-        if donors:
-            for donor in donors:
-                if donor is not None:
-                    (<Buffer>donor).delete()
         return values
 
     cdef inline void execute(self, Activation *a) noexcept:
         """Runs a call in this thread, which holds Python's lock; `a` knows afterwards how it went."""
-        cdef void *arena = <void *>((<uintptr_t>a.memory + 63) & ~<uintptr_t>63)
+        cdef void *arena = _aligned(a.memory)
+        cdef int64_t begin
         if self.release:
             with nogil:
+                begin = jt_nanoseconds()
                 a.status = self.entry(&a.call, a.inputs, a.outputs, arena)
+                self.nanoseconds = jt_nanoseconds() - begin
+        elif self.calls % CALLS_OF_A_LOOK == 0:
+            begin = jt_nanoseconds()
+            a.status = self.entry(&a.call, a.inputs, a.outputs, arena)
+            self.nanoseconds = jt_nanoseconds() - begin
         else:
             a.status = self.entry(&a.call, a.inputs, a.outputs, arena)
+            if a.call.polls >= POLLS_OF_LONG_CALLS:
+                self.calls = 0  # the next call is timed
+                return
+        self.calls += 1
 
     cdef inline list arrays(self, list values, Call ready):
         """The results as arrays, in place; they are there when `ready` is complete, or at once if None."""
@@ -243,7 +325,9 @@ cdef class Program:
         cdef list values
         try:
             values = self.allocate(&a, inputs, donors, 2)
-            self.queue.run(self, &a)
+            self.allocate_arena(&a)
+            _give_up(donors)
+            self.execute(&a)
         finally:
             _release(&a)
         if a.status != JT_SUCCEEDED:
@@ -251,101 +335,32 @@ cdef class Program:
         return self.arrays(values, None)
 
 
-@cython.final
-cdef class Call:
-    """A call of a program that was prepared: `Program.prepare` makes it, `Queue.enqueue` runs it.
+cdef object _no_memory(Py_ssize_t nbytes):
+    return MemoryError(f"no memory for {nbytes:,} bytes of temporaries")
 
-    It is the token of what it computes: buffers of its results refer to it until it is complete.
+
+cdef int _hand_over(list donors, Call call) except -1:
+    """Lets calls that compute `donors` drop the data in whose memory results of `call` lie.
+
+    `call` is after them in the queue and holds that memory until it has run: the next donation finds
+    no other user.
     """
-
-    cdef Program program
-    cdef tuple held  # the inputs' ndarrays
-    cdef void **pointers
-    cdef list values  # the results' ndarrays
-    cdef Activation activation
-    cdef bint is_allocated
-    cdef bint is_enqueued
-    cdef readonly bint is_complete
-    cdef object error
-
-    def __dealloc__(self):
-        self.release()
-
-    cdef void release(self) noexcept:
-        """Frees what only running it needs."""
-        if self.is_allocated:
-            _release(&self.activation)
-        self.is_allocated = False
-        free(self.pointers)
-        self.pointers = NULL
-
-    @property
-    def results(self):
-        """The results as arrays, which may be waited for."""
-        return self.program.arrays(list(self.values), None if self.is_complete else self)
-
-    def complete(self):
-        """Waits for the call; its results, as a list of arrays.
-
-        Raises:
-          RuntimeError: if it was not enqueued.
-          BaseException: what a Python function that the program called, or a handler of a signal,
-            raised.
-        """
-        self.check()
-        return self.program.arrays(list(self.values), None)
-
-    cdef int check(self) except -1:
-        """Waits for the call, and raises what it has failed with, as often as it is asked."""
-        if not self.is_complete:
-            raise RuntimeError("a call was waited for before it was enqueued")
-        if self.error is not None:
-            raise self.error
-        return 0
-
-    cdef void end(self) noexcept:
-        """Notes that it has run: lets its inputs go, and keeps what it has failed with."""
-        self.held = None
-        self.release()
-        if self.activation.status != JT_SUCCEEDED:
-            try:
-                jt_raise(&self.activation.call)
-            except BaseException as error:
-                self.error = error
-        self.is_complete = True
+    cdef Buffer donor
+    cdef Call ready
+    if donors:
+        for donor in donors:
+            if donor is None or donor.ready is None or donor.ready.has_ended:
+                continue
+            if any([x is donor.data for x in call.values]):
+                ready = donor.ready
+                ready.values = [x for x in ready.values if x is not donor.data]
+                ready.held = tuple([x for x in ready.held if x is not donor.data])
+    return 0
 
 
-@cython.final
-cdef class Queue:
-    """The calls of one device, in their order.
-
-    Calls run in the thread that enqueues them, when it does, and are complete when `enqueue` returns: so
-    one thread's calls run one after another, and a Python function that a program calls may make calls
-    of its own. The device's threads divide their loops.
-
-    Args:
-      pool: the device's threads.
-    """
-
-    cdef readonly ThreadPool pool
-
-    def __init__(self, ThreadPool pool not None):
-        self.pool = pool
-
-    def enqueue(self, Call call not None):
-        """Runs a call that was prepared for this queue's device, and returns it.
-
-        Raises:
-          ValueError: if it was enqueued before, or prepared for another device.
-        """
-        if call.is_enqueued:
-            raise ValueError("a call was enqueued twice")
-        if call.program.queue is not self:
-            raise ValueError(f"a call of a program for {call.program.device} is in another queue")
-        call.is_enqueued = True
-        self.run(call.program, &call.activation)
-        call.end()
-        return call
-
-    cdef inline void run(self, Program program, Activation *a) noexcept:
-        program.execute(a)
+cdef inline void _give_up(donors) noexcept:
+    """Deletes the buffers that are donated: `donors` are as of `Program.prepare`, or None."""
+    if donors:
+        for donor in donors:
+            if donor is not None:
+                (<Buffer>donor).delete()

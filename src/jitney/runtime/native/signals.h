@@ -18,7 +18,7 @@
 
 static unsigned long jt_main_thread = 0; /* Python's number of it */
 
-/* Whether this is a thread of a pool, which is none of Python's. */
+/* Whether this is a thread of a pool or of a queue, which is none of Python's. */
 static _Thread_local int jt_is_worker = 0;
 
 static int64_t jt_nanoseconds(void) {
@@ -34,12 +34,16 @@ static int32_t jt_poll(jt_call *call) {
     int32_t status = JT_SUCCEEDED;
     if (atomic_load_explicit(&call->stopped, memory_order_relaxed))
         return 0;
-    if (jt_is_worker || jt_nanoseconds() - last_look < JT_LOOK_NANOSECONDS)
+    if (jt_is_worker)
+        return JT_SUCCEEDED;
+    call->polls++;
+    if (jt_nanoseconds() - last_look < JT_LOOK_NANOSECONDS)
         return JT_SUCCEEDED;
     if (PyThread_get_thread_ident() == jt_main_thread) {
         PyGILState_STATE before = PyGILState_Ensure();
         if (PyErr_CheckSignals() != 0) {
             jt_fail(call);
+            call->interrupted = 1;
             status = 0;
         }
         PyGILState_Release(before);

@@ -1,0 +1,51 @@
+"""Asynchronous dispatch: calls that take long return before their results are computed.
+
+A call of a jitted function is deferred if the last call of its program took `_DEFERRED_FROM`
+nanoseconds or more, or if a deferred call computes one of its arguments: it returns arrays that can
+be waited for, and the device's queue runs it (`runtime/native/queues.pxi`). Programs that call
+Python functions always run in the calling thread, so that their effects happen in order.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+
+from jitney.core.diagnostics.errors import interrupted_call_error
+from jitney.core.settings import config
+from jitney.core.util.thresholds import threshold
+from jitney.runtime.native import _native
+
+# To hand a call to another thread and back takes some tens of microseconds.
+_DEFERRED_FROM = threshold(1_000_000, small=0)
+
+_disabled = 0  # contexts in which no call is deferred
+
+
+def install() -> None:
+    """Lets calls be deferred, as the settings say, and finishes them before forks and at exit."""
+    config.async_dispatch.listen(lambda _: _choose())
+    config.sync.listen(lambda _: _choose())
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_native.end_deferred_calls)
+    atexit.register(disable)
+
+
+def disable() -> None:
+    """Waits for deferred calls, and has calls run when they are made until `enable` is called."""
+    global _disabled
+    _disabled += 1
+    _choose()
+    _native.end_deferred_calls()
+
+
+def enable() -> None:
+    """Undoes one call of `disable`."""
+    global _disabled
+    _disabled -= 1
+    _choose()
+
+
+def _choose() -> None:
+    is_on = config.async_dispatch.global_value and not config.sync.global_value and not _disabled
+    _native.defer_calls_from(_DEFERRED_FROM if is_on else None, interrupted_call_error)

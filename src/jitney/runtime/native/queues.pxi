@@ -1,0 +1,431 @@
+# Calls that were prepared, and the queues of devices that run them; a part of `_native.pyx`.
+
+cdef extern from "Python.h":
+    int PyErr_CheckSignals() except -1
+    unsigned long PyThread_get_thread_ident()
+
+cdef enum:
+    MOST_DEFERRED = 16  # calls of a queue that are not done
+
+# Bytes of results of these: more are prepared only if none is.
+cdef Py_ssize_t MOST_DEFERRED_BYTES = 256 << 20
+
+cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
+cdef int64_t _deferred_from = NEVER  # nanoseconds of a program's last call
+cdef object _interrupted = None  # function: the error of a call that an exception has ended
+
+
+def defer_calls_from(nanoseconds, interrupted):
+    """Sets how long the last call of a program took for the next one to be deferred.
+
+    Args:
+      nanoseconds: that; None if no call is to be deferred.
+      interrupted: a function of the exception of a signal's handler. It returns the error that results
+        raise whose call it has ended.
+    """
+    global _deferred_from, _interrupted
+    _deferred_from = NEVER if nanoseconds is None else nanoseconds
+    _interrupted = interrupted
+
+
+cdef struct Deferred:
+    jt_task task
+    Entry entry
+    Activation *activation
+    Py_ssize_t arena_bytes
+    int64_t *nanoseconds
+    bint has_no_memory
+
+
+cdef int _run_deferred(jt_task *task) noexcept nogil:
+    """Runs a deferred call in a thread that need not be one of Python's; whether it succeeds."""
+    cdef Deferred *d = <Deferred *>task
+    cdef Activation *a = d.activation
+    cdef int64_t begin = jt_nanoseconds()
+    if jt_is_stopped(&a.call):
+        return False
+    if d.arena_bytes and a.memory == NULL:
+        a.memory = jt_take(d.arena_bytes + 64)
+        if a.memory == NULL:
+            d.has_no_memory = True
+            return False
+    a.status = d.entry(&a.call, a.inputs, a.outputs, _aligned(a.memory))
+    jt_give(a.memory)
+    a.memory = NULL
+    d.nanoseconds[0] = jt_nanoseconds() - begin
+    return a.status == JT_SUCCEEDED
+
+
+@cython.final
+cdef class Call:
+    """A call of a program that was prepared: `Program.prepare` makes it, `Queue.enqueue` runs it.
+
+    It is the token of what it computes: buffers of its results refer to it until it is complete.
+    """
+
+    cdef Program program
+    cdef tuple held  # the inputs' ndarrays
+    cdef void **pointers
+    cdef list values  # the results' ndarrays; None once a deferred call has ended
+    cdef Activation activation
+    cdef bint is_allocated
+    cdef bint is_enqueued
+    cdef bint has_ended  # what it needs was let go
+    cdef object error
+    # Of deferred calls:
+    cdef bint is_deferred
+    cdef Deferred deferred
+    cdef tuple needs  # calls that compute its inputs
+    cdef jt_task **needed_tasks
+    cdef object place  # (function, code of its caller, offset of the call in that)
+    cdef bint was_interrupted  # by `error`, which a handler of a signal has raised
+    cdef object interruption  # what ended the wait for it
+    cdef object dropped  # what was raised for it where it was dropped: the next use raises it again
+    cdef unsigned long thread  # which made it
+
+    def __dealloc__(self):
+        self.release()
+
+    cdef void release(self) noexcept:
+        """Frees what only running it needs."""
+        if self.is_allocated:
+            _release(&self.activation)
+        self.is_allocated = False
+        free(self.pointers)
+        free(self.needed_tasks)
+        self.pointers = NULL
+        self.needed_tasks = NULL
+
+    @property
+    def is_complete(self):
+        """Whether it has run."""
+        return self.is_done()
+
+    cdef inline bint is_done(self) noexcept:
+        return self.has_ended or (self.is_deferred and jt_is_done(&self.deferred.task))
+
+    @property
+    def results(self):
+        """The results as arrays, which may be waited for."""
+        return self.program.arrays(list(self.values), None if self.has_ended else self)
+
+    def complete(self):
+        """Waits for the call; its results, as a list of arrays.
+
+        Raises:
+          RuntimeError: if it was not enqueued.
+          BaseException: what a Python function that the program called, or a handler of a signal,
+            raised.
+        """
+        self.check()
+        return self.program.arrays(list(self.values), None)
+
+    cdef int check(self) except -1:
+        """Waits for the call, and raises what it has failed with, as often as it is asked."""
+        error = self.dropped
+        if error is not None:
+            self.dropped = None
+            raise error
+        if not self.has_ended:
+            if not self.is_enqueued:
+                raise RuntimeError("a call was waited for before it was enqueued")
+            self.program.queue.wait(self)
+        if self.error is None:
+            return 0
+        if self.was_interrupted:
+            raise _interrupted(self.error) from self.error
+        raise self.error
+
+    cdef int references_to(self, object data) noexcept:
+        """How many references to data of a result it has, if it has not ended."""
+        cdef int n = 0
+        if not self.has_ended:
+            for x in self.values:
+                n += x is data
+            for x in self.held:
+                n += x is data
+        return n
+
+    cdef int prepare_task(self) except -1:
+        """Makes the task of a call that is to be deferred."""
+        cdef Py_ssize_t n = len(self.needs), k
+        cdef Deferred *d = &self.deferred
+        if n:
+            self.needed_tasks = <jt_task **>malloc(n * sizeof(jt_task *))
+            if self.needed_tasks == NULL:
+                raise MemoryError()
+            for k in range(n):
+                self.needed_tasks[k] = &(<Call>self.needs[k]).deferred.task
+        d.task.run = _run_deferred
+        d.task.needs = self.needed_tasks
+        d.task.n_needs = <int>n
+        d.entry = self.program.entry
+        d.activation = &self.activation
+        d.arena_bytes = self.program.arena_bytes
+        d.nanoseconds = &self.program.nanoseconds
+        d.has_no_memory = False
+        self.thread = PyThread_get_thread_ident()
+        self.is_deferred = True
+        return 0
+
+    cdef void end(self) noexcept:
+        """Notes that it has run: lets its inputs go, and keeps what it has failed with.
+
+        It runs no code of Python's, so that calls end in their order.
+        """
+        if self.activation.status != JT_SUCCEEDED:
+            self.keep_failure()
+        self.has_ended = True
+        self.release()
+        self.held = self.needs = None
+        if self.is_deferred:
+            self.values = self.place = None
+
+    cdef void keep_failure(self) noexcept:
+        """Keeps what a call that was run has failed with."""
+        cdef Call needed
+        if self.is_deferred:
+            if self.interruption is not None:
+                self.error = self.interruption
+                self.was_interrupted = True
+                return
+            for needed in self.needs:
+                if needed.error is not None:
+                    self.error = needed.error
+                    self.was_interrupted = needed.was_interrupted
+                    return
+            if self.deferred.has_no_memory:
+                self.error = _no_memory(self.program.arena_bytes)
+                self.add_place()
+                return
+        try:
+            jt_raise(&self.activation.call)
+        except BaseException as error:
+            self.error = error
+            if self.is_deferred and self.activation.call.interrupted:
+                self.was_interrupted = True
+                self.program.queue.raised_by_handler = error
+            else:
+                self.add_place()
+
+    cdef void add_place(self) noexcept:
+        """Adds a note to the error of a deferred call that says where that was made."""
+        if self.place is None:
+            return
+        name, code, offset = self.place
+        for begin, end, line in code.co_lines():
+            if begin <= offset < end:
+                self.error.add_note(
+                    f"in the call of {name} in {code.co_filename}, line {line}, which ran later"
+                )
+                break
+
+
+@cython.final
+cdef class Queue:
+    """The calls of one device, in their order.
+
+    `enqueue` runs calls in the thread that makes them, and returns when they are complete: so a Python
+    function that a program calls may make calls of its own. `push` has them run later, one after
+    another. The device's threads divide their loops.
+
+    Args:
+      pool: the device's threads.
+    """
+
+    cdef readonly ThreadPool pool
+    cdef jt_queue *tasks
+    cdef list deferred  # calls that were pushed and have not ended, in order
+    cdef Py_ssize_t deferred_bytes  # of their results
+    cdef object raised_by_handler  # of a signal, while the main thread ran one of them
+
+    def __init__(self, ThreadPool pool not None):
+        self.pool = pool
+        self.deferred = []
+        self.tasks = jt_queue_new()
+        if self.tasks == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        if self.tasks != NULL:
+            jt_queue_free(self.tasks)
+
+    def enqueue(self, Call call not None):
+        """Runs a call that was prepared for this queue's device, and returns it.
+
+        Raises:
+          ValueError: if it was enqueued before, or prepared for another device.
+        """
+        self.check_new(call)
+        call.is_enqueued = True
+        call.program.execute(&call.activation)
+        call.end()
+        return call
+
+    def defer(self, Call call not None, list needs not None, place):
+        """Has a call that was prepared for this queue's device run later; its results.
+
+        Args:
+          call: the call.
+          needs: calls of this queue that compute some of its inputs: see `data_to_come`.
+          place: (name of the function, code of its caller, offset of the call in that).
+
+        Raises:
+          ValueError: if it was enqueued before, or prepared for another device.
+        """
+        self.check_new(call)
+        call.place = place
+        call.needs = tuple(needs)
+        results = call.results
+        self.push(call)
+        return results
+
+    cdef int check_new(self, Call call) except -1:
+        if call.is_enqueued:
+            raise ValueError("a call was enqueued twice")
+        if call.program.queue is not self:
+            raise ValueError(f"a call of a program for {call.program.device} is in another queue")
+        return 0
+
+    cdef int push(self, Call call) except -1:
+        """Has a call run after those that were pushed before; waits for some of them if they are many."""
+        cdef Py_ssize_t nbytes = call.program.out_bytes
+        call.prepare_task()
+        self.end_done()
+        while self.deferred and (
+            len(self.deferred) >= MOST_DEFERRED
+            or self.deferred_bytes + nbytes > MOST_DEFERRED_BYTES
+        ):
+            self.wait(<Call>self.deferred[0])
+        if not self.deferred:
+            _busy_queues.append(self)
+        self.deferred.append(call)
+        self.deferred_bytes += nbytes
+        call.is_enqueued = True
+        jt_queue_push(self.tasks, &call.deferred.task)
+        return 0
+
+    cdef int end_done(self) except -1:
+        """Ends the calls that were run."""
+        cdef Call call
+        while self.deferred:
+            call = <Call>self.deferred[0]
+            if not jt_is_done(&call.deferred.task):
+                break
+            del self.deferred[0]
+            self.deferred_bytes -= call.program.out_bytes
+            if not self.deferred:
+                _busy_queues.remove(self)
+            call.end()
+        return 0
+
+    cdef int wait(self, Call call) except -1:
+        """Waits until a call that was pushed has ended; handlers of signals run meanwhile.
+
+        If one raises, the calls of this thread up to `call` are given up: their results raise an error.
+
+        Raises:
+          RuntimeError: if a handler has interrupted a call of this queue in this very thread.
+        """
+        cdef jt_task *task = &call.deferred.task
+        while not call.has_ended:
+            if not jt_is_done(task) and jt_queue_runs_here(self.tasks):
+                raise RuntimeError(
+                    "an array was read in a handler of a signal that has interrupted its computation"
+                )
+            with nogil:
+                jt_queue_wait(self.tasks, task)
+            self.end_done()
+            try:
+                self.look_for_signals()
+            except BaseException as error:
+                self.give_up(call, error)
+                raise
+        return 0
+
+    cdef int look_for_signals(self) except -1:
+        """Raises what a handler of a signal has raised or raises; in the main thread."""
+        error = self.raised_by_handler
+        if error is not None and PyThread_get_thread_ident() == jt_main_thread:
+            self.raised_by_handler = None
+            raise error
+        PyErr_CheckSignals()
+        return 0
+
+    cdef int give_up(self, Call last, error) except -1:
+        """Stops the calls of this thread up to `last`, as `error` has ended the wait for them."""
+        cdef Call call
+        cdef unsigned long thread = PyThread_get_thread_ident()
+        for call in list(self.deferred):
+            if call.thread == thread:
+                call.interruption = error
+                jt_stop(&call.activation.call)
+            if call is last:
+                break
+        return 0
+
+
+cdef list _busy_queues = []  # queues with deferred calls that have not ended
+
+
+def end_deferred_calls():
+    """Waits for all deferred calls; their errors are left to the uses of their results."""
+    cdef Queue queue
+    while _busy_queues:
+        queue = _busy_queues[0]
+        queue.wait(<Call>queue.deferred[len(queue.deferred) - 1])
+
+
+cdef int _end_done_calls(void *_) noexcept:
+    """Ends deferred calls that were run, as nothing waits for them: their inputs may be large."""
+    jt_unnote_idle()
+    for queue in list(_busy_queues):
+        (<Queue>queue).end_done()
+    return 0
+
+
+jt_set_on_idle(_end_done_calls)
+
+
+cdef list _run_later(Program program, Arguments *given, list donors, object function):
+    """The results of a call on data that deferred calls compute, or of a program that takes long."""
+    cdef list needs = [] if given.pending == NULL else list(<list>given.pending)
+    cdef Call need
+    cdef bint is_deferrable = (
+        program.is_deferrable and _deferred_from != NEVER and not given.has_ndarrays
+    )
+    for need in needs:
+        if need.has_ended or need.program.queue is not program.queue or not is_deferrable:
+            need.check()
+    if not is_deferrable or jt_queue_runs_here(program.queue.tasks):
+        return program.run(given.pointers, donors)
+    return program.defer(given, needs, donors, function)
+
+
+def data_to_come(NativeArray x not None, Queue queue not None, list needs not None):
+    """The data of an array, which `queue` may compute later: then the call is added to `needs`.
+
+    Waits for the calls of other queues; None if the data were given up.
+    """
+    cdef Buffer buffer = x.buffer
+    cdef Call call = buffer.ready
+    if call is None or not call.is_deferred or call.program.queue is not queue or call.is_done():
+        return _wait(buffer)
+    if call not in needs:
+        needs.append(call)
+    return buffer.data
+
+
+cdef bint _has_arrived(Buffer buffer) except -1:
+    """Whether the data of a buffer that a call computes are there."""
+    cdef Call call = buffer.ready
+    if call is None:
+        return True
+    if not call.is_done():
+        return False
+    if not call.has_ended:
+        call.program.queue.end_done()
+    if not call.has_ended or call.error is not None:
+        return False
+    buffer.ready = None
+    return True
