@@ -18,6 +18,10 @@
 
 enum { JT_QUEUED = 0, JT_DONE = 1 };
 
+/* That the thread of a queue, once woken, leaves to the thread that has pushed: if that waits at once,
+   it runs the task itself, and no task is handed over. */
+#define JT_HEAD_START_NANOSECONDS 50000
+
 typedef struct jt_task {
     struct jt_task *next;
     int (*run)(struct jt_task *); /* whether it succeeded */
@@ -81,9 +85,13 @@ static void *jt_run_queue(void *data) {
     pthread_mutex_lock(&queue->mutex);
     for (;;) {
         while (!queue->closing && (queue->first == NULL || queue->current != NULL)) {
+            struct timespec head_start = {0, JT_HEAD_START_NANOSECONDS};
             queue->sleeping = 1;
             pthread_cond_wait(&queue->pushed, &queue->mutex);
             queue->sleeping = 0;
+            pthread_mutex_unlock(&queue->mutex);
+            nanosleep(&head_start, NULL);
+            pthread_mutex_lock(&queue->mutex);
         }
         if (queue->closing) break;
         jt_queue_run_first(queue);
