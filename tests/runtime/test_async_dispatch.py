@@ -288,6 +288,18 @@ def test_interrupted_calls(count):
     assert float(f(count(3))) == float(turns(jnp.int32(3))) + 1
 
 
+@pytest.mark.parametrize("pause", [0, 0.02])
+def test_later_calls_are_not_interrupted(count, pause):
+    """Whichever thread runs the first: the one that waits, or the queue's after a pause."""
+    first, second, third = count(ENDLESS), count(LONG), count(3)
+    time.sleep(pause)
+    stop(first)
+    assert float(second) == float(turns(jnp.int32(LONG)))
+    assert float(third) == float(turns(jnp.int32(3)))
+    with pytest.raises(RuntimeError, match=r"by <lambda> at test_async_dispatch.py:\d+ was inter"):
+        float(first)
+
+
 def test_an_interrupt_of_the_buffer_protocol_is_not_lost(count):
     y = count(ENDLESS)
     before = signal.signal(signal.SIGALRM, raise_timeout)
@@ -415,6 +427,18 @@ def run(program, **environment):
 def test_processes(program, environment, said):
     done = run(program, **environment)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, said, "")
+
+
+def test_an_interrupt_at_exit():
+    done = run(
+        """
+        import signal
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        y = count(2**31 - 1)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        """
+    )
+    assert done.stderr == "jitney: KeyboardInterrupt while calls were unfinished at exit\n"
 
 
 def test_a_lack_of_memory_is_told_where_results_are_read():

@@ -66,6 +66,10 @@ class CostModel:
     halving: float = 3.0  # per vector, to reduce its lanes
     gather: int = 4  # an element at a computed index
     loop_trips: int = 100  # assumed iterations of a loop in a loop kernel
+    # Loops in registers or as steps (`plan/loop_costs.py`): a launch within a loop, which takes some
+    # ten nanoseconds, and the ratio of both up to which loops are in registers.
+    loop_launch: int = 60
+    register_margin: float = 1.2
     # Loop unrolling must reduce a kernel's time to this share of it.
     unrolled_share: float = 0.9
     short_axis: int = 4  # elements of an axis up to which kernels may unroll it

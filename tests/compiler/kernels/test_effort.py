@@ -13,7 +13,6 @@ import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import effort, loop_kernel
-from jitney.compiler.plan import loops
 from jitney.compiler.scalar.effort import function_effort, registers
 from jitney.core.util.record import replace
 
@@ -106,14 +105,13 @@ def test_units_count_registers() -> None:
 def _built(body: Callable[[Any], Any], x: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The estimates of the loop kernels that were thought of for a loop over `x`."""
     found: list[int] = []
-    finished = loops._finished
+    fits = effort.fits
 
-    def watched(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
-        result = finished(kernel)
-        found.append(effort.loop_effort(kernel if result is None else result))
-        return result
+    def watched(kernel: loop_kernel.LoopKernel) -> bool:
+        found.append(effort.loop_effort(kernel))
+        return fits(kernel)
 
-    monkeypatch.setattr(loops, "_finished", watched)
+    monkeypatch.setattr(effort, "fits", watched)
     jitney.jit(jitney.vmap(_loop(body))).lower(x).as_text("kernels")
     return found
 
@@ -125,8 +123,8 @@ def _long(c: Any) -> Any:
 
 
 def test_wide_registers_take_less_effort(monkeypatch: pytest.MonkeyPatch) -> None:
-    (single,) = _built(_long, jnp.ones((4, 80)), monkeypatch)
-    (half,) = _built(_long, jnp.ones((4, 80), jnp.bfloat16), monkeypatch)
+    (single,) = _built(_long, jnp.ones((16, 80)), monkeypatch)
+    (half,) = _built(_long, jnp.ones((16, 80), jnp.bfloat16), monkeypatch)
     assert single < 3_000
     assert half < 20_000  # 71,291 with conversions around each function
 
@@ -137,7 +135,7 @@ def test_no_loop_kernel_past_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
             c = (c // jnp.maximum(c[::-1], 1)).astype(c.dtype) + c
         return c
 
-    x = jnp.asarray(np.arange(4 * 40).reshape(4, 40) % 7).astype(jnp.bfloat16)
+    x = jnp.asarray(np.arange(16 * 40).reshape(16, 40) % 7).astype(jnp.bfloat16)
     f = jitney.vmap(_loop(body))
     monkeypatch.setattr(effort, "COSTS", replace(COSTS, max_effort=1_000))
     text = jitney.jit(f).lower(x).as_text("kernels")

@@ -9,18 +9,27 @@ from jitney.compiler.kernels import effort, loop_kernel
 from jitney.compiler.kernels.wide import in_wide_registers
 from jitney.compiler.plan import ir
 from jitney.compiler.plan.inplace import update_in_place
+from jitney.compiler.plan.loop_costs import registers_pay
 from jitney.compiler.plan.region import RegionPlan
 
 
 def loop(plan: RegionPlan, node: hlo.While) -> bool:
     """Plans a loop, and returns True.
 
-    It is a loop kernel if possible, else a native loop, whose changing carries have buffers of
-    their own. Carries that an iteration updates partially are updated in place; so are accumulators
-    (`inplace`).
+    It is a loop kernel if possible and about as fast, else a native loop, whose changing carries have
+    buffers of their own. Carries that an iteration updates partially are updated in place; so are
+    accumulators (`inplace`).
     """
     in_place = plan.updated(node)
-    built = loop_kernel.build_loop(node, {*in_place}, plan.planner.is_sinkable, _finished)
+
+    def finished(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
+        """Returns the loop kernel as it is compiled; None if steps are faster, or LLVM too slow."""
+        if not registers_pay(node, kernel):
+            return None
+        kernel = in_wide_registers(kernel)
+        return kernel if effort.fits(kernel) else None
+
+    built = loop_kernel.build_loop(node, {*in_place}, plan.planner.is_sinkable, finished)
     if built is not None:
         _as_kernel(plan, node, built)
         return True
@@ -83,9 +92,3 @@ def _as_kernel(plan: RegionPlan, node: hlo.While, built: loop_kernel.BuiltLoop) 
             case (_, i):
                 buffers.append(carry[i])
     plan.steps.append(ir.Launch(built.kernel, tuple(buffers)))
-
-
-def _finished(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
-    """Returns the loop kernel as it is compiled, or None if it would cost LLVM too much."""
-    kernel = in_wide_registers(kernel)
-    return kernel if effort.fits(kernel) else None

@@ -269,8 +269,7 @@ def deleted_array_error(
             f"{messages.see('donated-array')}"
         )
     function, caller, lasti = given_to
-    line = source_info.span(caller, lasti)[0]
-    place = f"{os.path.basename(caller.co_filename)}:{line}"
+    place = _line_of(caller, lasti)
     return RuntimeError(
         f"{subject} deleted: its buffer was donated to {function} at {place} (donate_argnums), "
         f"for its result.\nInstead: use the result of {function}, or do not donate the "
@@ -278,12 +277,25 @@ def deleted_array_error(
     )
 
 
-def interrupted_call_error(error: BaseException) -> JaxRuntimeError:
-    """Returns the error of reading a result whose computation `error` ended, as a Ctrl-C does."""
+def interrupted_call_error(
+    error: BaseException, place: tuple[str, CodeType, int] | None
+) -> JaxRuntimeError:
+    """Returns the error of reading a result whose computation `error` ended, as a Ctrl-C does.
+
+    Args:
+      error: what ended it.
+      place: the function, and the call site: its code and the offset of its instruction.
+    """
+    of_call = "" if place is None else f" by {place[0]} at {_line_of(place[1], place[2])}"
     return JaxRuntimeError(
-        f"the computation of this array was interrupted by {type(error).__name__} before it was done; "
-        "call the function again"
+        f"the computation of this array{of_call} was interrupted by {type(error).__name__}, so that "
+        "it has no value.\nInstead: call the function again"
     )
+
+
+def _line_of(code: CodeType, lasti: int) -> str:
+    """Returns the file and line of an instruction, such as "program.py:3"."""
+    return f"{os.path.basename(code.co_filename)}:{source_info.span(code, lasti)[0]}"
 
 
 def check_truth_is_unambiguous(aval: AbstractValue) -> None:

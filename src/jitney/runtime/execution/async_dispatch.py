@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 
 from jitney.core.diagnostics.errors import interrupted_call_error
 from jitney.core.settings import config
@@ -18,6 +19,8 @@ from jitney.runtime.native import _native
 
 # To hand a call to another thread and back takes some tens of microseconds.
 _DEFERRED_FROM = threshold(1_000_000, small=0)
+
+_INTERRUPTS = 3  # at exit, until calls of other threads are waited for no longer
 
 _disabled = 0  # contexts in which no call is deferred
 
@@ -28,7 +31,7 @@ def install() -> None:
     config.sync.listen(lambda _: _choose())
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_native.end_deferred_calls)
-    atexit.register(disable)
+    atexit.register(_finish)
 
 
 def disable() -> None:
@@ -44,6 +47,17 @@ def enable() -> None:
     global _disabled
     _disabled -= 1
     _choose()
+
+
+def _finish() -> None:
+    """Waits for deferred calls at the end of the process, or stops them if that is interrupted."""
+    for _ in range(_INTERRUPTS):
+        try:
+            disable()
+            return
+        except BaseException as error:
+            name = type(error).__name__
+            print(f"jitney: {name} while calls were unfinished at exit", file=sys.stderr)
 
 
 def _choose() -> None:

@@ -20,8 +20,8 @@ def defer_calls_from(nanoseconds, interrupted):
 
     Args:
       nanoseconds: that; None if no call is to be deferred.
-      interrupted: a function of the exception of a signal's handler. It returns the error that results
-        raise whose call it has ended.
+      interrupted: a function of the exception of a signal's handler and of the place of a call. It
+        returns the error that the results of the call raise, which that exception has ended.
     """
     global _deferred_from, _interrupted
     _deferred_from = NEVER if nanoseconds is None else nanoseconds
@@ -133,7 +133,7 @@ cdef class Call:
         if self.error is None:
             return 0
         if self.was_interrupted:
-            raise _interrupted(self.error) from self.error
+            raise _interrupted(self.error, self.place) from self.error
         raise self.error
 
     cdef int references_to(self, object data) noexcept:
@@ -179,7 +179,9 @@ cdef class Call:
         self.release()
         self.held = self.needs = None
         if self.is_deferred:
-            self.values = self.place = None
+            self.values = None
+        if not self.was_interrupted:
+            self.place = None
 
     cdef void keep_failure(self) noexcept:
         """Keeps what a call that was run has failed with."""
@@ -356,6 +358,8 @@ cdef class Queue:
         """Stops the calls of this thread up to `last`, as `error` has ended the wait for them."""
         cdef Call call
         cdef unsigned long thread = PyThread_get_thread_ident()
+        if last.has_ended:  # it was itself interrupted, or is done: those after it go on
+            return 0
         for call in list(self.deferred):
             if call.thread == thread:
                 call.interruption = error

@@ -1,0 +1,82 @@
+"""Estimates of the time of a loop's iteration: in registers, and as steps over arrays.
+
+A loop kernel executes one instruction for each element of a carry (`kernels/loop_kernel.py`), with
+vectors across the lanes of a batch. As steps, an iteration is a few launches whose vectors run along
+the arrays. Registers are faster for scalars, very small arrays and full batches; steps are faster
+where the elements of an array fill vectors and there are few lanes. Both are in additions
+(`compiler/cost.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from jitney.compiler.cost import COSTS
+from jitney.compiler.hlo import ir as hlo, traversal
+from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.loop_kernel import LoopKernel, varying
+
+# Nodes that a step computes by itself.
+_STEPS = (hlo.Dot, hlo.Reduce, hlo.ArgReduce, hlo.Cumulative, hlo.DynamicUpdateSlice)
+# Nodes that read elements of other positions: what they read is stored before.
+_MOVES = (
+    hlo.Slice, hlo.Reverse, hlo.Transpose, hlo.Concatenate, hlo.Pad, hlo.DynamicSlice, hlo.Gather,
+)  # fmt: skip
+_VIEWS = (
+    hlo.Parameter, hlo.Constant, hlo.Iota, hlo.Broadcast, hlo.Reshape, hlo.Bitcast,
+    hlo.OptimizationBarrier, hlo.Project,
+)  # fmt: skip
+
+
+def registers_pay(node: hlo.While, kernel: LoopKernel) -> bool:
+    """Returns whether `kernel` is at least about as fast as `node` is as steps over arrays."""
+    nodes = traversal.topological_order(node.body.results)
+    if not all([isinstance(x, (hlo.Apply, *_STEPS, *_MOVES, *_VIEWS)) for x in nodes]):
+        return True  # steps of nested loops and branches are not estimated
+    return in_registers(kernel) <= COSTS.register_margin * as_steps(node, nodes)
+
+
+def in_registers(kernel: LoopKernel) -> float:
+    """Returns the cost of an iteration of a loop kernel."""
+    total = 0
+    for s, varies in zip(kernel.body, varying(kernel), strict=True):
+        if isinstance(s, ir.Call):
+            blocks = _vectors(kernel.extents[0], s.dtype) if kernel.extents and varies else 1
+            total += COSTS.function(s.fn) * blocks
+    return total
+
+
+def as_steps(node: hlo.While, nodes: Sequence[hlo.Node]) -> float:
+    """Returns the cost of an iteration whose steps compute `nodes`, those of the body."""
+    changed = [
+        r.shape for r, p in zip(node.body.results, node.body.parameters, strict=True) if r is not p
+    ]
+    launches, total = len({*changed}), 0.0
+    stored: set[hlo.Node] = set()
+    for x in nodes:
+        match x:
+            case hlo.Apply():
+                total += COSTS.function(x.fn) * _vectors(x.tensor_type.size, x.dtype)
+            case hlo.Dot():
+                contracted = math.prod([x.x.shape[k] for k in x.contract[0]])
+                total += 2 * _vectors(x.tensor_type.size * contracted, x.dtype)
+            case hlo.Reduce() | hlo.ArgReduce() | hlo.Cumulative():
+                total += _vectors(x.x.tensor_type.size, x.dtype)
+            case hlo.Gather():
+                total += COSTS.gather * x.tensor_type.size
+            case _:
+                pass
+        if isinstance(x, _STEPS):
+            launches += 1
+        if isinstance(x, _MOVES):
+            stored |= {y for y in traversal.operands(x) if isinstance(y, hlo.Apply)}
+    return total + COSTS.loop_launch * (launches + len(stored))
+
+
+def _vectors(size: int, dtype: np.dtype) -> int:
+    """Returns the vectors that hold `size` elements; narrow ones are as many as 32-bit elements."""
+    bits = 8 * max(dtype.itemsize, 4)
+    return math.ceil(size / (COSTS.processor.widest_bits // bits))
