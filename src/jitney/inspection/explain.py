@@ -181,7 +181,10 @@ def _advice(program: Program) -> Iterable[str]:
             )
     for work in program.everything():
         if work.kind == "library" and work.what.endswith("by NumPy"):
-            yield (
-                f"{work.what.removesuffix(' by NumPy')} in {places_text(work.sources, None)} has no "
-                "compiled code for these types: NumPy computes it."
+            function = work.what.removesuffix(" by NumPy")
+            reason = (
+                "NumPy computes it, as its sorts of large arrays are faster"
+                if function.endswith("sort")
+                else "it has no compiled code for these types: NumPy computes it"
             )
+            yield f"{function} in {places_text(work.sources, None)}: {reason}."

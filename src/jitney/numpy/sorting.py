@@ -70,7 +70,7 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Array:
-    """Sorts elements along `axis` in ascending order, NaN last.
+    """Sorts elements along `axis` in ascending order, NaN last; in descending order, NaN first.
 
     Args:
       a: an array.

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jitney.core.diagnostics.errors import KeyReuseError
+from jitney.core.messages import messages
 from jitney.core.program.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from jitney.core.program.memo import memoize_by_identity
 from jitney.core.source import source_info
@@ -109,7 +110,7 @@ class _Consumption:
         if np.any(np.logical_and(before, mask)):
             first = self.users.get(var)
             raise reused(
-                f"In {eqn.primitive}, argument {operand}",
+                f"argument {operand} of {eqn.primitive}",
                 None if first is None else first.source_info,
                 eqn.source_info,
             )
@@ -121,17 +122,17 @@ def reused(what: str, first: object, second: object) -> KeyReuseError:
     """Returns the error for a key that is used twice.
 
     Args:
-      what: the second use.
+      what: the second use, such as "argument 0 of random_bits".
       first: where the key was consumed, a `SourceInfo`; None if it is not known.
       second: where it is used again.
     """
-    lines = [
-        f"{what} is a random key that was used before; jax.random.split derives new keys from one."
-    ]
+    message = f"a random key was used before ({what}), and would give the same numbers again"
+    lines = [messages.at_expression(message)]
     for label, place in (("first used at", first), ("used again at", second)):
         text = source_info.summarize(place)
         if text:
             lines.append(f"  {label} {text}")
+    lines.append("Instead: k1, k2 = jax.random.split(key), and use each new key once")
     return KeyReuseError("\n".join(lines))
 
 

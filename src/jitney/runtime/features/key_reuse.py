@@ -66,7 +66,7 @@ def _is_key_array(x: object) -> bool:
 def _watched(what: str, use: KeyUse, operands: Sequence[Any], run: Callable[[], Any]) -> list[Any]:
     for i, mask in use.consumed:
         if _is_key_array(operands[i]) and np.any(np.logical_and(_mask(operands[i]), mask)):
-            raise reused(f"In {what}, argument {i}", _consumed[id(operands[i])][2], None)
+            raise reused(f"argument {i} of {what}", _consumed[id(operands[i])][2], None)
     _state.inside = True
     try:
         results = run()
