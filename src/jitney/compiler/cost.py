@@ -66,10 +66,17 @@ class CostModel:
     halving: float = 3.0  # per vector, to reduce its lanes
     gather: int = 4  # an element at a computed index
     loop_trips: int = 100  # assumed iterations of a loop in a loop kernel
-    # Loops in registers or as steps (`plan/loop_costs.py`): a launch within a loop, which takes some
-    # ten nanoseconds, and the ratio of both up to which loops are in registers.
-    loop_launch: int = 60
-    register_margin: float = 1.2
+    # Loops in registers or as steps (`plan/loop_costs.py`), in 0.27 ns, as measured on twenty loops:
+    # a launch within a loop, and what it takes more for a product; an operation of at most an
+    # addition, in registers; a scalar function, compared with one lane of a vector function; an
+    # operation on 16-bit floats, with its rounding; and the ratio of both forms up to which a loop is
+    # in registers.
+    loop_launch: int = 40
+    loop_product: int = 30
+    register_operation: float = 0.4
+    scalar_function: float = 1.5
+    half_operation: int = 6
+    register_margin: float = 0.9
     # Loop unrolling must reduce a kernel's time to this share of it.
     unrolled_share: float = 0.9
     short_axis: int = 4  # elements of an axis up to which kernels may unroll it

@@ -13,11 +13,18 @@ import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import effort, loop_kernel
+from jitney.compiler.plan import loops
 from jitney.compiler.scalar.effort import function_effort, registers
 from jitney.core.util.record import replace
 
 HALVES = ("float16", "bfloat16")
 SPECIAL = (0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e-40, 3e38, 6e4, 0.1, 1 / 3)
+
+
+@pytest.fixture(autouse=True)
+def in_registers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops are kernels where LLVM can compile these, even if steps would be faster."""
+    monkeypatch.setattr(loops, "registers_pay", lambda *_: True)
 
 
 def _loop(body: Callable[[Any], Any], length: int = 4) -> Callable[[Any], Any]:

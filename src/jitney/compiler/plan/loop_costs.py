@@ -3,8 +3,8 @@
 A loop kernel executes one instruction for each element of a carry (`kernels/loop_kernel.py`), with
 vectors across the lanes of a batch. As steps, an iteration is a few launches whose vectors run along
 the arrays. Registers are faster for scalars, very small arrays and full batches; steps are faster
-where the elements of an array fill vectors and there are few lanes. Both are in additions
-(`compiler/cost.py`).
+where the elements of an array fill vectors and there are few lanes. `compiler/cost.py` has the
+constants.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir as hlo, traversal
 from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.ir import is_half
 from jitney.compiler.kernels.loop_kernel import LoopKernel, varying
 
 # Nodes that a step computes by itself.
@@ -41,11 +42,18 @@ def registers_pay(node: hlo.While, kernel: LoopKernel) -> bool:
 
 def in_registers(kernel: LoopKernel) -> float:
     """Returns the cost of an iteration of a loop kernel."""
-    total = 0
+    total = 0.0
     for s, varies in zip(kernel.body, varying(kernel), strict=True):
         if isinstance(s, ir.Call):
-            blocks = _vectors(kernel.extents[0], s.dtype) if kernel.extents and varies else 1
-            total += COSTS.function(s.fn) * blocks
+            is_vector = bool(kernel.extents) and varies
+            cost = float(COSTS.function(s.fn))
+            if cost <= 1:
+                cost *= COSTS.register_operation
+            elif not is_vector:
+                cost *= COSTS.scalar_function
+            if is_half(s.dtype):
+                cost *= COSTS.half_operation
+            total += cost * (_vectors(kernel.extents[0], s.dtype) if is_vector else 1)
     return total
 
 
@@ -59,10 +67,12 @@ def as_steps(node: hlo.While, nodes: Sequence[hlo.Node]) -> float:
     for x in nodes:
         match x:
             case hlo.Apply():
-                total += COSTS.function(x.fn) * _vectors(x.tensor_type.size, x.dtype)
+                each = COSTS.half_operation if is_half(x.dtype) else 1
+                total += each * COSTS.function(x.fn) * _vectors(x.tensor_type.size, x.dtype)
             case hlo.Dot():
                 contracted = math.prod([x.x.shape[k] for k in x.contract[0]])
                 total += 2 * _vectors(x.tensor_type.size * contracted, x.dtype)
+                total += COSTS.loop_product
             case hlo.Reduce() | hlo.ArgReduce() | hlo.Cumulative():
                 total += _vectors(x.x.tensor_type.size, x.dtype)
             case hlo.Gather():
