@@ -220,9 +220,9 @@ def _peak_bytes() -> int:
 
 
 def _summary(profile: Profile) -> Iterator[str]:
-    yield f"{profile.seconds:.3f} s in all:"
+    yield f"{quantities.seconds(profile.seconds)} in all:"
     for seconds, what in profile.parts():
-        yield f"  {seconds:9.3f} s {_share(seconds, profile.seconds)}  {what}"
+        yield f"  {_time(seconds)} {_share(seconds, profile.seconds)}  {what}"
     if not profile.functions:
         yield ""
         yield (
@@ -237,17 +237,17 @@ def _step_table(profile: Profile) -> Iterator[str]:
         return
     rates = timing.roof(profile.steps)
     yield ""
-    yield "  seconds  share     times  compiled functions, step by step (share of the machine's roof)"
+    yield "     time  share     times  compiled functions, step by step (share of the machine's roof)"
     for step in profile.steps[:_SHOWN_STEPS]:
         where = f"{step.program.title}, {places_text(step.work.sources)}: {step.work.what}"
         yield (
-            f"{step.seconds:9.3f} {_share(step.seconds, profile.seconds)} {step.times:9}  {where}"
+            f"{_time(step.seconds)} {_share(step.seconds, profile.seconds)} {step.times:9}  {where}"
             f"{_rates(step, rates)}"
         )
     others = profile.steps[_SHOWN_STEPS:]
     if others:
         seconds = sum([step.seconds for step in others])
-        yield f"{seconds:9.3f} {_share(seconds, profile.seconds)}            {len(others)} other steps"
+        yield f"{_time(seconds)} {_share(seconds, profile.seconds)}            {len(others)} other steps"
     yield ""
     yield f"  This machine: {rates}."
     if any(step.is_rated and step.is_in_caches(rates) for step in profile.steps[:_SHOWN_STEPS]):
@@ -259,9 +259,9 @@ def _line_table(profile: Profile) -> Iterator[str]:
     if not lines:
         return
     yield ""
-    yield "  seconds  share  line"
+    yield "     time  share  line"
     for place, seconds in lines:
-        yield f"{seconds:9.3f} {_share(seconds, profile.seconds)}  {_line(place)}"
+        yield f"{_time(seconds)} {_share(seconds, profile.seconds)}  {_line(place)}"
 
 
 def _memory_table(profile: Profile) -> Iterator[str]:
@@ -303,6 +303,10 @@ def _line(place: tuple[str, int]) -> str:
     file, line = place
     short = f"{os.path.basename(file)}:{line}"
     return f"{short:24} {facts.line_text(file, line)}".rstrip()
+
+
+def _time(seconds: float) -> str:
+    return f"{quantities.seconds(seconds):>9}"
 
 
 def _share(seconds: float, total: float) -> str:
