@@ -247,7 +247,8 @@ def _step_table(profile: Profile) -> Iterator[str]:
     others = profile.steps[_SHOWN_STEPS:]
     if others:
         seconds = sum([step.seconds for step in others])
-        yield f"{_time(seconds)} {_share(seconds, profile.seconds)}            {len(others)} other steps"
+        share = _share(seconds, profile.seconds)
+        yield f"{_time(seconds)} {share}            {len(others)} other steps"
     yield ""
     yield f"  This machine: {rates}."
     if any(step.is_rated and step.is_in_caches(rates) for step in profile.steps[:_SHOWN_STEPS]):

@@ -50,7 +50,11 @@ class ArrayMethods(_Base):
 
     @property
     def at(self) -> IndexUpdateHelper:
-        """Helper for updates by index: `x.at[index].set(y)` is `x` with `x[index] = y`."""
+        """Helper for updates by index: `x.at[index].set(y)` is `x` with `x[index] = y`.
+
+        An index out of bounds is not an error: an update there is dropped, and `get` reads the
+        nearest element. The argument `mode` of its methods chooses otherwise.
+        """
         return IndexUpdateHelper(self)
 
     def __getitem__(self, index: Index, /) -> Array:
