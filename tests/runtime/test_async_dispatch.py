@@ -1,5 +1,6 @@
 """Deferred calls: `runtime/execution/async_dispatch.py`, `runtime/native/queues.pxi`."""
 
+import contextlib
 import gc
 import os
 import signal
@@ -472,3 +473,158 @@ def test_profiles_count_calls_where_they_are_made(count):
     count(LONG).block_until_ready()  # compiled without clocks
     assert not count(LONG).is_ready()
     assert sum(step.seconds for step in p.steps) <= p.seconds
+
+
+# --- what a stress test has found -----------------------------------------------------------------
+
+
+def interrupt(use):
+    """Calls `use`, which a handler of a signal interrupts; raising TimeoutError."""
+    before = signal.signal(signal.SIGALRM, raise_timeout)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(TimeoutError):
+            use()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_handlers_get_no_data_of_the_call_that_they_interrupt(count):
+    f = warm(jax.jit(lambda y: y + 1), jnp.float32(1))
+    found = []
+
+    def handler(number, frame):
+        with contextlib.suppress(RuntimeError):  # if this thread runs the call
+            found.append(f(y))
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, handler)
+    for _ in range(3):
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        y = count(ENDLESS)
+        with pytest.raises(TimeoutError):
+            y.block_until_ready()
+    signal.signal(signal.SIGALRM, before)
+    for z in found:
+        with pytest.raises(RuntimeError, match="interrupted by TimeoutError"):
+            float(z)
+
+
+def test_an_interrupt_leaves_the_calls_after_the_one_that_is_waited_for(count):
+    want = float(turns(jnp.int32(LONG)))
+    for _ in range(3):
+        y, z = count(ENDLESS), count(LONG)
+        interrupt(y.block_until_ready)
+        assert float(z) == want
+
+
+def test_interrupted_arrays_are_freed(count):
+    def wait():
+        y = count(ENDLESS)
+        gone.append(weakref.ref(y))
+        interrupt(y.block_until_ready)
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="interrupted by TimeoutError"):
+                float(y)
+        raise KeyError("with a traceback that refers to this frame")
+
+    gone = []
+    with pytest.raises(KeyError):
+        wait()
+    gc.collect()
+    assert gone[0]() is None
+
+
+def test_an_interrupt_of_the_last_moment_is_not_lost(count):
+    """NumPy drops what a handler raises after the call has ended, before its data are handed out."""
+    n = LONG // 10  # shorter than the time between two looks for signals
+    rung = raised = 0
+
+    def handler(number, frame):
+        nonlocal rung
+        rung += 1
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, handler)
+    for _ in range(20):
+        try:
+            y = count(n)
+            signal.setitimer(signal.ITIMER_REAL, 0.004)
+            np.asarray(y)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except TimeoutError:
+            raised += 1
+    signal.signal(signal.SIGALRM, before)
+    assert raised == rung
+
+
+@pytest.mark.usefixtures("all_deferred")
+def test_no_thread_reads_what_another_has_donated(count):
+    """A donation that waits for room in the queue has not taken place yet."""
+    x = jnp.linspace(0.0, 1.0, 1000)
+    step = jax.jit(lambda x: x * 0 - 1, donate_argnums=0)
+    f = warm(jax.jit(lambda x: x + 1), x)
+    for _ in range(3):
+        step(x + 0)
+    y = x + 0
+    first = count(ENDLESS)
+    rest = [f(x) for _ in range(15)]
+    thread = threading.Thread(target=lambda: rest.append(step(y)))
+    thread.start()
+    time.sleep(0.1)  # it waits for room
+    assert not y.is_deleted()
+    other = threading.Thread(target=lambda: rest.append(f(y)))
+    other.start()
+    time.sleep(0.1)
+    stop(first)
+    thread.join()
+    other.join()
+    got = sorted(float(r[0]) for r in rest[15:])
+    assert got in ([-1.0, 1.0], [-1.0])  # or the other thread has found it deleted
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (  # a thread that makes one call after another
+            """
+            ends = []
+            def work():
+                while not ends: count(5_000_000)
+            thread = threading.Thread(target=work)
+            thread.start()
+            time.sleep(0.2)
+            for _ in range(3):
+                child = os.fork()
+                if child == 0: os._exit(0 if float(count(5_000_000)) == want else 1)
+                assert os.waitpid(child, 0)[1] == 0
+            ends.append("in time")
+            thread.join()
+            print(*ends, count(5_000_000).is_ready())
+            """,
+            "in time False",
+        ),
+        (  # Python drops what is raised before a fork
+            """
+            import signal
+            def ring(*_): raise TimeoutError
+            signal.signal(signal.SIGALRM, ring)
+            parent = os.getpid()
+            y = count(2**31 - 1)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            try:
+                os.fork()
+                for _ in range(1000): pass
+                print("no error")
+            except TimeoutError: print("raised")
+            if os.getpid() == parent: os.wait()
+            """,
+            "no error\nraised",
+        ),
+    ],
+)
+def test_forks(program, said):
+    done = run(program)
+    assert (done.returncode, sorted(done.stdout.split("\n")), done.stderr) == (
+        0, sorted(f"{said}\n".split("\n")), "",
+    )  # fmt: skip

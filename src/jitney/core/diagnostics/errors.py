@@ -278,17 +278,17 @@ def deleted_array_error(
 
 
 def interrupted_call_error(
-    error: BaseException, place: tuple[str, CodeType, int] | None
+    kind: type[BaseException], place: tuple[str, CodeType, int] | None
 ) -> JaxRuntimeError:
-    """Returns the error of reading a result whose computation `error` ended, as a Ctrl-C does.
+    """Returns the error of reading a result whose computation an exception ended, as a Ctrl-C does.
 
     Args:
-      error: what ended it.
+      kind: the type of the exception.
       place: the function, and the call site: its code and the offset of its instruction.
     """
     of_call = "" if place is None else f" by {place[0]} at {_line_of(place[1], place[2])}"
     return JaxRuntimeError(
-        f"the computation of this array{of_call} was interrupted by {type(error).__name__}, so that "
+        f"the computation of this array{of_call} was interrupted by {kind.__name__}, so that "
         "it has no value.\nInstead: call the function again"
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from functools import partial
 
 from jitney.core.diagnostics.errors import interrupted_call_error
 from jitney.core.settings import config
@@ -30,8 +31,13 @@ def install() -> None:
     config.async_dispatch.listen(lambda _: _choose())
     config.sync.listen(lambda _: _choose())
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_native.end_deferred_calls)
-    atexit.register(_finish)
+        os.register_at_fork(
+            before=_native.prepare_to_fork,
+            after_in_parent=partial(_native.end_fork, False),
+            after_in_child=partial(_native.end_fork, True),
+        )
+    atexit.register(_native.leave_done_calls)
+    atexit.register(_finish)  # which runs before that
 
 
 def disable() -> None:

@@ -43,6 +43,7 @@ cdef extern from "call.h":
     void jt_stop(jt_call *call) nogil
     bint jt_is_stopped(jt_call *call) nogil
     int jt_raise(jt_call *call) except -1
+    void jt_forget_failure(jt_call *call)
 
 cdef extern from "threads.h":
     jt_pool *jt_pool_new(int n) nogil

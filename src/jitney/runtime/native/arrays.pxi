@@ -43,6 +43,8 @@ cdef class NativeArray:
         # NumPy drops what is raised here and tries `__array__`, which has to raise what the handler of
         # a signal raises while data are waited for.
         value = self.buffer.data
+        if self.buffer.ready is not None:
+            self.buffer.ready.dropped = None  # of an earlier use, which has raised it
         if (
             not _is_at_hand(self.buffer)
             or not isinstance(self.aval.dtype, cnp.dtype)

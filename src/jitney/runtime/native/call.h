@@ -59,4 +59,11 @@ static int jt_raise(jt_call *call) {
     return -1;
 }
 
+/* Lets go of what the call has failed with. The thread holds Python's lock. */
+static void jt_forget_failure(jt_call *call) {
+    Py_CLEAR(call->type);
+    Py_CLEAR(call->value);
+    Py_CLEAR(call->traceback);
+}
+
 #endif

@@ -133,6 +133,7 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
     cdef cnp.ndarray value
     cdef NativeArray array
     cdef Buffer buffer
+    cdef Call ready
     cdef char *place
     cdef long long whole
     cdef double number
@@ -145,12 +146,13 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
         elif array.aval is not pattern:
             return False
         buffer = array.buffer
+        ready = buffer.ready
+        if ready is not None and not _has_arrived(buffer):
+            if not ready.is_enqueued:
+                return False
+            _note_pending(a, ready)
         if type(buffer.data) is not cnp.ndarray or a.n >= a.capacity:
             return False
-        if buffer.ready is not None and not _has_arrived(buffer):
-            if not buffer.ready.is_enqueued:
-                return False
-            _note_pending(a, buffer.ready)
         _take(a, cnp.PyArray_GETCONTIGUOUS(<cnp.ndarray>buffer.data))
         if leaves is not None:
             leaves.append(arg)

@@ -157,7 +157,11 @@ cdef class Program:
     @property
     def is_deferrable_now(self):
         """Whether its calls may run later: see `Queue.defer`."""
-        return self.is_deferrable and _deferred_from != NEVER
+        return (
+            self.is_deferrable
+            and _deferred_from != NEVER
+            and not jt_queue_runs_here(self.queue.tasks)
+        )
 
     @property
     def takes_long(self):
@@ -208,7 +212,10 @@ cdef class Program:
         cdef char *scratch
         cdef char *place
         cdef int i
-        cdef list results
+        cdef list values
+        # Other threads run while it waits for room, and not from here on: none of them finds the donors
+        # once results lie in their memory.
+        self.queue.make_room(self.out_bytes)
         call.program = self
         call.held = tuple([<object>given.held[i] for i in range(given.n_held)])
         call.pointers = <void **>malloc((given.n + 1) * sizeof(void *) + n_scratch)
@@ -225,12 +232,10 @@ cdef class Program:
         call.place = _place_of_call(getattr(function, "__name__", "a function"))
         call.is_allocated = True
         # Besides a buffer, `given` and `held` refer to an input.
-        call.values = self.allocate(&call.activation, call.pointers, donors, 3)
-        results = self.arrays(list(call.values), call)
+        values = call.values = self.allocate(&call.activation, call.pointers, donors, 3)
         self.queue.push(call)
-        _hand_over(donors, call)
-        _give_up(donors)
-        return results
+        _hand_over(donors, values)
+        return self.arrays(list(values), call)
 
     cdef inline int allocate_arena(self, Activation *a) except -1:
         """Takes the memory for temporaries of a call."""
@@ -339,22 +344,23 @@ cdef object _no_memory(Py_ssize_t nbytes):
     return MemoryError(f"no memory for {nbytes:,} bytes of temporaries")
 
 
-cdef int _hand_over(list donors, Call call) except -1:
-    """Lets calls that compute `donors` drop the data in whose memory results of `call` lie.
+cdef int _hand_over(list donors, list values) except -1:
+    """Deletes the buffers that are donated to a deferred call with the results `values`.
 
-    `call` is after them in the queue and holds that memory until it has run: the next donation finds
-    no other user.
+    Calls that compute them drop the data in whose memory these results lie. The call is after them in
+    the queue and holds that memory until it has run: the next donation finds no other user.
     """
     cdef Buffer donor
     cdef Call ready
     if donors:
         for donor in donors:
-            if donor is None or donor.ready is None or donor.ready.has_ended:
+            if donor is None:
                 continue
-            if any([x is donor.data for x in call.values]):
-                ready = donor.ready
-                ready.values = [x for x in ready.values if x is not donor.data]
-                ready.held = tuple([x for x in ready.held if x is not donor.data])
+            data, ready = donor.data, donor.ready
+            donor.delete()
+            if ready is not None and not ready.has_ended and any([x is data for x in values]):
+                ready.values = [x for x in ready.values if x is not data]
+                ready.held = tuple([x for x in ready.held if x is not data])
     return 0
 
 

@@ -43,7 +43,7 @@ typedef struct jt_queue {
     struct jt_queue *next; /* of all queues */
 } jt_queue;
 
-/* All queues: forks have to know them. */
+/* All queues: forks have to know them. The mutex is of `jt_on_idle` as well. */
 static struct {
     pthread_mutex_t mutex;
     int registered;
@@ -55,9 +55,11 @@ static int (*jt_on_idle)(void *) = NULL;
 static atomic_int jt_is_idle_noted = 0;
 
 static void jt_note_idle(void) {
+    pthread_mutex_lock(&jt_queues.mutex);
     if (jt_on_idle != NULL && !atomic_exchange(&jt_is_idle_noted, 1) &&
         Py_AddPendingCall(jt_on_idle, NULL) != 0)
         atomic_store(&jt_is_idle_noted, 0);
+    pthread_mutex_unlock(&jt_queues.mutex);
 }
 
 /* Runs the first task of a queue that runs none. The mutex is held, but for the time that it takes. */
@@ -193,7 +195,12 @@ static void jt_queue_push(jt_queue *queue, jt_task *task) {
     pthread_mutex_unlock(&queue->mutex);
 }
 
-static void jt_set_on_idle(int (*function)(void *)) { jt_on_idle = function; }
+/* NULL before the interpreter ends: the thread of a queue may be about to call it. */
+static void jt_set_on_idle(int (*function)(void *)) {
+    pthread_mutex_lock(&jt_queues.mutex);
+    jt_on_idle = function;
+    pthread_mutex_unlock(&jt_queues.mutex);
+}
 
 static void jt_unnote_idle(void) { atomic_store(&jt_is_idle_noted, 0); }
 

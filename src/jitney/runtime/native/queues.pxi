@@ -2,6 +2,7 @@
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
+    int Py_AddPendingCall(int (*function)(void *) except -1, void *argument)
     unsigned long PyThread_get_thread_ident()
 
 cdef enum:
@@ -12,6 +13,9 @@ cdef Py_ssize_t MOST_DEFERRED_BYTES = 256 << 20
 
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
 cdef int64_t _deferred_from = NEVER  # nanoseconds of a program's last call
+cdef int64_t _deferred_between_forks = NEVER  # what that is while no thread forks
+cdef int _forks = 0  # that threads have begun
+cdef object _raised_before_fork = None  # by the handler of a signal
 cdef object _interrupted = None  # function: the error of a call that an exception has ended
 
 
@@ -20,12 +24,20 @@ def defer_calls_from(nanoseconds, interrupted):
 
     Args:
       nanoseconds: that; None if no call is to be deferred.
-      interrupted: a function of the exception of a signal's handler and of the place of a call. It
-        returns the error that the results of the call raise, which that exception has ended.
+      interrupted: a function of the type of a signal handler's exception, and of the place of a call.
+        It returns the error that the results of the call raise, which that exception has ended.
     """
-    global _deferred_from, _interrupted
-    _deferred_from = NEVER if nanoseconds is None else nanoseconds
+    global _deferred_between_forks, _interrupted
+    _deferred_between_forks = NEVER if nanoseconds is None else nanoseconds
     _interrupted = interrupted
+    _count_forks(0)
+
+
+cdef int _count_forks(int change) noexcept:
+    global _forks, _deferred_from
+    _forks += change
+    _deferred_from = NEVER if _forks else _deferred_between_forks
+    return 0
 
 
 cdef struct Deferred:
@@ -71,15 +83,15 @@ cdef class Call:
     cdef bint is_allocated
     cdef bint is_enqueued
     cdef bint has_ended  # what it needs was let go
-    cdef object error
+    cdef object error  # of a deferred call, only copies are raised: this one never has a traceback
     # Of deferred calls:
     cdef bint is_deferred
     cdef Deferred deferred
     cdef tuple needs  # calls that compute its inputs
     cdef jt_task **needed_tasks
     cdef object place  # (function, code of its caller, offset of the call in that)
-    cdef bint was_interrupted  # by `error`, which a handler of a signal has raised
-    cdef object interruption  # what ended the wait for it
+    cdef bint was_interrupted  # by an exception of a handler of a signal, whose type is `error`
+    cdef object interruption  # the type of what ended the wait for it
     cdef object dropped  # what was raised for it where it was dropped: the next use raises it again
     cdef unsigned long thread  # which made it
 
@@ -90,6 +102,7 @@ cdef class Call:
         """Frees what only running it needs."""
         if self.is_allocated:
             _release(&self.activation)
+            jt_forget_failure(&self.activation.call)
         self.is_allocated = False
         free(self.pointers)
         free(self.needed_tasks)
@@ -133,7 +146,9 @@ cdef class Call:
         if self.error is None:
             return 0
         if self.was_interrupted:
-            raise _interrupted(self.error, self.place) from self.error
+            raise _interrupted(self.error, self.place)
+        if self.is_deferred:
+            raise _copy_of_error(self.error)
         raise self.error
 
     cdef int references_to(self, object data) noexcept:
@@ -203,11 +218,14 @@ cdef class Call:
         try:
             jt_raise(&self.activation.call)
         except BaseException as error:
-            self.error = error
-            if self.is_deferred and self.activation.call.interrupted:
+            if not self.is_deferred:
+                self.error = error
+            elif self.activation.call.interrupted:
+                self.error = type(error)
                 self.was_interrupted = True
                 self.program.queue.raised_by_handler = error
             else:
+                self.error = error.with_traceback(None)
                 self.add_place()
 
     cdef void add_place(self) noexcept:
@@ -221,6 +239,18 @@ cdef class Call:
                     f"in the call of {name} in {code.co_filename}, line {line}, which ran later"
                 )
                 break
+
+
+cdef object _copy_of_error(error):
+    """An error to be raised in the place of one that a deferred call has kept.
+
+    What is raised refers to the frames that it passes, and these to arrays, whose buffers the cycle
+    collector does not look into: the call that they refer to may not refer to what is raised.
+    """
+    copy = type(error)(*error.args)
+    for note in getattr(error, "__notes__", ()):
+        copy.add_note(note)
+    return copy
 
 
 @cython.final
@@ -279,6 +309,7 @@ cdef class Queue:
         call.place = place
         call.needs = tuple(needs)
         results = call.results
+        self.make_room(call.program.out_bytes)
         self.push(call)
         return results
 
@@ -289,20 +320,23 @@ cdef class Queue:
             raise ValueError(f"a call of a program for {call.program.device} is in another queue")
         return 0
 
-    cdef int push(self, Call call) except -1:
-        """Has a call run after those that were pushed before; waits for some of them if they are many."""
-        cdef Py_ssize_t nbytes = call.program.out_bytes
-        call.prepare_task()
+    cdef int make_room(self, Py_ssize_t nbytes) except -1:
+        """Waits for some calls if they are many, before one is pushed with results of `nbytes`."""
         self.end_done()
         while self.deferred and (
             len(self.deferred) >= MOST_DEFERRED
             or self.deferred_bytes + nbytes > MOST_DEFERRED_BYTES
         ):
             self.wait(<Call>self.deferred[0])
+        return 0
+
+    cdef int push(self, Call call) except -1:
+        """Has a call run after those that were pushed before; see `make_room`."""
+        call.prepare_task()
         if not self.deferred:
             _busy_queues.append(self)
         self.deferred.append(call)
-        self.deferred_bytes += nbytes
+        self.deferred_bytes += call.program.out_bytes
         call.is_enqueued = True
         jt_queue_push(self.tasks, &call.deferred.task)
         return 0
@@ -362,7 +396,7 @@ cdef class Queue:
             return 0
         for call in list(self.deferred):
             if call.thread == thread:
-                call.interruption = error
+                call.interruption = type(error)
                 jt_stop(&call.activation.call)
             if call is last:
                 break
@@ -380,6 +414,48 @@ def end_deferred_calls():
         queue.wait(<Call>queue.deferred[len(queue.deferred) - 1])
 
 
+def prepare_to_fork():
+    """Waits for all deferred calls; none is deferred until `end_fork`.
+
+    What a handler of a signal raises meanwhile is raised after the fork: Python drops what is raised
+    before.
+    """
+    global _raised_before_fork
+    cdef Queue queue
+    cdef list queues
+    _count_forks(1)
+    while True:
+        # A handler that has interrupted a call may fork: that call goes on in both processes.
+        queues = [x for x in _busy_queues if not jt_queue_runs_here((<Queue>x).tasks)]
+        if not queues:
+            break
+        queue = queues[0]
+        try:
+            queue.wait(<Call>queue.deferred[len(queue.deferred) - 1])
+        except BaseException as error:
+            if _raised_before_fork is None:
+                _raised_before_fork = error
+
+
+def end_fork(bint is_child):
+    """Lets calls be deferred after a fork, in the parent or in the child."""
+    global _raised_before_fork
+    _count_forks(-_forks if is_child else -1)
+    if is_child:
+        _raised_before_fork = None
+    if _raised_before_fork is not None:
+        Py_AddPendingCall(_raise_after_fork, NULL)
+
+
+cdef int _raise_after_fork(void *_) except -1:
+    """Raises in the main thread what a handler of a signal has raised before a fork."""
+    global _raised_before_fork
+    error, _raised_before_fork = _raised_before_fork, None
+    if error is not None:
+        raise error
+    return 0
+
+
 cdef int _end_done_calls(void *_) noexcept:
     """Ends deferred calls that were run, as nothing waits for them: their inputs may be large."""
     jt_unnote_idle()
@@ -391,17 +467,20 @@ cdef int _end_done_calls(void *_) noexcept:
 jt_set_on_idle(_end_done_calls)
 
 
+def leave_done_calls():
+    """Has the threads of queues ask nothing of the interpreter any more, as that is about to end."""
+    jt_set_on_idle(NULL)
+
+
 cdef list _run_later(Program program, Arguments *given, list donors, object function):
     """The results of a call on data that deferred calls compute, or of a program that takes long."""
     cdef list needs = [] if given.pending == NULL else list(<list>given.pending)
     cdef Call need
-    cdef bint is_deferrable = (
-        program.is_deferrable and _deferred_from != NEVER and not given.has_ndarrays
-    )
+    cdef bint is_deferrable = program.is_deferrable_now and not given.has_ndarrays
     for need in needs:
         if need.has_ended or need.program.queue is not program.queue or not is_deferrable:
             need.check()
-    if not is_deferrable or jt_queue_runs_here(program.queue.tasks):
+    if not is_deferrable:
         return program.run(given.pointers, donors)
     return program.defer(given, needs, donors, function)
 
@@ -429,7 +508,7 @@ cdef bint _has_arrived(Buffer buffer) except -1:
         return False
     if not call.has_ended:
         call.program.queue.end_done()
-    if not call.has_ended or call.error is not None:
+    if not call.has_ended or call.error is not None or call.dropped is not None:
         return False
     buffer.ready = None
     return True
