@@ -13,7 +13,7 @@ _SECTION = re.compile(r"^## ([a-z-]+)\n(.*?)(?=^## |\Z)", re.M | re.S)
 
 
 def is_code(word: str) -> bool:
-    """Returns whether `word` has the form of a code, and is not a file."""
+    """Returns whether `word` looks like an error code and does not name an existing file."""
     return _CODE.fullmatch(word) is not None and not os.path.exists(word)
 
 

@@ -139,8 +139,8 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
     for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True):
         if isinstance(value, ShapeDtypeStruct):
             raise TypeError(
-                f"{value} has no value, so a compiled function cannot compute with it or return it; "
-                "only abstract evaluation, such as jax.eval_shape, accepts it"
+                f"{value} is a shape and dtype without data, so a compiled function can neither use "
+                "nor return it; only abstract evaluation, such as jax.eval_shape, accepts it"
             )
         env[var] = b.constant(host_value(value))
     for var, node in zip(closed.jaxpr.invars, operands, strict=True):

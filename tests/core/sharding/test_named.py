@@ -59,7 +59,7 @@ def test_replication():
         (EXPLICIT, P(FREE), ValueError, "needs Auto axes of the mesh"),
         (AUTO, P(unreduced={"x"}), ValueError, "'x' is of type Auto"),
         (EXPLICIT, P(unreduced={"z"}), ValueError, "must be axes of the mesh"),
-        (AUTO, None, TypeError, r"P\(\) is for replicated arrays"),
+        (AUTO, None, TypeError, r"use P\(\) for a replicated array"),
     ],
 )
 def test_specs_that_do_not_fit_the_mesh_are_refused(mesh, spec, error, message):

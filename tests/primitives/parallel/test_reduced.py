@@ -44,9 +44,9 @@ def test_types_of_results():
 
 
 def test_operands_of_another_kind():
-    with pytest.raises(ValueError, match=r"unreduced_psum takes values that are unreduced along"):
+    with pytest.raises(ValueError, match=r"unreduced_psum: the operand must be unreduced along"):
         unreduced_psum_p.rules["abstract"](value(varying="i"), axes=("i",))
-    with pytest.raises(ValueError, match="all_gather_reduced takes values that are varying"):
+    with pytest.raises(ValueError, match="all_gather_reduced: the operand must be varying"):
         all_gather_reduced_p.rules["abstract"](value(), all_gather_dimension=0, **SCATTER)
 
 

@@ -38,7 +38,7 @@ class NamedSharding(Sharding):
     ) -> None:
         if spec is None:  # pyright: ignore[reportUnnecessaryComparison]  # a user's
             raise TypeError(
-                "NamedSharding: Unexpected None for its spec; P() is for replicated arrays"
+                "NamedSharding: Unexpected None as its spec; use P() for a replicated array"
             )
         self.mesh = mesh
         self.spec = spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec)

@@ -131,8 +131,8 @@ def _check_bounds(
     for axis, extent in zip(batch_axes, indices.shape[:-1], strict=True):
         if updates.shape[axis] != extent:
             raise TypeError(
-                f"scatter: axis {axis} of the updates, of shape {updates.shape}, must be as long "
-                "as the indices' axis that it belongs to, which has "
+                f"scatter: axis {axis} of the updates, of shape {updates.shape}, must match "
+                "the corresponding axis of the indices, which has "
                 f"{messages.counted(extent, 'element')}"
             )
 

@@ -139,7 +139,7 @@ def is_unreduced(x: Value, names: Sequence[AxisName], api_name: str) -> bool:
     """Returns whether `x` is unreduced along the axes `names`.
 
     Raises:
-      ValueError: if it is unreduced along some of them only.
+      ValueError: if it is unreduced along some of them but not all.
     """
     aval = get_aval(x)
     if not isinstance(aval, ShapedArray) or not aval.manual_axis_type.unreduced:

@@ -47,7 +47,7 @@ def _done(future: object) -> Any:
 
 
 class AbstractFuture(HiType):
-    """The type of futures: results of collectives that have begun.
+    """The type of futures: results of collectives that have been started and may still run.
 
     Attributes:
       inner_aval: the type of the result.

@@ -57,7 +57,8 @@ def _declared(
         manual, axes = x.manual_axis_type, frozenset(_names(params))
         if not axes <= getattr(manual, takes):
             raise ValueError(
-                f"{name} takes values that are {takes} along {_names(params)}, got {x.str_short()}"
+                f"{name}: the operand must be {takes} along {', '.join(map(str, _names(params)))}, but "
+                f"is {x.str_short()}"
             )
         out = model.rules["abstract"](x, **params, **model_params)
         return varying.typed(out, result(manual, axes))

@@ -93,7 +93,7 @@ def resolve(spec: PRNGLike) -> PRNGImpl:
 
 @record(frozen=True)
 class PRNGSpec:
-    """An identifier of a generator in the public API (`jax.random.key_impl` of an unnamed one)."""
+    """Identifies a generator in the public API: `jax.random.key_impl` of one without a name."""
 
     _impl: PRNGImpl
 
