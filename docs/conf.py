@@ -25,6 +25,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "api_pages",
+    "repository_folders",
 ]
 exclude_patterns = ["_build", "extensions", "README.md"]
 # Documents link to files of the repository, which are not pages of the site.
