@@ -20,11 +20,11 @@ import random
 import resource
 import signal
 import sys
-import threading
 import time
 import weakref
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -328,21 +328,12 @@ def _forget_interrupted(run: Run) -> None:
 
 def _in_threads(seed: str, counts: Counter[str], n: int) -> None:
     """Does several runs at a time."""
-    errors: list[BaseException] = []
 
     def work(k: int) -> None:
-        try:
-            Run(f"{seed} {k}", counts, is_main=False).do(25)
-        except BaseException as error:
-            errors.append(error)
+        Run(f"{seed} {k}", counts, is_main=False).do(25)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(n)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+    with ThreadPoolExecutor(n) as pool:
+        list(pool.map(work, range(n)))
 
 
 def _memory() -> float:

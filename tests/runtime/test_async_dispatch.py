@@ -273,6 +273,23 @@ def test_few_calls_are_deferred_at_a_time(count):
         float(first)
 
 
+def test_donors_survive_an_interrupted_wait_for_room(count, x):
+    """Of a call whose signature is not known."""
+    f = warm(jax.jit(lambda y: y + 1), count(LONG))
+    y = count(ENDLESS)
+    for _ in range(15):
+        y = f(y)
+    g = jax.jit(lambda d, y: d + y, donate_argnums=0)
+    donor = x + 0
+    g.lower(donor, y).compile()
+    before = signal.signal(signal.SIGALRM, raise_timeout)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    with pytest.raises(TimeoutError):
+        g(donor, y)
+    signal.signal(signal.SIGALRM, before)
+    np.testing.assert_array_equal(donor, x)
+
+
 # --- errors ---------------------------------------------------------------------------------------
 
 

@@ -42,7 +42,7 @@ class Links:
     _references: dict[str, symbols.HostFunction] = field(default_factory=dict)
 
     @property
-    def call_python(self) -> bool:
+    def calls_python(self) -> bool:
         """Whether the program calls Python functions."""
         return bool(self.callbacks or self.library_calls or self.procedures)
 

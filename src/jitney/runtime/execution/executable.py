@@ -116,7 +116,7 @@ class Executable:
             places,
             lies_in if any(i >= 0 for i in lies_in) else None,
             program,
-            program.links.call_python,
+            program.links.calls_python,
         )
         live_executables.add(self)
 
@@ -170,7 +170,7 @@ class Executable:
                 donor.given_to = given_to
             if needs is not None and (needs or native.takes_long):
                 place = given_to or place_of_call(self.name)
-                results = queue.defer(native.prepare(inputs, donors), needs, place)
+                results = native.defer(inputs, needs, donors, place)
             else:
                 results = queue.enqueue(native.prepare(inputs, donors)).complete()
         else:

@@ -138,6 +138,13 @@ class Program:
     def prepare(
         self, inputs: Sequence[np.ndarray], donors: Sequence[Buffer | None] = ()
     ) -> Call: ...
+    def defer(
+        self,
+        inputs: Sequence[np.ndarray],
+        needs: list[Call],
+        donors: Sequence[Buffer | None],
+        place: tuple[str, CodeType, int] | None,
+    ) -> list[ArrayImpl]: ...
 
 class Call:
     @property
@@ -151,9 +158,6 @@ class Queue:
     def pool(self) -> ThreadPool: ...
     def __init__(self, pool: ThreadPool) -> None: ...
     def enqueue(self, call: Call) -> Call: ...
-    def defer(
-        self, call: Call, needs: list[Call], place: tuple[str, CodeType, int] | None
-    ) -> list[ArrayImpl]: ...
 
 class FastFunction:
     def clear_fast_path(self) -> None: ...

@@ -156,7 +156,7 @@ cdef class Program:
 
     @property
     def is_deferrable_now(self):
-        """Whether its calls may run later: see `Queue.defer`."""
+        """Whether its calls may run later: see `defer`."""
         return (
             self.is_deferrable
             and _deferred_from != NEVER
@@ -180,6 +180,31 @@ cdef class Program:
           ValueError: if there are more or fewer inputs than the program has.
           MemoryError: if there is no memory for results or temporaries.
         """
+        cdef Call call = self.call_on(inputs)
+        call.is_allocated = True
+        # Besides a buffer, the caller's list and `held` refer to an input.
+        call.values = self.allocate(&call.activation, call.pointers, list(donors), 3)
+        self.allocate_arena(&call.activation)
+        _give_up(donors)
+        return call
+
+    def defer(self, inputs, needs, donors, place):
+        """The results of a call that runs later, as arrays that may be waited for.
+
+        Args:
+          inputs, donors: as of `prepare`.
+          needs: calls of this program's queue that compute some of the inputs: see `data_to_come`.
+          place: (name of the function, code of its caller, offset of the call in that).
+
+        Raises:
+          ValueError: if there are more or fewer inputs than the program has.
+          MemoryError: if there is no memory for results.
+        """
+        self.queue.make_room(self.out_bytes)
+        return self.push(self.call_on(inputs), needs, list(donors), place)
+
+    cdef Call call_on(self, inputs):
+        """A call that holds its inputs, without memory for results."""
         cdef Call call = Call.__new__(Call)
         cdef int i
         call.program = self
@@ -191,30 +216,18 @@ cdef class Program:
             raise MemoryError()
         for i in range(self.n_inputs):
             call.pointers[i] = cnp.PyArray_DATA(<cnp.ndarray?>call.held[i])
-        call.is_allocated = True
-        # Besides a buffer, the caller's list and `held` refer to an input.
-        call.values = self.allocate(&call.activation, call.pointers, list(donors), 3)
-        self.allocate_arena(&call.activation)
-        _give_up(donors)
         return call
 
-    cdef list defer(self, Arguments *given, list needs, list donors, object function):
-        """The results of a call that runs later, as arrays that may be waited for.
+    cdef list defer_known(self, Arguments *given, list needs, list donors, object function):
+        """What `defer` returns, for a call of `function` whose signature is known.
 
-        Args:
-          given: the data of the inputs.
-          needs: calls of this program's queue that compute some of them.
-          donors: as of `prepare`, or None.
-          function: what the user has called.
+        `donors` are as of `prepare`, or None.
         """
         cdef Call call = Call.__new__(Call)
         cdef Py_ssize_t n_scratch = 8 * given.scalars
         cdef char *scratch
         cdef char *place
         cdef int i
-        cdef list values
-        # Other threads run while it waits for room, and not from here on: none of them finds the donors
-        # once results lie in their memory.
         self.queue.make_room(self.out_bytes)
         call.program = self
         call.held = tuple([<object>given.held[i] for i in range(given.n_held)])
@@ -228,10 +241,20 @@ cdef class Program:
             if given.scratch <= place < given.scratch + n_scratch:
                 place = scratch + (place - given.scratch)
             call.pointers[i] = place
+        name = getattr(function, "__name__", "a function")
+        return self.push(call, needs, donors, _place_of_call(name))
+
+    cdef list push(self, Call call, list needs, list donors, object place):
+        """Has a call run later that holds its inputs; its results.
+
+        The caller has waited for room in the queue. Other threads run meanwhile, and not from here on:
+        none of them finds the donors once results lie in their memory.
+        """
+        cdef list values
         call.needs = tuple(needs)
-        call.place = _place_of_call(getattr(function, "__name__", "a function"))
+        call.place = place
         call.is_allocated = True
-        # Besides a buffer, `given` and `held` refer to an input.
+        # Besides a buffer, what the caller was given and `held` refer to an input.
         values = call.values = self.allocate(&call.activation, call.pointers, donors, 3)
         self.queue.push(call)
         _hand_over(donors, values)

@@ -56,7 +56,7 @@ cdef int _run_deferred(jt_task *task) noexcept nogil:
     cdef int64_t begin = jt_nanoseconds()
     if jt_is_stopped(&a.call):
         return False
-    if d.arena_bytes and a.memory == NULL:
+    if d.arena_bytes:
         a.memory = jt_take(d.arena_bytes + 64)
         if a.memory == NULL:
             d.has_no_memory = True
@@ -288,37 +288,14 @@ cdef class Queue:
         Raises:
           ValueError: if it was enqueued before, or prepared for another device.
         """
-        self.check_new(call)
-        call.is_enqueued = True
-        call.program.execute(&call.activation)
-        call.end()
-        return call
-
-    def defer(self, Call call not None, list needs not None, place):
-        """Has a call that was prepared for this queue's device run later; its results.
-
-        Args:
-          call: the call.
-          needs: calls of this queue that compute some of its inputs: see `data_to_come`.
-          place: (name of the function, code of its caller, offset of the call in that).
-
-        Raises:
-          ValueError: if it was enqueued before, or prepared for another device.
-        """
-        self.check_new(call)
-        call.place = place
-        call.needs = tuple(needs)
-        results = call.results
-        self.make_room(call.program.out_bytes)
-        self.push(call)
-        return results
-
-    cdef int check_new(self, Call call) except -1:
         if call.is_enqueued:
             raise ValueError("a call was enqueued twice")
         if call.program.queue is not self:
             raise ValueError(f"a call of a program for {call.program.device} is in another queue")
-        return 0
+        call.is_enqueued = True
+        call.program.execute(&call.activation)
+        call.end()
+        return call
 
     cdef int make_room(self, Py_ssize_t nbytes) except -1:
         """Waits for some calls if they are many, before one is pushed with results of `nbytes`."""
@@ -482,7 +459,7 @@ cdef list _run_later(Program program, Arguments *given, list donors, object func
             need.check()
     if not is_deferrable:
         return program.run(given.pointers, donors)
-    return program.defer(given, needs, donors, function)
+    return program.defer_known(given, needs, donors, function)
 
 
 def data_to_come(NativeArray x not None, Queue queue not None, list needs not None):
