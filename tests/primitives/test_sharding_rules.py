@@ -91,10 +91,17 @@ MATRICES = (((2,), (1,)), ((0,), (0,)))
         ((X, Y, N), (N, N, N), (X, Y, N)),
         ((N, N, N), (X, N, Y), (X, N, Y)),
         ((N, N, Y), (N, N, N), (N, N, N)),  # summed over devices
-        ((X, N, N), (Y, N, N), "batch axis 0 of lhs is sharded along"),
+        (
+            (X, N, N),
+            (Y, N, N),
+            "axis 0 of operand 0 is sharded along .*, but axis 0 of operand 1, which",
+        ),
         ((N, N, X), (N, X, N), "each device has a partial sum"),
-        ((N, N, X), (N, Y, N), "contracted axis 2 of lhs is sharded along"),
-        ((N, X, N), (N, N, X), "an illegally sharded result"),
+        (
+            (N, N, X),
+            (N, Y, N),
+            "axis 2 of operand 0 is sharded along .*, but axis 1 of operand 1, which",
+        ),
     ],
 )
 def test_contractions(x, y, want):
@@ -109,10 +116,10 @@ def test_contractions(x, y, want):
 def test_blocks_must_be_complete():
     rule = rules.batch_of(2)
     assert rule(operation([(8, 3, 3)], [(X, N, N)], (8, 3, 3), (8, 3))) == [(X, N, N), (X, N)]
-    with pytest.raises(ShardingTypeError, match="axes from 1 on cannot be sharded"):
+    with pytest.raises(ShardingTypeError, match="complete blocks: axis 1 cannot be sharded"):
         rule(operation([(8, 4, 4)], [(N, Y, N)], (8, 4, 4)))
-    with pytest.raises(ShardingTypeError, match="it sorts, axis 0, but it is sharded along"):
-        rules.replicated_along("axis", "it sorts")(operation([(8,)], [(X,)], (8,), axis=0))
+    with pytest.raises(ShardingTypeError, match="needs sorted axes: axis 0 cannot be sharded"):
+        rules.replicated_along("axis", "sorted axes")(operation([(8,)], [(X,)], (8,), axis=0))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +135,9 @@ def test_blocks_must_be_complete():
 def test_triangular_systems(left_side, transpose_a, a, b, want):
     system = operation([(8, 8)] * 2, [a, b], (8, 8), left_side=left_side, transpose_a=transpose_a)
     if want is None:
-        with pytest.raises(ShardingTypeError, match="must not be sharded"):
+        with pytest.raises(
+            ShardingTypeError, match="complete unknowns: axis . of operand 0 cannot be sharded"
+        ):
             rules.triangular_solve(system)
     else:
         assert rules.triangular_solve(system) == [want]
@@ -148,10 +157,8 @@ def test_gathered_rows_keep_the_shardings_of_whole_axes():
     rows = [(6, 8), (4, 1)]
     assert rules.gather(operation(rows, [(N, X), (N, N)], (4, 8), **take)) == [(N, X)]
     for specs in ([(X, N), (N, N)], [(N, N), (Y, N)]):
-        with pytest.raises(ShardingTypeError, match="along sharded axes, or at sharded indices"):
+        with pytest.raises(ShardingTypeError, match="needs complete axes and indices"):
             rules.gather(operation(rows, specs, (4, 8), **take))
     take = {"dimension_numbers": numbers((1,), (0,)), "slice_sizes": (1, 1, 8)}
     rows = [(4, 6, 8), (4, 1)]
     assert rules.gather(operation(rows, [(Y, N, X), (N, N)], (4, 8), **take)) == [(Y, X)]
-    with pytest.raises(ShardingTypeError, match="two axes of its result along one mesh axis"):
-        rules.gather(operation(rows, [(N, N, X), (X, N)], (4, 8), **take))

@@ -1,7 +1,9 @@
 """Sharding rules of operations that move, remove, join or slice axes.
 
-A rule is defined here if several primitives share it, or if it is long; the modules of primitives
-register them. A result sharding that requires data movement between devices is rejected.
+Rules that follow from an index map come first; then those of operations that change the sizes of
+axes, for which the numbers of shards decide. A rule is defined here if several primitives share it,
+or if it is long; the modules of primitives register them. A result sharding that requires data
+movement between devices is rejected.
 """
 
 from __future__ import annotations
@@ -16,12 +18,16 @@ from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding_in_types.explicit import (
     Entries,
     Operation,
+    by_index_map,
     elementwise,
     entries_of,
     names_along,
     sharding_of,
 )
 from jitney.core.types.avals import AbstractValue
+from jitney.core.util import index_space
+from jitney.core.util.index_space import Dims, IndexMap, plain
+from jitney.core.util.record import replace
 from jitney.core.util.reshape_groups import reshape_groups
 
 
@@ -30,14 +36,173 @@ def shape_of(operation: Operation, operand: int) -> tuple[int, ...]:
     return getattr(operation.avals[operand], "shape", ())
 
 
-def broadcast_in_dim(operation: Operation) -> list[Entries]:
-    """Keeps shardings of axes; new axes and broadcast axes are replicated."""
-    out: list[tuple[Any, ...]] = [()] * len(operation.shapes[0])
-    for axis, names in zip(
-        operation.params["broadcast_dimensions"], operation.specs[0], strict=True
-    ):
-        out[axis] = names
-    return [tuple(out)]
+# --- rules that follow from index maps --------------------------------------------------------------
+
+
+@by_index_map
+def broadcast_in_dim(operation: Operation) -> IndexMap:
+    """Keeps shardings of axes, even of size 1, which only mesh axes of size 1 can shard."""
+    new, dims = operation.shapes[0], operation.params["broadcast_dimensions"]
+    return IndexMap(new, [tuple([(axis,) for axis in dims])], [plain(len(new))])
+
+
+@by_index_map
+def transpose(operation: Operation) -> IndexMap:
+    """Permutes the axes."""
+    return index_space.transpose(shape_of(operation, 0), operation.params["permutation"])
+
+
+@by_index_map
+def squeeze(operation: Operation) -> IndexMap:
+    """Drops `dimensions`, which are of size 1."""
+    shape = shape_of(operation, 0)
+    dropped = [axis % len(shape) for axis in operation.params["dimensions"]]
+    return index_space.reduction(shape, dropped)
+
+
+@by_index_map
+def reduced(operation: Operation) -> IndexMap:
+    """Drops `axes`, for reductions of one or more operands of the same shape, with scalars."""
+    shape = shape_of(operation, 0)
+    axes = operation.params.get("axes", operation.params.get("dimensions", ()))
+    n = len([spec for spec in operation.specs if len(spec) == len(shape)])
+    scalars, results = len(operation.avals) - n, len(operation.shapes)
+    return index_space.reduction(shape, axes, operands=n, scalars=scalars, results=results)
+
+
+@by_index_map
+def stack(operation: Operation) -> IndexMap:
+    """Combines shardings elementwise; the new axis is replicated."""
+    shape, axis = shape_of(operation, 0), operation.params["axis"]
+    dims = plain(len(shape))
+    return IndexMap(shape, [dims] * len(operation.avals), [(*dims[:axis], (), *dims[axis:])])
+
+
+@by_index_map
+def unstack(operation: Operation) -> IndexMap:
+    """Drops `axis`, which must be replicated."""
+    shape, axis = shape_of(operation, 0), operation.params["axis"]
+    related = index_space.reduction(shape, (axis,), results=len(operation.shapes))
+    return replace(related, replicated=frozenset([axis]))
+
+
+@by_index_map
+def bitcast_convert_type(operation: Operation) -> IndexMap:
+    """Adds or removes the last axis, which must be replicated."""
+    return index_space.bitcast(shape_of(operation, 0), operation.shapes[0])
+
+
+def replicated_along(param: str, needs: str) -> Callable[[Operation], list[Entries]]:
+    """Returns the rule of operations that need the axis named by `param` to be replicated."""
+
+    def index_map(operation: Operation) -> IndexMap:
+        shape, whole = shape_of(operation, 0), (operation.params[param],)
+        return index_space.elementwise(shape, len(operation.avals), len(operation.shapes), whole)
+
+    return by_index_map(index_map, needs=needs)
+
+
+def batch_of(core: int | Callable[[dict[str, Any]], int]) -> Callable[..., list[Entries]]:
+    """Returns the rule of operations on blocks, the last axes of their operands, over batch axes.
+
+    Args:
+      core: the number of axes of a block of the first operand; or a function of the parameters.
+    """
+
+    def index_map(operation: Operation) -> IndexMap:
+        n = core(operation.params) if callable(core) else core
+        shape = shape_of(operation, 0)
+        operands = [len(spec) for spec in operation.specs]
+        results = [len(shape) for shape in operation.shapes]
+        return index_space.blocks(shape[: len(shape) - n], operands, results)
+
+    return by_index_map(index_map, needs="complete blocks")
+
+
+def _triangular_solve(operation: Operation) -> IndexMap:
+    """Lets right-hand sides and equations be sharded, but not unknowns."""
+    shape, is_left = shape_of(operation, 1), operation.params["left_side"]
+    batch = plain(len(shape) - 2)
+    equation, side = len(shape) - 2, len(shape) - 1  # factors
+    a: Dims = ((equation,), ()) if is_left != operation.params["transpose_a"] else ((), (equation,))
+    b: Dims = ((), (side,)) if is_left else ((side,), ())
+    solved: Dims = ((equation,), (side,)) if is_left else ((side,), (equation,))
+    return IndexMap(shape, [(*batch, *a), (*batch, *b)], [(*batch, *solved)])
+
+
+triangular_solve = by_index_map(_triangular_solve, needs="complete unknowns")
+
+
+@by_index_map
+def _convolution(operation: Operation) -> IndexMap:
+    """Relates the batch and the spatial axes of lhs, and the features of rhs, to the result."""
+    numbers, shape = operation.params["dimension_numbers"], operation.shapes[0]
+    lhs: list[tuple[int, ...]] = [()] * len(shape)
+    rhs: list[tuple[int, ...]] = [()] * len(shape)
+    rhs[numbers.rhs_spec[0]] = (numbers.out_spec[1],)
+    for k in (0, *range(2, len(shape))):
+        lhs[numbers.lhs_spec[k]] = (numbers.out_spec[k],)
+    return IndexMap(shape, [tuple(lhs), tuple(rhs)], [plain(len(shape))])
+
+
+def convolution(operation: Operation) -> list[Entries]:
+    """Takes the batch from lhs, features from rhs, and spatial axes from lhs if sizes permit."""
+    (out,) = _convolution(operation)
+    for axis, (names, n) in enumerate(zip(out, operation.shapes[0], strict=True)):
+        if n % operation.parts(names):
+            operation.refuse(
+                f"{operation.name}: {n} elements along axis {axis} of the result cannot be "
+                f"sharded along {names}"
+            )
+    return [out]
+
+
+@by_index_map
+def _product(operation: Operation) -> IndexMap:
+    contract, batch = operation.params["dimension_numbers"]
+    return index_space.dot(shape_of(operation, 0), shape_of(operation, 1), contract, batch)
+
+
+def dot_general(operation: Operation) -> list[Entries]:
+    """Returns shardings of batch axes, then of the free axes of lhs and of rhs.
+
+    If a contracted axis is sharded in one operand only, the other operand is moved, and the result
+    is summed over devices. If it is sharded in both, devices have partial sums, and the user must
+    choose an `out_sharding`.
+    """
+    results, (x, y) = _product(operation), operation.specs
+    for i, j in zip(*operation.params["dimension_numbers"][0], strict=True):
+        if x[i] and y[j]:
+            operation.refuse(
+                f"dot_general: contracted axis {i} of lhs and {j} of rhs are sharded along "
+                f"{x[i]}, so each device has a partial sum. Specify the sharding of the result by "
+                "`out_sharding`: reduced, or unreduced by P(..., unreduced={...})"
+            )
+    return results
+
+
+def _gather(operation: Operation) -> IndexMap:
+    numbers, sizes = operation.params["dimension_numbers"], operation.params["slice_sizes"]
+    shape, indices = shape_of(operation, 0), shape_of(operation, 1)
+    batching = numbers.operand_batching_dims
+    pairs = [*zip(batching, numbers.start_indices_batching_dims, strict=True)]
+    gone = (*numbers.collapsed_slice_dims, *batching)
+    extents, operand, index, result = index_space.windows(
+        shape, indices, sizes, numbers.offset_dims, gone, pairs, len(operation.shapes[0])
+    )
+    cut_axes = [k for k, n in enumerate(shape) if n != sizes[k] and k not in batching]
+    computed = range(len(shape), len(extents))  # factors of indices alone
+    replicated = frozenset([*cut_axes, *computed])
+    return IndexMap(extents, [operand, index], [result], replicated=replicated)
+
+
+gather = by_index_map(
+    _gather,
+    needs="complete axes and indices (or `.at[...].get(out_sharding=)`, which specifies the "
+    "sharding of the result)",
+)
+
+# --- rules that depend on the number of shards --------------------------------------------------------
 
 
 def check_broadcast(aval: AbstractValue, like: AbstractValue, place: NamedSharding) -> None:
@@ -59,37 +224,6 @@ def check_rows_replicated(aval: AbstractValue) -> None:
             "scan iterates over the 0th dimension of all xs, which should be replicated: got "
             f"{aval.str_short()}. Move it by jax.sharding.reshard"
         )
-
-
-def transpose(operation: Operation) -> list[Entries]:
-    """Permutes the shardings of axes."""
-    (spec,) = operation.specs
-    return [tuple([spec[axis] for axis in operation.params["permutation"]])]
-
-
-def squeeze(operation: Operation) -> list[Entries]:
-    """Keeps the shardings of the remaining axes."""
-    (spec,) = operation.specs
-    dropped = {axis % len(spec) for axis in operation.params["dimensions"]}
-    return [tuple([names for axis, names in enumerate(spec) if axis not in dropped])]
-
-
-def reduced(operation: Operation) -> list[Entries]:
-    """Drops the shardings of `axes`, for reductions of one or more operands of the same shape."""
-    n = len(shape_of(operation, 0))
-    operands = [s for k, s in enumerate(operation.specs) if len(shape_of(operation, k)) == n]
-    alike = Operation(
-        operation.name,
-        operation.mesh,
-        operation.avals,
-        operands,
-        operation.params,
-        operation.shapes,
-    )
-    spec = elementwise(alike, shape_of(operation, 0))
-    axes = operation.params.get("axes", operation.params.get("dimensions", ()))
-    kept = tuple([names for axis, names in enumerate(spec) if axis not in axes])
-    return [kept] * len(operation.shapes)
 
 
 def reshape(operation: Operation) -> list[Entries]:
@@ -242,17 +376,6 @@ def _check_parts(operation: Operation, spec: Entries, axis: int, does: str) -> N
             )
 
 
-def unstack(operation: Operation) -> list[Entries]:
-    """Keeps the sharding of the operand, whose removed axis must be replicated."""
-    (spec,), axis = operation.specs, operation.params["axis"]
-    if spec[axis]:
-        operation.refuse(
-            f"unstack: axis {axis}, which is split, must not be sharded, but is sharded along "
-            f"{spec[axis]}; jax.reshard gathers it"
-        )
-    return [(*spec[:axis], *spec[axis + 1 :])] * len(operation.shapes)
-
-
 def tile(operation: Operation) -> list[Entries]:
     """Keeps the shardings of axes that are not repeated; the others must be replicated."""
     (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
@@ -266,92 +389,6 @@ def tile(operation: Operation) -> list[Entries]:
     return [(*[()] * added, *spec)]
 
 
-def bitcast_convert_type(operation: Operation) -> list[Entries]:
-    """Adds or removes the last axis, with the bits of an element, which is replicated."""
-    (spec,), new = operation.specs, operation.shapes[0]
-    if len(new) < len(spec) and spec[-1]:
-        operation.refuse(
-            "bitcast_convert_type combines elements along the last axis, which is sharded"
-        )
-    return [(*spec, ())[: len(new)]]
-
-
-# --- along an axis, in blocks, in windows ---------------------------------------------------------
-
-
-def replicated_along(param: str, what: str) -> Callable[[Operation], list[Entries]]:
-    """Returns the rule of operations that need the axis named by `param` to be replicated.
-
-    `what` states the requirement in the error message.
-    """
-
-    def rule(operation: Operation) -> list[Entries]:
-        spec = elementwise(operation, shape_of(operation, 0))
-        axis = operation.params[param]
-        if spec[axis]:
-            operation.refuse(
-                f"{operation.name}: {what}, axis {axis}, but it is sharded along {spec[axis]}"
-            )
-        return [spec] * len(operation.shapes)
-
-    return rule
-
-
-def batch_of(core: int | str | Callable[[dict[str, Any]], int]) -> Callable[..., list[Entries]]:
-    """Returns the rule of operations on blocks, the last axes of their operands, over batch axes.
-
-    Args:
-      core: the number of axes of a block of the first operand; or the name of a parameter with an
-        entry for each of them; or a function of the parameters.
-    """
-
-    def rule(operation: Operation) -> list[Entries]:
-        params = operation.params
-        n = core if isinstance(core, int) else 0
-        n = len(params[core]) if isinstance(core, str) else core(params) if callable(core) else n
-        batch = len(shape_of(operation, 0)) - n
-        for spec in operation.specs:
-            if any(spec[batch:]):
-                operation.refuse(
-                    f"{operation.name} needs complete blocks: axes from {batch} on cannot be "
-                    "sharded"
-                )
-        out = _batch_axes(operation, batch)
-        return [(*out, *[()] * (len(shape) - batch)) for shape in operation.shapes]
-
-    return rule
-
-
-def _batch_axes(operation: Operation, n: int) -> Entries:
-    """Returns the shardings of the first `n` axes, which all operands share."""
-    out: list[tuple[Any, ...]] = [()] * n
-    for spec in operation.specs:
-        for axis, names in enumerate(spec[:n]):
-            if out[axis] and names and out[axis] != names:
-                operation.refuse(
-                    f"{operation.name}: axis {axis} is sharded along {out[axis]} and {names}"
-                )
-            out[axis] = out[axis] or names
-    return tuple(out)
-
-
-def triangular_solve(operation: Operation) -> list[Entries]:
-    """Allows sharded right-hand sides and equations, but not unknowns."""
-    (a, b), params = operation.specs, operation.params
-    is_left = params["left_side"]
-    unknowns = -1 if is_left != params["transpose_a"] else -2  # an axis of `a`
-    solved, free = (-2, -1) if is_left else (-1, -2)  # axes of `b`
-    if a[unknowns] or b[solved]:
-        operation.refuse(
-            f"triangular_solve: axis {len(a) + unknowns} of the matrix and axis {len(b) + solved} "
-            "of the right-hand sides must not be sharded, but they are sharded along "
-            f"{a[unknowns] or '()'} and {b[solved] or '()'}"
-        )
-    equations = a[-3 - unknowns]
-    matrix = (equations, b[free]) if is_left else (b[free], equations)
-    return [(*_batch_axes(operation, len(b) - 2), *matrix)]
-
-
 def as_operand(k: int) -> Callable[[Operation], list[Entries]]:
     """Returns the rule of operations whose result has the shape and sharding of operand `k`."""
     return lambda operation: [operation.specs[k]] * len(operation.shapes)
@@ -363,80 +400,6 @@ def fft(operation: Operation) -> list[Entries]:
     for axis in range(len(spec)):
         _check_parts(operation, spec, axis, "changes the size of")
     return [spec]
-
-
-def convolution(operation: Operation) -> list[Entries]:
-    """Takes the batch from lhs, features from rhs, and spatial axes from lhs if sizes permit."""
-    numbers = operation.params["dimension_numbers"]
-    lhs, rhs = operation.specs
-    if lhs[numbers.lhs_spec[1]] or any([rhs[axis] for axis in numbers.rhs_spec[1:]]):
-        operation.refuse(
-            f"{operation.name} sums over features and over the window, which cannot be sharded"
-        )
-    out: list[tuple[Any, ...]] = [()] * len(lhs)
-    out[numbers.out_spec[0]] = lhs[numbers.lhs_spec[0]]
-    out[numbers.out_spec[1]] = rhs[numbers.rhs_spec[0]]
-    for source, axis in zip(numbers.lhs_spec[2:], numbers.out_spec[2:], strict=True):
-        out[axis] = lhs[source]
-    for axis, (names, n) in enumerate(zip(out, operation.shapes[0], strict=True)):
-        if n % operation.parts(names):
-            operation.refuse(
-                f"{operation.name}: {n} elements along axis {axis} of the result cannot be "
-                f"sharded along {names}"
-            )
-    used = [name for names in out for name in names]
-    if len({*used}) != len(used):
-        operation.refuse(
-            f"{operation.name} would shard two axes of its result along the same mesh axis: {out}"
-        )
-    return [tuple(out)]
-
-
-def stack(operation: Operation) -> list[Entries]:
-    """Combines shardings elementwise; the new axis is replicated."""
-    shape, axis = shape_of(operation, 0), operation.params["axis"]
-    spec = elementwise(operation, shape)
-    return [(*spec[:axis], (), *spec[axis:])]
-
-
-def dot_general(operation: Operation) -> list[Entries]:
-    """Returns shardings of batch axes, then of the free axes of lhs and of rhs.
-
-    If a contracted axis is sharded in one operand only, the other operand is moved, and the result
-    is summed over devices. If it is sharded in both, devices have partial sums, and the user must
-    choose an `out_sharding`.
-    """
-    (cx, cy), (bx, by) = operation.params["dimension_numbers"]
-    x, y = operation.specs
-    for i, j in zip(bx, by, strict=True):
-        if x[i] and y[j] and x[i] != y[j]:
-            operation.refuse(
-                f"dot_general: batch axis {i} of lhs is sharded along {x[i]}, but the "
-                f"corresponding axis {j} of rhs along {y[j]}: jax.reshard one of them"
-            )
-    for i, j in zip(cx, cy, strict=True):
-        if x[i] and y[j]:
-            if x[i] != y[j]:
-                operation.refuse(
-                    f"dot_general: contracted axis {i} of lhs is sharded along {x[i]}, but the "
-                    f"corresponding axis {j} of rhs along {y[j]}: jax.reshard one of them"
-                )
-            operation.refuse(
-                f"dot_general: contracted axis {i} of lhs and {j} of rhs are sharded along "
-                f"{x[i]}, so each device has a partial sum. Specify the sharding of the result by "
-                "`out_sharding`: reduced, or unreduced by P(..., unreduced={...})"
-            )
-    batch = [x[i] or y[j] for i, j in zip(bx, by, strict=True)]
-    left = [x[k] for k in range(len(x)) if k not in cx and k not in bx]
-    right = [y[k] for k in range(len(y)) if k not in cy and k not in by]
-    out = (*batch, *left, *right)
-    used = [name for names in out for name in names]
-    if len(set(used)) != len(used):
-        operation.refuse(
-            "dot_general operation with these input shardings produces an illegally sharded "
-            f"result: {out}"
-        )
-    return [out]
 
 
 def unreduced_sum(operation: Operation, out_sharding: NamedSharding) -> None:
@@ -500,38 +463,6 @@ def reshaped_sum(operation: Operation, out_sharding: NamedSharding) -> None:
                 f"{set(operand_axes) or 'no axis'}, and remains so, but out_sharding "
                 f"{out_sharding.spec} has it {what} along {set(wanted) or 'no axis'}"
             )
-
-
-def gather(operation: Operation) -> list[Entries]:
-    """Keeps the shardings of operand axes that are gathered completely, and of index axes."""
-    numbers, sizes = operation.params["dimension_numbers"], operation.params["slice_sizes"]
-    operand, indices = operation.specs
-    shape = shape_of(operation, 0)
-    batching = dict(
-        zip(numbers.start_indices_batching_dims, numbers.operand_batching_dims, strict=True)
-    )
-    gone = {*numbers.collapsed_slice_dims, *batching.values()}
-    cut_axes = [
-        k
-        for k, (n, m) in enumerate(zip(shape, sizes, strict=True))
-        if operand[k] and n != m and k not in batching.values()
-    ]
-    if cut_axes or any([names for k, names in enumerate(indices) if k not in batching]):
-        operation.refuse(
-            "gather along sharded axes, or at sharded indices: use `.at[...].get(out_sharding=)` "
-            "to specify the sharding of the result"
-        )
-    windows = [operand[k] for k in range(len(shape)) if k not in gone]
-    batch = [
-        own or (operand[batching[k]] if k in batching else ()) for k, own in enumerate(indices[:-1])
-    ]
-    out: list[tuple[Any, ...]] = []
-    for k in range(len(operation.shapes[0])):
-        out.append(windows.pop(0) if k in numbers.offset_dims else batch.pop(0))
-    used = [name for names in out for name in names]
-    if len(set(used)) != len(used):
-        operation.refuse("gather would shard two axes of its result along one mesh axis")
-    return [tuple(out)]
 
 
 def scatter(operation: Operation) -> list[Entries]:

@@ -1,17 +1,7 @@
-"""Index maps: how the axes of a node's operands and results relate.
+"""Index maps of nodes: how the axes of their operands and results relate.
 
-A node computes over an index space. Each axis of it is a *factor*; an axis of an operand or of a
-result runs over one factor, over several (for a reshape; major first), or over none that another
-tensor has. A product has three factors:
-
-    x[i, k] y[k, j] -> out[i, j], k reduced by add
-
-A rule for each kind of node returns its map. Sharding propagation and the partitioner are derived
-from it: to shard a node is to assign mesh axes to factors, and the shardings of operands and
-results follow. A node without a rule relates no axes.
-
-The idea is Shardy's (openxla.org/shardy), where factors that a device needs completely are also
-marked, as here in `replicated`.
+A rule for each kind of node returns its map (`core.util.index_space`). Sharding propagation and the
+partitioner are derived from it. A node without a rule relates no axes.
 """
 
 from __future__ import annotations
@@ -25,86 +15,9 @@ import numpy as np
 
 from jitney.compiler import library
 from jitney.compiler.hlo import ir, traversal
-from jitney.core.util.record import record, replace
-
-Dims: TypeAlias = tuple[tuple[int, ...], ...]  # for each axis of a tensor, its factors
-Names: TypeAlias = tuple[Any, ...]  # mesh axes, major first
-# For each axis of a tensor, the mesh axes that it is sharded along.
-Spec: TypeAlias = tuple[Names, ...]
-Division: TypeAlias = Mapping[int, Names]  # the mesh axes assigned to factors
-
-
-@record(frozen=True, eq=False)
-class IndexMap:
-    """How the axes of the operands and results of a node relate.
-
-    Attributes:
-      sizes: sizes of the factors; the number of shards along a factor has to divide its size.
-      operands: for each operand the factors of its axes.
-      results: for each result the factors of its axes.
-      reduced: factors that results are reduced over, with the monoid; along these, results are
-        partial.
-      replicated: factors along which each element of a result may depend on all elements of
-        operands, as of a sort; a device that computes a shard needs them completely.
-      nodes: the operands, if they are not the node's own.
-    """
-
-    sizes: Sequence[int]
-    operands: Sequence[Dims]
-    results: Sequence[Dims]
-    reduced: Mapping[int, ir.Monoid] = {}
-    replicated: frozenset[int] = frozenset()
-    nodes: Sequence[ir.Node] | None = None
-
-    def divisible(self) -> IndexMap:
-        """Returns the map without its replicated factors: axes along them have none."""
-        if not self.replicated:
-            return self
-        operands = [without_factors(dims, self.replicated) for dims in self.operands]
-        results = [without_factors(dims, self.replicated) for dims in self.results]
-        return replace(self, operands=operands, results=results, replicated=frozenset[int]())
-
-    def read(
-        self, dims: Dims, spec: Spec, parts: Callable[[Names], int]
-    ) -> dict[int, Names]:  # fmt: skip
-        """Returns the sharding of factors that a tensor with axes `dims` and `spec` implies.
-
-        Mesh axes that do not divide factors evenly are left out; `parts` counts the shards along
-        mesh axes.
-        """
-        division: dict[int, Names] = {}
-        for factors, names in zip(dims, spec, strict=True):
-            remaining = names
-            for factor in factors:
-                taken = 0
-                while (
-                    taken < len(remaining)
-                    and self.sizes[factor] % parts(remaining[: taken + 1]) == 0
-                ):
-                    taken += 1
-                if taken:
-                    division[factor] = remaining[:taken]
-                remaining = remaining[taken:]
-                if parts(division.get(factor, ())) != self.sizes[factor]:
-                    break
-        return division
-
-    def spec(self, dims: Dims, division: Division, parts: Callable[[Names], int]) -> Spec:
-        """Returns the spec of a tensor with axes `dims` for a sharding of factors.
-
-        An axis is sharded along a factor only if it is sharded completely along those before it.
-        """
-        spec: list[Names] = []
-        for factors in dims:
-            names: Names = ()
-            for factor in factors:
-                own = division.get(factor, ())
-                names += own
-                if parts(own) != self.sizes[factor]:
-                    break
-            spec.append(names)
-        return tuple(spec)
-
+from jitney.core.util import index_space
+from jitney.core.util.index_space import Dims, IndexMap, plain
+from jitney.core.util.record import replace
 
 Rule: TypeAlias = Callable[[Any], "IndexMap | None"]
 _rules: dict[type, Rule] = {}
@@ -126,21 +39,6 @@ def index_map(node: ir.Node) -> IndexMap | None:
     return None if own_rule is None else own_rule(node)
 
 
-def plain(rank: int, whole: Sequence[int] = ()) -> Dims:
-    """Returns dims in which axis k has factor k; axes of `whole` have none."""
-    return tuple([() if k in whole else (k,) for k in range(rank)])
-
-
-def without(dims: Dims, gone: Sequence[int]) -> Dims:
-    """Returns `dims` without the axes `gone`."""
-    return tuple([factors for k, factors in enumerate(dims) if k not in gone])
-
-
-def without_factors(dims: Dims, gone: Sequence[int] | frozenset[int]) -> Dims:
-    """Returns `dims` whose axes lack the factors `gone`."""
-    return tuple([tuple([f for f in factors if f not in gone]) for factors in dims])
-
-
 # --- leaves and elements --------------------------------------------------------------------------
 
 
@@ -151,8 +49,7 @@ def _iota(node: ir.Iota) -> IndexMap:
 
 @rule(ir.Apply)
 def _apply(node: ir.Apply) -> IndexMap:
-    dims = plain(len(node.shape))
-    return IndexMap(node.shape, [dims] * len(node.args), [dims])
+    return index_space.elementwise(node.shape, len(node.args))
 
 
 # --- views ----------------------------------------------------------------------------------------
@@ -160,67 +57,25 @@ def _apply(node: ir.Apply) -> IndexMap:
 
 @rule(ir.Broadcast)
 def _broadcast(node: ir.Broadcast) -> IndexMap:
-    kept = zip(node.dims, node.x.shape, strict=True)
-    dims = tuple([(k,) if n == node.shape[k] else () for k, n in kept])
-    return IndexMap(node.shape, [dims], [plain(len(node.shape))])
+    return index_space.broadcast(node.x.shape, node.shape, node.dims)
 
 
 @rule(ir.Reshape)
 def _reshape(node: ir.Reshape) -> IndexMap | None:
     if 0 in node.shape:
         return None
-    sizes, old, new = refinement(node.x.shape, node.shape)
+    sizes, old, new = index_space.refinement(node.x.shape, node.shape)
     return IndexMap(sizes, [old], [new])
 
 
 @rule(ir.Transpose)
 def _transpose(node: ir.Transpose) -> IndexMap:
-    dims = plain(len(node.shape))
-    return IndexMap(node.x.shape, [dims], [tuple([dims[k] for k in node.perm])])
+    return index_space.transpose(node.x.shape, node.perm)
 
 
 @rule(ir.Bitcast)
 def _bitcast(node: ir.Bitcast) -> IndexMap:
-    rank = min(len(node.x.shape), len(node.shape))
-    old, new = [(*plain(rank), *[()] * (len(shape) - rank)) for shape in (node.x.shape, node.shape)]
-    return IndexMap(node.shape[:rank], [old], [new])
-
-
-def refinement(old: ir.Shape, new: ir.Shape) -> tuple[list[int], Dims, Dims]:
-    """Returns the common factors of the axes of two shapes of equal size.
-
-    They are the sizes of the factors, and the factors of each axis of the two shapes.
-    """
-    bounds = sorted({*_bounds(old), *_bounds(new)}, reverse=True)
-    spans = [*itertools.pairwise(bounds)]
-    usable = {span for span in spans if span[0] % span[1] == 0}
-    while True:  # factors after an unusable one in an axis are not blocks of it
-        before = len(usable)
-        for shape in (old, new):
-            for axis, inner in zip(_spans(shape, spans), _bounds(shape)[1:], strict=True):
-                fits = [span in usable and span[1] % inner == 0 for span in axis]
-                usable -= {*axis[[*fits, False].index(False) :]}
-        if len(usable) == before:
-            break
-    numbers = {span: k for k, span in enumerate([s for s in spans if s in usable])}
-    dims = [
-        tuple([tuple([numbers[s] for s in axis if s in numbers]) for axis in _spans(shape, spans)])
-        for shape in (old, new)
-    ]
-    return [high // low for high, low in numbers], dims[0], dims[1]
-
-
-def _bounds(shape: ir.Shape) -> list[int]:
-    return [math.prod(shape[k:]) for k in range(len(shape) + 1)]
-
-
-def _spans(shape: ir.Shape, spans: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Returns the spans that each axis of a shape consists of."""
-    bounds = _bounds(shape)
-    return [
-        [span for span in spans if high >= span[0] and span[1] >= low]
-        for high, low in itertools.pairwise(bounds)
-    ]
+    return index_space.bitcast(node.x.shape, node.shape)
 
 
 # --- parts of axes --------------------------------------------------------------------------------
@@ -247,8 +102,7 @@ def _slice(node: ir.Slice) -> IndexMap:
 
 @rule(ir.Reverse)
 def _reverse(node: ir.Reverse) -> IndexMap:
-    dims = plain(len(node.shape))
-    return IndexMap(node.shape, [dims], [dims])
+    return index_space.elementwise(node.shape)
 
 
 @rule(ir.Pad)
@@ -274,12 +128,23 @@ def _concatenate(node: ir.Concatenate) -> IndexMap:
     """
     dim, dims = node.dim, plain(len(node.shape))
     sources = concatenated(node)
-    nodes = [x for x, _ in sources]
     if is_roll(node, sources):
-        return IndexMap(node.shape, [dims], [dims], nodes=nodes[:1])
-    common = math.gcd(node.shape[dim], *[x.shape[dim] for x in nodes])
+        return IndexMap(node.shape, [dims], [dims])
+    common = math.gcd(node.shape[dim], *[x.shape[dim] for x, _ in sources])
     sizes = [*node.shape[:dim], common, *node.shape[dim + 1 :]]
-    return IndexMap(sizes, [dims] * len(nodes), [dims], nodes=nodes)
+    return IndexMap(sizes, [dims] * len(sources), [dims])
+
+
+def related_operands(node: ir.Node) -> Sequence[ir.Node]:
+    """Returns the nodes that the operands of a node's index map are: those of the node.
+
+    For a concatenation, these are the tensors that its parts are slices of.
+    """
+    if not isinstance(node, ir.Concatenate):
+        return traversal.operands(node)
+    sources = concatenated(node)
+    nodes = [x for x, _ in sources]
+    return nodes[:1] if is_roll(node, sources) else nodes
 
 
 def concatenated(node: ir.Concatenate) -> list[tuple[ir.Node, int]]:
@@ -323,55 +188,36 @@ def monoid(fn: ir.Monoid, dtype: np.dtype) -> ir.Monoid:
 
 @rule(ir.Reduce)
 def _reduce(node: ir.Reduce) -> IndexMap:
-    dims = plain(len(node.x.shape))
-    result = without(dims, node.dims)
     if node.in_order:
-        return IndexMap(node.x.shape, [dims], [result], replicated=frozenset(node.dims))
-    fn = monoid(node.fn, node.dtype)
-    reduced: dict[int, ir.Monoid] = dict.fromkeys(node.dims, fn)
-    return IndexMap(node.x.shape, [dims], [result], reduced)
+        related = index_space.reduction(node.x.shape, node.dims)
+        return replace(related, replicated=frozenset(node.dims))
+    return index_space.reduction(node.x.shape, node.dims, monoid(node.fn, node.dtype))
 
 
 @rule(ir.ReduceRegion)
 def _reduce_region(node: ir.ReduceRegion) -> IndexMap:
-    n, dims = len(node.xs), plain(len(node.xs[0].shape))
-    scalars: list[Dims] = [()] * n
-    results = [without(dims, node.dims)] * n
-    replicated = frozenset(node.dims)
-    return IndexMap(node.xs[0].shape, [dims] * n + scalars, results, replicated=replicated)
+    n = len(node.xs)
+    related = index_space.reduction(
+        node.xs[0].shape, node.dims, operands=n, scalars=n, results=n
+    )  # fmt: skip
+    return replace(related, replicated=frozenset(node.dims))
 
 
 @rule(ir.ArgReduce)
 def _arg_reduce(node: ir.ArgReduce) -> IndexMap:
-    dims = plain(len(node.x.shape))
-    return IndexMap(node.x.shape, [dims], [without(dims, (node.dim,))])
+    return index_space.reduction(node.x.shape, (node.dim,))
 
 
 @rule(ir.Cumulative)
 def _cumulative(node: ir.Cumulative) -> IndexMap:
-    dims = plain(len(node.x.shape))
-    replicated = frozenset((node.dim,) if node.fn == "logaddexp" else ())
-    return IndexMap(node.x.shape, [dims], [dims], replicated=replicated)
+    replicated = (node.dim,) if node.fn == "logaddexp" else ()
+    return index_space.elementwise(node.x.shape, replicated=replicated)
 
 
 @rule(ir.Dot)
 def _dot(node: ir.Dot) -> IndexMap:
-    x: Dims = plain(len(node.x.shape))
-    sizes = list(node.x.shape)
-    y: list[tuple[int, ...]] = []
-    paired = {j: k for pair in (node.contract, node.batch) for k, j in zip(*pair, strict=True)}
-    for k, n in enumerate(node.y.shape):
-        if k not in paired:
-            sizes.append(n)
-        y.append((paired.get(k, len(sizes) - 1),))
-    result = (
-        *[x[k] for k in node.batch[0]],
-        *without(x, (*node.contract[0], *node.batch[0])),
-        *without(tuple(y), (*node.contract[1], *node.batch[1])),
-    )
     fn = monoid("add", node.dtype)
-    reduced: dict[int, ir.Monoid] = dict.fromkeys(node.contract[0], fn)
-    return IndexMap(sizes, [x, tuple(y)], [result], reduced)
+    return index_space.dot(node.x.shape, node.y.shape, node.contract, node.batch, fn)
 
 
 @rule(ir.Convolution)
@@ -406,9 +252,8 @@ def _convolution(node: ir.Convolution) -> IndexMap:
 
 @rule(ir.Sort)
 def _sort(node: ir.Sort) -> IndexMap:
-    shape, n = node.xs[0].shape, len(node.xs)
-    dims = plain(len(shape))
-    return IndexMap(shape, [dims] * n, [dims] * n, replicated=frozenset((node.dim,)))
+    n = len(node.xs)
+    return index_space.elementwise(node.xs[0].shape, n, n, (node.dim,))
 
 
 @rule(ir.TopK)
@@ -420,10 +265,7 @@ def _top_k(node: ir.TopK) -> IndexMap:
 
 @rule(ir.Dft)
 def _dft(node: ir.Dft) -> IndexMap:
-    dims = plain(len(node.re.shape))
-    results = [dims] * (1 if node.to_real else 2)
-    replicated = frozenset((node.dim,))
-    return IndexMap(node.re.shape, [dims] * 2, results, replicated=replicated)
+    return index_space.elementwise(node.re.shape, 2, 1 if node.to_real else 2, (node.dim,))
 
 
 # --- library calls --------------------------------------------------------------------------------
@@ -440,11 +282,7 @@ def _library_call(node: ir.LibraryCall) -> IndexMap | None:
     batch = operands[0][: len(operands[0]) - item_rank]
     if any([shape[: len(batch)] != batch for shape in (*operands, *results)]):
         return None
-    dims: list[Dims] = [
-        tuple([(k,) if k < len(batch) else () for k in range(len(shape))])
-        for shape in (*operands, *results)
-    ]
-    return IndexMap(batch, dims[: len(operands)], dims[len(operands) :])
+    return index_space.blocks(batch, [*map(len, operands)], [*map(len, results)])
 
 
 # --- computed indices: one block ------------------------------------------------------------------
@@ -503,27 +341,6 @@ def owned_axes(
     return [k for k in moved if sizes[k] == 1 != shape[k]]
 
 
-def _aligned(
-    shape: ir.Shape, indices: ir.Shape, sizes: Sequence[int], offsets: ir.Axes, gone: ir.Axes,
-    pairs: Sequence[tuple[int, int]], window_rank: int,
-) -> tuple[list[int], Dims, Dims, Dims]:  # fmt: skip
-    """Returns the factors of a gather or scatter: sizes, and those of operand, indices, windows.
-
-    Windows run over the operand's factors along axes that they span completely, and over those of
-    the indices along the others; `pairs` are batching axes that the operand and the indices share.
-    """
-    rank = len(shape)
-    batching = dict(pairs)
-    together = {axis: k for k, axis in batching.items()}
-    index = tuple([
-        () if k == len(indices) - 1 else (together.get(k, rank + k),) for k in range(len(indices))
-    ])  # fmt: skip
-    window = iter([(k,) if sizes[k] == shape[k] else () for k in range(rank) if k not in gone])
-    batch = iter(index[:-1])
-    windows = tuple([next(window if k in offsets else batch) for k in range(window_rank)])
-    return [*shape, *indices], plain(rank), index, windows
-
-
 def _needed(
     shape: ir.Shape, sizes: Sequence[int], gone: ir.Axes, batching: ir.Axes, moved: ir.Axes
 ) -> frozenset[int]:
@@ -542,7 +359,7 @@ def _gather(node: ir.Gather) -> IndexMap:
     batching, moved = dims.operand_batching_dims, dims.start_index_map
     gone = (*dims.collapsed_slice_dims, *batching)
     pairs = [*zip(batching, dims.start_indices_batching_dims, strict=True)]
-    sizes, x, index, result = _aligned(
+    sizes, x, index, result = index_space.windows(
         shape, node.indices.shape, node.slice_sizes, dims.offset_dims, gone, pairs, len(node.shape)
     )
     own = gather_owned_axes(node)
@@ -568,7 +385,7 @@ def _scatter(node: ir.Scatter) -> IndexMap:
     batching, moved = dims.operand_batching_dims, dims.scatter_dims_to_operand_dims
     gone = (*dims.inserted_window_dims, *batching)
     pairs = [*zip(batching, dims.scatter_indices_batching_dims, strict=True)]
-    sizes, x, index, updates = _aligned(
+    sizes, x, index, updates = index_space.windows(
         shape, node.indices.shape, windows, dims.update_window_dims, gone, pairs,
         len(node.updates.shape),
     )  # fmt: skip

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from jitney.compiler.hlo import ir, map_loops, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.index_map import IndexMap, Spec as Spec, index_map
+from jitney.compiler.hlo.index_map import index_map, related_operands
+from jitney.core.util.index_space import IndexMap, Spec as Spec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -222,8 +223,9 @@ class _Propagation:
                 related = index_map(node)
                 if related is None or not related.operands:
                     return None
-                read = xs if related.nodes is None else [specs_of[x][0] for x in related.nodes]
-                return self.mapped(related, read)
+                if isinstance(node, ir.Concatenate):
+                    xs = [specs_of[x][0] for x in related_operands(node)]
+                return self.mapped(related, xs)
 
     def mapped(self, related: IndexMap, xs: Sequence[Spec]) -> list[Spec]:
         """Returns the specs of results that an index map gives for specs of its operands.

@@ -7,8 +7,9 @@ result would be ambiguous. Users then specify the sharding of the result (`out_s
 reshard an operand (`jax.sharding.reshard`).
 
 A rule receives a description of the operation (`Operation`) and returns, for each axis of each
-result, the mesh axes along which it is sharded. An operation without a rule is treated as
-elementwise if the shapes permit that, and is rejected otherwise.
+result, the mesh axes along which it is sharded. Most rules follow from an index map
+(`by_index_map`). An operation without a rule is treated as elementwise if the shapes permit that,
+and is rejected otherwise.
 
 None of this concerns arrays that are on no mesh, or on a mesh whose axes are Auto.
 """
@@ -16,7 +17,7 @@ None of this concerns arrays that are on no mesh, or on a mesh whose axes are Au
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, TypeVar, overload
 
@@ -39,6 +40,7 @@ from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding_in_types import sums
 from jitney.core.sharding_in_types.sums import ShardingTypeError as ShardingTypeError
 from jitney.core.types.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.util.index_space import IndexMap
 from jitney.core.util.record import record
 
 if TYPE_CHECKING:
@@ -467,6 +469,54 @@ def _along(
 
 
 # --- rules that many operations share ---------------------------------------------------------------
+
+
+def by_index_map(
+    index_map: Callable[[Operation], IndexMap], *, needs: str = "complete axes"
+) -> Callable[[Operation], list[Entries]]:
+    """Returns the sharding rule of an operation whose axes relate as an index map says.
+
+    An axis of a result is sharded like the operands' axes that run over the same factor; operands
+    that are replicated along it are moved. The rule rejects operands that are sharded differently
+    along a factor, or along a replicated factor, or along an axis that has no factor.
+
+    Args:
+      index_map: operation -> its index map, in which axes have at most one factor.
+      needs: what the operation needs to be unsharded, for error messages.
+    """
+
+    def rule(operation: Operation) -> list[Entries]:
+        related = index_map(operation)
+        found: dict[int, tuple[Any, ...]] = {}  # for each factor, the mesh axes that shard it
+        first: dict[int, tuple[int, int]] = {}  # and the operand and axis from which they come
+        for k, (dims, spec) in enumerate(zip(related.operands, operation.specs, strict=True)):
+            for axis, (factors, names) in enumerate(zip(dims, spec, strict=True)):
+                if not names:
+                    continue
+                if not factors or factors[0] in related.replicated:
+                    operation.refuse(
+                        f"{operation.name} needs {needs}: {_axis_of(operation, axis, k)} cannot be "
+                        f"sharded, but is sharded along {names}"
+                    )
+                if found.setdefault(factors[0], names) != names:
+                    other, its_axis = first[factors[0]]
+                    operation.refuse(
+                        f"{operation.name}: {_axis_of(operation, its_axis, other)} is sharded along "
+                        f"{found[factors[0]]}, but {_axis_of(operation, axis, k)}, which "
+                        f"corresponds to it, along {names}"
+                    )
+                first.setdefault(factors[0], (k, axis))
+        return [
+            tuple([found.get(factors[0], ()) if factors else () for factors in dims])
+            for dims in related.results
+        ]
+
+    return rule
+
+
+def _axis_of(operation: Operation, axis: int, operand: int) -> str:
+    """Returns the name of an axis in error messages, with the operand if there are several."""
+    return f"axis {axis}" + f" of operand {operand}" * (len(operation.avals) > 1)
 
 
 def by_shapes(operation: Operation) -> list[Entries]:

@@ -31,11 +31,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Builder, Node, Primals, Tangent, Tangents, Value
 
 approx_top_k_p = declare("approx_top_k", multiple_results=True)
-approx_top_k_p.sharding(
-    sharding_rules.replicated_along(
-        "reduction_dimension", "the operand must be unsharded along its axis"
-    )
-)
+approx_top_k_p.sharding(sharding_rules.replicated_along("reduction_dimension", "a complete axis"))
 
 
 def _kept(shape: tuple[int, ...], axis: int, k: int, recall_target: float, size: int) -> int:

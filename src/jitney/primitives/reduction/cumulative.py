@@ -56,9 +56,7 @@ def _cumulative(
     name: str, fn: str, accepts: families.Accepts, doc: str, *, linear: bool = False
 ) -> tuple[Primitive, CumulativeFunction]:
     prim = declare(name, linear=linear)
-    prim.sharding(
-        sharding_rules.replicated_along("axis", "the accumulated axis must not be sharded")
-    )
+    prim.sharding(sharding_rules.replicated_along("axis", "a complete axis"))
 
     @prim.abstract
     def abstract_rule(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangent, Tangents, Value
 
 sort_p = declare("sort", multiple_results=True)
-sort_p.sharding(
-    sharding_rules.replicated_along(
-        "dimension", "Arguments to sort must be unsharded along its axis"
-    )
-)
+sort_p.sharding(sharding_rules.replicated_along("dimension", "complete sorted axes"))
 
 
 @sort_p.abstract
@@ -133,9 +129,7 @@ def sort_key_val(
 
 
 top_k_p = declare("top_k", multiple_results=True)
-top_k_p.sharding(
-    sharding_rules.replicated_along("axis", "the operand must be unsharded along its axis")
-)
+top_k_p.sharding(sharding_rules.replicated_along("axis", "a complete axis"))
 
 
 @top_k_p.abstract

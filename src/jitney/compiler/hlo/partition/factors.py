@@ -16,10 +16,11 @@ from typing import Any, TypeAlias
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir
-from jitney.compiler.hlo.index_map import Dims, Division, IndexMap, index_map
+from jitney.compiler.hlo.index_map import index_map
 from jitney.compiler.hlo.partition.layout import Mesh, Names
 from jitney.compiler.hlo.partition.movement import Movement
 from jitney.compiler.hlo.sharding_propagation import Spec
+from jitney.core.util.index_space import Dims, Division, IndexMap
 from jitney.core.util.record import record
 
 # (movement, shards of operands, sharding of factors, shapes of result shards) -> result shards

@@ -11,10 +11,11 @@ import numpy as np
 
 from jitney.compiler.dims import dilated
 from jitney.compiler.hlo import ir, traversal
-from jitney.compiler.hlo.index_map import Division, concatenated, is_roll, unpadded_axes
+from jitney.compiler.hlo.index_map import concatenated, is_roll, unpadded_axes
 from jitney.compiler.hlo.partition.factors import builds
 from jitney.compiler.hlo.partition.movement import Movement
 from jitney.compiler.hlo.partition.rules import Nodes, Shapes
+from jitney.core.util.index_space import Division
 from jitney.core.util.record import replace
 
 

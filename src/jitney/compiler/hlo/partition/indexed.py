@@ -13,16 +13,12 @@ from functools import reduce
 import numpy as np
 
 from jitney.compiler.hlo import ir, traversal
-from jitney.compiler.hlo.index_map import (
-    Division,
-    gather_owned_axes,
-    owned_axes,
-    single_axes,
-)
+from jitney.compiler.hlo.index_map import gather_owned_axes, owned_axes, single_axes
 from jitney.compiler.hlo.partition.factors import builds
 from jitney.compiler.hlo.partition.layout import Names
 from jitney.compiler.hlo.partition.movement import Movement
 from jitney.compiler.hlo.partition.rules import Nodes, Shapes
+from jitney.core.util.index_space import Division
 
 _INT32 = np.dtype(np.int32)
 

@@ -24,6 +24,7 @@ import numpy as np
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, map_loops, traversal
 from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.index_map import related_operands
 
 # These modules register rules when they are imported.
 from jitney.compiler.hlo.partition import halos as halos, indexed as indexed, rules, scans as scans
@@ -161,9 +162,8 @@ class _Region:
             node = stack.pop()
             if node not in nodes:
                 nodes[node] = None
-                factors = None if _is_empty(node) else factors_of(node)
-                seen = None if factors is None else factors.map.nodes
-                stack += traversal.operands(node) if seen is None else seen
+                is_sharded = not _is_empty(node) and factors_of(node) is not None
+                stack += related_operands(node) if is_sharded else traversal.operands(node)
         return sorted(nodes, key=lambda node: node.id)
 
     def value(self, node: ir.Node) -> Value:
@@ -251,8 +251,7 @@ class _Region:
         factors = factors_of(node)
         if factors is None or _is_empty(node):
             return self.undivided(node)
-        operands = traversal.operands(node) if factors.map.nodes is None else factors.map.nodes
-        values = [self.value(x) for x in operands]
+        values = [self.value(x) for x in related_operands(node)]
         free = [v.make is not None or (not any(v.spec) and v.partial is None) for v in values]
         if isinstance(node, _FREE) and all(free):
             return self.free(node, factors, values)

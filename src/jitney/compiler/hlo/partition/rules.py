@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.index_map import Division
 from jitney.compiler.hlo.partition.factors import builds
 from jitney.compiler.hlo.partition.movement import Movement
+from jitney.core.util.index_space import Division
 
 Nodes: TypeAlias = list[ir.Node]
 Shapes: TypeAlias = list[ir.Shape]

@@ -6,12 +6,12 @@ Each device works on its shard alone; the results of shards are small, and are g
 from __future__ import annotations
 
 from jitney.compiler.hlo import ir
-from jitney.compiler.hlo.index_map import Division
 from jitney.compiler.hlo.partition.factors import builds
 from jitney.compiler.hlo.partition.layout import Names
 from jitney.compiler.hlo.partition.movement import Movement
 from jitney.compiler.hlo.partition.rules import Nodes, Shapes
 from jitney.compiler.reference.reduction import neutral
+from jitney.core.util.index_space import Division
 
 # For sums of floats: 0.0 would change -0.0.
 _NOTHING = {"add": -0.0}
