@@ -136,7 +136,7 @@ def test_triangular_systems(left_side, transpose_a, a, b, want):
     system = operation([(8, 8)] * 2, [a, b], (8, 8), left_side=left_side, transpose_a=transpose_a)
     if want is None:
         with pytest.raises(
-            ShardingTypeError, match="complete unknowns: axis . of operand 0 cannot be sharded"
+            ShardingTypeError, match=r"complete unknowns: axis . of operand 0 cannot be sharded"
         ):
             rules.triangular_solve(system)
     else:
