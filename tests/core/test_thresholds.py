@@ -84,7 +84,7 @@ LEAST = 8  # numbers below are counts
 COUNTS = """
     picked_stride picked_stride_unmasked transposed_side transposed_blocks transposed_vector
     iteration gathered_lane scattered_lane halving gather loop_trips loop_launch loop_product
-    register_operation scalar_function half_operation register_margin
+    register_operation scalar_function half_operation register_margin light_effort saved_per_effort
     unrolled_share short_axis
     light_body lightest_body accumulators tile_rows narrow_tile_rows tile_sums tiled_operand
     narrow_padding narrow_parts tile_product store_above vectorize_above recomputed_below

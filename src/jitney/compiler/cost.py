@@ -77,6 +77,10 @@ class CostModel:
     scalar_function: float = 1.5
     half_operation: int = 6
     register_margin: float = 0.9
+    # Effort of a loop kernel, 40 ms, above which a call must save time for each unit of it: what
+    # LLVM takes is repaid after some 10,000 calls.
+    light_effort: int = 1000
+    saved_per_effort: int = 15
     # Loop unrolling must reduce a kernel's time to this share of it.
     unrolled_share: float = 0.9
     short_axis: int = 4  # elements of an axis up to which kernels may unroll it

@@ -50,3 +50,16 @@ def test_arrays_that_fill_vectors_are_not_scalarized(body, shape, in_registers, 
         with jitney.disable_jit():
             want = loop(body, x)
         np.testing.assert_allclose(f(x), want, rtol=2e-5)
+
+
+def longer(c):
+    for _ in range(5):
+        c = 0.5 * c * c + 0.25 * c[::-1]
+    return c
+
+
+@pytest.mark.parametrize(("trips", "in_registers"), [(5, False), (5000, True)])
+def test_kernels_that_compile_for_long_must_save_time(trips, in_registers):
+    x = jnp.asarray(np.random.default_rng(0).random((8, 2, 8, 4)), "float32")
+    text = jitney.jit(lambda x: loop(longer, x, trips)).lower(x).as_text("kernels")
+    assert ("loop k" in text) == in_registers

@@ -17,6 +17,7 @@ import numpy as np
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir as hlo, traversal
 from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.effort import loop_effort
 from jitney.compiler.kernels.ir import is_half
 from jitney.compiler.kernels.loop_kernel import LoopKernel, varying
 
@@ -33,11 +34,20 @@ _VIEWS = (
 
 
 def registers_pay(node: hlo.While, kernel: LoopKernel) -> bool:
-    """Returns whether `kernel` is at least about as fast as `node` is as steps over arrays."""
+    """Returns whether `kernel` is about as fast as `node` is as steps over arrays, or faster.
+
+    A kernel that takes LLVM long must also save time in proportion, in each call.
+    """
     nodes = traversal.topological_order(node.body.results)
     if not all([isinstance(x, (hlo.Apply, *_STEPS, *_MOVES, *_VIEWS)) for x in nodes]):
         return True  # steps of nested loops and branches are not estimated
-    return in_registers(kernel) <= COSTS.register_margin * as_steps(node, nodes)
+    registers, steps = in_registers(kernel), as_steps(node, nodes)
+    if registers > COSTS.register_margin * steps:
+        return False
+    effort = loop_effort(kernel)
+    trips = COSTS.loop_trips if kernel.trips is None else kernel.trips
+    saved = trips * (steps - registers)
+    return effort <= COSTS.light_effort or saved >= COSTS.saved_per_effort * effort
 
 
 def in_registers(kernel: LoopKernel) -> float:
