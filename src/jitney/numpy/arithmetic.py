@@ -19,7 +19,7 @@ from jitney.core.tracing.trace import state
 from jitney.core.types import dtypes
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
-from jitney.numpy.division import floor_divide, zero_like
+from jitney.numpy.division import zero_like
 from jitney.numpy.float_classes import isnan
 from jitney.numpy.functions import BinaryFunction, last_sections, one_operation, public
 from jitney.numpy.promotion import promote_args, promote_args_inexact, promote_args_numeric
@@ -556,7 +556,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
       >>> jnp.gcd(jnp.array([12, -9]), 6)
       Array([6, 3], dtype=int32)
     """
-    from jitney.numpy.euclid import gcd_of
+    from jitney.numpy.divisors import gcd_of
 
     x1, x2 = _integers("gcd", x1, x2)
     x, y = promotion.broadcast_arrays(x1, x2)
@@ -584,7 +584,9 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     x1, x2 = absolute(x1), absolute(x2)
     divisor = gcd(x1, x2)
     none = compare.eq(divisor, zero_like(divisor))
-    return where(none, promotion.scalar_like(divisor, 0), binary.mul(x1, floor_divide(x2, divisor)))
+    divisor = where(none, promotion.scalar_like(divisor, 1), divisor)
+    # The division is exact, so it need not round down. 0 times 0 is 0 where both operands are.
+    return binary.mul(x1, binary.div(x2, divisor))
 
 
 def _signed(x: ArrayLike) -> bool:
