@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from jitney.compiler import library
-from jitney.compiler.hlo import interpret, ir, traversal
+from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 
 PREFIX = "reference"
@@ -63,6 +63,8 @@ def _implementation(call: library.Call) -> library.Implementation:
 
 def _function(region: ir.Region) -> library.Implementation:
     """Returns the region of a node as a function of arrays."""
+    from jitney.compiler.hlo import interpret  # most programs do not need it
+
     nodes = traversal.topological_order(region.results)
     computed = [n for n in nodes if not isinstance(n, ir.Parameter | ir.Project | ir.Constant)]
     if len(computed) != 1:  # the builder simplified it

@@ -22,9 +22,7 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
-import shutil
 import sys
-import tempfile
 import time
 import weakref
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -544,6 +542,8 @@ def generations() -> list[Generation]:
 
 def clear(*, others: bool = False) -> int:
     """Deletes all files, or only those for other machines; returns the number of bytes freed."""
+    import shutil  # with its compression formats takes as long as the rest of this module
+
     place = directory()
     if place is None:
         return 0
@@ -560,6 +560,8 @@ def clear(*, others: bool = False) -> int:
 
 def obstacle() -> str | None:
     """Returns why programs are not stored, or not found; None if there is no obstacle."""
+    import tempfile  # with `random` and `shutil` takes as long as the rest of this module
+
     if not config.enable_compilation_cache.value:
         return "the option jax_enable_compilation_cache is off"
     if not _loader.can_load_code():
