@@ -120,7 +120,7 @@ def folder() -> Iterator[Path]:
 
 
 def exchanged() -> int:
-    """Every program's file under every other's name, objects too."""
+    """Each file stored under the name of every other file, for programs and object files."""
     kept = several()
     tries = 0
     for suffix in (".program", ".object"):
@@ -158,12 +158,12 @@ def _damaged(damage: Callable[[bytes, int], bytes], step: int) -> int:
 
 
 def torn(step: int = 1) -> int:
-    """Files that end after each number of their bytes."""
+    """A file truncated after each of its bytes."""
     return _damaged(lambda whole, n: whole[:n], step)
 
 
 def flipped(step: int = 1) -> int:
-    """One bit changed, in each byte."""
+    """A file with one bit flipped, for each of its bytes."""
 
     def flip(whole: bytes, n: int) -> bytes:
         return whole[:n] + bytes([whole[n] ^ 1 << random.randrange(8)]) + whole[n + 1 :]
@@ -172,7 +172,7 @@ def flipped(step: int = 1) -> int:
 
 
 def no_files() -> int:
-    """FIFOs, links, sockets, folders and devices in place of files and of the folder."""
+    """FIFOs, links, sockets, folders and devices in place of the files and of the folder."""
     kept = several()[0]
     kinds = [_fifo, _link, _dangling_link, _socket, Path.mkdir, _device]
     tries = 0
@@ -236,7 +236,7 @@ def _clear(path: Path) -> None:
 
 
 def others_may_write() -> int:
-    """Files and folders that group or others may write to."""
+    """Files and folders that are writable by the group or by others."""
     kept = several()[0]
     tries = 0
     place = kept.file().parent
@@ -271,7 +271,7 @@ def _raises(kind: type[Exception], function: Callable[[], object]) -> None:
 
 
 def of_other_users() -> int:
-    """As another user: a folder of root's, which may be read; a locked one; one of a third user's."""
+    """Access by another user to readable and unreadable folders of root and of a third user."""
     if os.geteuid() != 0:
         return 0
     kept = several()[0]
@@ -341,7 +341,7 @@ def _wait(pid: int) -> int:
 
 
 def writers() -> int:
-    """Sixteen processes that compile the same programs at once, from nothing."""
+    """Sixteen processes that compile the same programs at once, starting from an empty folder."""
     kept = several()
     place = kept[0].file().parent
     for path in place.iterdir():
@@ -354,7 +354,7 @@ def writers() -> int:
 
 
 def killed(tries: int = 10) -> int:
-    """Processes killed while they write."""
+    """Processes killed while they write files."""
     kept = several()
     place = kept[0].file().parent
     for _ in range(tries):
@@ -374,7 +374,7 @@ def killed(tries: int = 10) -> int:
 
 
 def no_space() -> int:
-    """Files that cannot get longer than so many bytes."""
+    """A limit on the size of files that the process may write."""
     kept = several()
     place = kept[0].file().parent
     limits = [0, 1, 100, 500, 1000, 1500, 2000, 3000]
@@ -398,7 +398,7 @@ def no_space() -> int:
 
 
 def full_disk() -> int:
-    """A disk of its own without room (needs the right to mount one)."""
+    """A full file system (requires the permission to mount one)."""
     if os.geteuid() != 0:
         return 0
     tries = 0
@@ -424,7 +424,7 @@ def full_disk() -> int:
 
 
 def too_many() -> int:
-    """More programs than there may be bytes, in one run and in several at once."""
+    """More programs than fit into the size limit, in one process and in several at once."""
     most = 200_000
     tries = 60
 
@@ -464,7 +464,7 @@ FAULTS = {
 def main(iterations: int) -> None:
     """Runs each fault `iterations` times; prints how often it was tried."""
     jitney.jit(lambda x: x + 1)(X)
-    print("| fault | tried |\n|---|---|")
+    print("| fault | attempts |\n|---|---|")
     for function in FAULTS.values():
         tries = 0
         for _ in range(iterations):

@@ -103,7 +103,7 @@ def _clear() -> None:
 
 
 caches.register(
-    "traces of equal functions", "code, values that it reads, types of the arguments", __name__,
+    "traces of equal functions", "the code, the values that it reads, types of the arguments", __name__,
     entries=_traces.__len__, clear=_clear,
 )  # fmt: skip
 

@@ -352,7 +352,7 @@ def _bind_names(
 _parameters: weakref.WeakKeyDictionary[Any, tuple[inspect.Signature | None, int]]
 _parameters = weakref.WeakKeyDictionary()
 caches.register(
-    "signatures of functions with rules of their own", "the function", __name__,
+    "signatures of functions with custom rules", "the function", __name__,
     entries=_parameters.__len__, clear=_parameters.clear,
 )  # fmt: skip
 

@@ -116,7 +116,7 @@ _kernels = _Kernels()
 
 
 caches.register(
-    "kernels", "their content, optimization level; the outermost size is an argument", __name__,
+    "kernels", "content except for the outermost size, optimization level", __name__,
     entries=lambda: len(_kernels.places), clear=lambda: _kernels.clear(),
 )  # fmt: skip
 

@@ -25,6 +25,6 @@ class Outlined:
 known: dict[tuple[Target, str], Outlined] = {}
 
 caches.register(
-    "outlined functions", "the processor; name, which has the types", __name__,
+    "outlined functions", "the processor; the symbol, which encodes the types", __name__,
     entries=lambda: len(known), clear=known.clear,
 )  # fmt: skip

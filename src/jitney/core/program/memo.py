@@ -24,7 +24,7 @@ def memoize_by_identity(function: Callable[..., Result]) -> Callable[..., Result
     """
     memo: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
     caches.register(
-        "transformed programs", "the program, which operands take part, settings",
+        "transformed programs", "the program, the operands that take part, settings",
         function.__module__, entries=lambda: sum(map(len, memo.values())), clear=memo.clear,
     )  # fmt: skip
 

@@ -29,7 +29,7 @@ _LIMIT_OF_ONE = threshold(256, small=8)  # entries of one function
 # Identity of a function -> (weak reference to it, {key: (objects in its closure, result)}).
 _traces: dict[int, tuple[weakref.ref[Any], dict[Any, tuple[list[Any] | None, Any]]]] = {}
 caches.register(
-    "traces of functions of control flow", "the function, structure, types, settings", __name__,
+    "traces of functions passed to control flow", "the function, structure, types, settings", __name__,
     entries=lambda: sum([len(known) for _, known in _traces.values()]), clear=_traces.clear,
 )  # fmt: skip
 
