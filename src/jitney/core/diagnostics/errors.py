@@ -159,16 +159,18 @@ class NonConcreteBooleanIndexError(JAXIndexError):
     code = "mask-of-tracer"
 
     def __init__(self, tracer: _Traced) -> None:
-        # References reject all masks, even concrete ones.
-        is_traced = hasattr(tracer, "_origin_msg")
-        got = (
-            f"a {describe(tracer)}." + tracer._origin_msg() if is_traced else "one for a reference."
-        )
+        asked = messages.located("", "x[mask]", user_code.current())
+        if hasattr(tracer, "_origin_msg"):
+            why = (
+                f"the number of selected elements depends on a boolean mask, a {describe(tracer)}, "
+                f"whose values are known only when the compiled function runs.{tracer._origin_msg()}"
+            )
+        else:  # references reject all masks, even concrete ones
+            why = "a reference cannot be indexed by a boolean mask."
         super().__init__(
-            "x[mask] needs a boolean mask whose values are known, as they decide the shape of the "
-            f"result, but got {got}\nTo keep the shape, choose by `jnp.where(mask, x, y)` or set "
-            "by `x.at[mask].set(y)`; for at most n elements, take "
-            "`x[jnp.nonzero(mask, size=n)]`."
+            f"{asked}: {why}\nInstead: jnp.where(mask, x, y), which keeps the shape, and "
+            "jnp.where(mask, y, x) for the update x.at[mask].set(y); for at most n elements, "
+            "x[jnp.nonzero(mask, size=n)]."
         )
 
 
