@@ -8,6 +8,8 @@ from functools import reduce
 import numpy as np
 import pytest
 
+import jitney
+import jitney.numpy as jnp
 from jitney.core.types import dtypes
 from jitney.numpy.reduction_table import (
     ALL,
@@ -100,3 +102,11 @@ def test_what_is_undefined(arguments, message):
 def test_messages_name_the_function_that_was_called():
     with pytest.raises(ValueError, match=r"jnp\.minmax: the max of no elements"):
         reduced(MAX, X[:0], 0, None, False, None, None, name="minmax")
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], [1, 2]])
+def test_results_for_64_bit_arrays_have_32_bits_where_x64_is_off(values):
+    with jitney.enable_x64(True):
+        x = jnp.array(values)
+    for function in (jnp.sum, jnp.max, jnp.cumsum, jitney.nn.softmax, jitney.jit(jnp.sum)):
+        assert function(x).dtype.itemsize == 4

@@ -68,6 +68,14 @@ def test_the_number_of_devices_is_settled_by_the_first_array():
     assert "jax_num_cpu_devices can be set only before" in said
 
 
+@pytest.mark.parametrize(("platforms", "works"), [("gpu", False), ("gpu,cpu", True), ("", True)])
+def test_platforms_must_include_the_cpu(platforms, works):
+    said = _run("print(jnp.ones(3).sum())", JAX_PLATFORMS=platforms)
+    assert (said == "3.0\n") if works else "jax_platforms is 'gpu', but the only platform" in said
+    said = _run(f"jax.config.update('jax_platforms', {platforms!r}); print(jax.jit(lambda: 3)())")
+    assert (said == "3\n") if works else "jax_platforms is 'gpu', but the only platform" in said
+
+
 def test_the_option_goes_before_the_flag():
     said = _run(
         "print(jax.device_count())",

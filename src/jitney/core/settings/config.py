@@ -125,6 +125,10 @@ num_cpu_devices = _add(
     "jax_num_cpu_devices", -1, integer,
     help="Number of CPU devices; if -1, one, or the number in XLA_FLAGS.",
 )  # fmt: skip
+platforms = _add(
+    "jax_platforms", None, parser(str),
+    help="Platforms that may be used, with commas between them; one of them must be cpu.",
+)  # fmt: skip
 log_compiles = _add(
     "jax_log_compiles", False, context=True,
     help="Logs the time of tracing, lowering and compilation at level WARNING.",

@@ -78,7 +78,6 @@ _TEXTS = {
     "jax_oneapi_visible_devices": "all",
     "jax_persistent_cache_enable_xla_caches": "xla_gpu_per_fusion_autotune_cache_dir",
     "jax_platform_name": "",
-    "jax_platforms": None,
     "jax_rocm_visible_devices": "all",
     "jax_source_url_schema": None,
     "jax_xla_backend": "",

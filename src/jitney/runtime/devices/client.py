@@ -267,7 +267,14 @@ def host_client() -> Client:
 
     Raises:
       ValueError: if settings contradict each other about its devices.
+      RuntimeError: if `jax_platforms` excludes the CPU.
     """
+    platforms = config.platforms.global_value
+    if platforms and "cpu" not in platforms.split(","):
+        raise RuntimeError(
+            f"jax_platforms is {platforms!r}, but the only platform is cpu: unset the environment "
+            "variable JAX_PLATFORMS, or set it to 'cpu'"
+        )
     counts = processes.joined.device_counts or (own_device_count(),)
     host = backends["cpu"] = Client("cpu", processes.joined.rank, counts, thread_count())
     config.num_cpu_devices.frozen = (
