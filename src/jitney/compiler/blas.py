@@ -178,7 +178,7 @@ def _setter(library: ctypes.CDLL | None) -> int:
 def threads(package: str) -> int | None:
     """Returns the number of threads of the OpenBLAS of `package`, "numpy" or "scipy".
 
-    It is None if it is not known.
+    Returns None if it is not known.
     """
     library = _loaded(f"{package}.libs")
     for name in _GET_THREADS if library is not None else ():

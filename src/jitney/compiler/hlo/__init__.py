@@ -1,1 +1,1 @@
-"""The tensor IR: nodes, builder, printer, interpreter, passes."""
+"""The tensor IR: node classes, builder, printer, parser, verifier, interpreter and passes."""

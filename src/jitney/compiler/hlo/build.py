@@ -1,11 +1,11 @@
 """The builder: creates nodes of the tensor IR, infers their types, and interns them.
 
-Within one builder, two nodes that compute the same are one object, so common subexpressions never
-arise. Methods check what the verifier would reject, with its constraint identifiers in the
-messages, so that a wrong lowering rule fails where it is called.
+Interning (hash-consing) makes equal nodes of a builder the same object, so common subexpressions
+never arise. The methods check most of the verifier's constraints and cite the same identifiers in
+their messages, so that a wrong lowering rule fails where it builds the node.
 
-A few rewrites that always hold and cost a comparison are done at once: reshapes to the same shape,
-conversions to the same dtype, and the like. All others are passes.
+Trivial simplifications that need only a comparison, such as dropping a reshape to the same shape or
+a conversion to the same dtype, are applied at construction. All other rewrites are passes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ N = TypeVar("N", bound=Node)
 
 _INT32 = np.dtype(np.int32)
 
-_SMALL_CONSTANT = threshold(256, small=16)  # bytes up to which constants are interned by value
+_SMALL_CONSTANT = threshold(256, small=16)  # bytes; larger constants are interned by identity
 
 
 class Builder:
@@ -39,15 +39,15 @@ class Builder:
         self._interned: dict[Any, Node] = {}
         self._n = 0
         self.ordered: list[Node] = []  # see Region
-        self.origin: ir.Origin | None = None  # of the nodes that are built
+        self.origin: ir.Origin | None = None  # origin of the nodes that are being built
         self.converted_masks: dict[Node, Node] = {}  # see `primitives.elementwise.masks`
 
     # --- interning --------------------------------------------------------------------------------
 
     def _make(self, kind: type[Any], type_: Any, *fields: Any) -> ir.Node:
-        """Returns the interned node of these fields.
+        """Returns the interned node with these fields.
 
-        A node without elements becomes a constant, so that nothing is computed for it.
+        A node with no elements becomes a constant, so that nothing is computed for it.
         """
         if type(type_) is TensorType and 0 in type_.shape and kind is not ir.Parameter:
             return self.constant(np.empty(type_.shape, type_.dtype))
@@ -60,9 +60,9 @@ class Builder:
         return node
 
     def _new(self, kind: type[N], type_: Any, *fields: Any) -> N:
-        """Returns a node that is not interned.
+        """Returns a new node without interning it.
 
-        It equals no other, since regions and functions are not compared.
+        Nodes with regions or functions are created this way, since those are not compared.
         """
         node = kind(type_, self._n, *fields)
         node.origin = self.origin
@@ -72,7 +72,7 @@ class Builder:
     # --- leaves -----------------------------------------------------------------------------------
 
     def parameter(self, index: int, type_: TensorType) -> ir.Parameter:
-        """Returns input number `index` of the region."""
+        """Returns parameter number `index` of the region."""
         node = self._make(ir.Parameter, type_, index)
         assert isinstance(node, ir.Parameter)
         return node
@@ -80,7 +80,8 @@ class Builder:
     def constant(self, value: Value) -> Node:
         """Returns a constant node.
 
-        An array that repeats a scalar, with strides of 0, becomes a broadcast of the scalar.
+        An array that repeats one scalar, that is, whose strides are all 0, becomes a broadcast of
+        that scalar.
         """
         array = np.asarray(value)
         type_ = TensorType(array.shape, array.dtype)
@@ -102,14 +103,14 @@ class Builder:
         return node
 
     def full(self, shape: Sequence[int], value: Value, dtype: DTypeLike) -> Node:
-        """Returns a tensor of which each element is `value`, a Python or NumPy scalar."""
+        """Returns a tensor filled with `value`, a Python or NumPy scalar."""
         dtype = np.dtype(dtype)
         scalar = np.asarray(value)
         scalar = scalar.astype(dtype) if scalar.dtype != dtype else scalar
         return self.broadcast(self.constant(scalar), tuple(shape), ())
 
     def iota(self, dtype: DTypeLike, shape: Sequence[int], dim: int) -> Node:
-        """Returns the indices along `dim`."""
+        """Returns a tensor in which each element is its own index along `dim`."""
         type_ = TensorType(tuple(shape), np.dtype(dtype))
         assert 0 <= dim < type_.rank, f"iota.C1: axis {dim} of {type_}"
         if type_.dtype.kind == "c":
@@ -120,7 +121,7 @@ class Builder:
     # --- elementwise ------------------------------------------------------------------------------
 
     def apply(self, fn: str, *args: Node) -> Node:
-        """Applies the scalar function `fn` to operands of one shape."""
+        """Applies the scalar function `fn` elementwise to operands of equal shape."""
         types = [a.tensor_type for a in args]
         shape = types[0].shape
         for type_ in types:
@@ -131,10 +132,10 @@ class Builder:
         return self._make(ir.Apply, TensorType(shape, dtype), fn, args)
 
     def apply_again(self, fn: str, args: Sequence[Node], dtype: np.dtype) -> Node:
-        """Applies `fn` to `args` as an existing `Apply` node does.
+        """Applies `fn` to `args` in a copy of an existing `Apply` node.
 
-        `dtype` is the dtype of its result, for functions where it does not follow from the
-        operands.
+        `dtype` is the dtype of that node; functions whose result dtype does not follow from their
+        operands, such as `convert`, take it from there.
         """
         if fn == "convert":
             return self.convert(args[0], dtype)
@@ -205,7 +206,7 @@ class Builder:
     # --- views ------------------------------------------------------------------------------------
 
     def broadcast(self, x: Node, shape: Sequence[int], dims: Sequence[int]) -> Node:
-        """Broadcasts `x` to `shape`: its axis k becomes axis dims[k]; axes of size 1 repeat."""
+        """Broadcasts `x` to `shape`: axis k becomes axis dims[k]; axes of size 1 are repeated."""
         shape, dims = tuple(shape), tuple(dims)
         if x.shape == shape:
             return x
@@ -218,7 +219,7 @@ class Builder:
         return self._make(ir.Broadcast, TensorType(shape, x.dtype), x, dims)
 
     def reshape(self, x: Node, shape: Sequence[int]) -> Node:
-        """Returns the elements of `x` in row-major order in another shape."""
+        """Reshapes `x` to `shape`; the elements keep their row-major order."""
         shape = tuple(shape)
         if x.shape == shape:
             return x
@@ -242,7 +243,7 @@ class Builder:
     def slice(
         self, x: Node, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]
     ) -> Node:
-        """Returns the elements starts, starts + strides, ... below limits."""
+        """Returns the elements at starts, starts + strides, ... below limits along each axis."""
         starts, limits, strides = tuple(starts), tuple(limits), tuple(strides)
         shape = tuple(
             max(-(-(hi - lo) // step), 0)
@@ -264,7 +265,7 @@ class Builder:
     def pad(
         self, x: Node, value: Node, low: Sequence[int], high: Sequence[int], interior: Sequence[int]
     ) -> Node:
-        """Puts `value` around and between the elements of `x`."""
+        """Pads `x` with `value` around and between its elements."""
         low, high, interior = tuple(low), tuple(high), tuple(interior)
         if not any(low) and not any(high) and not any(interior):
             return x
@@ -290,14 +291,20 @@ class Builder:
     # --- indexed ----------------------------------------------------------------------------------
 
     def dynamic_slice(self, x: Node, starts: Sequence[Node], sizes: Sequence[int]) -> Node:
-        """Returns the block of shape `sizes` at `starts`, which are clamped into bounds."""
+        """Returns the block of shape `sizes` at `starts`.
+
+        Starts are clamped so that the block is within `x`.
+        """
         sizes = tuple(sizes)
         if sizes == x.shape:
             return x
         return self._make(ir.DynamicSlice, TensorType(sizes, x.dtype), x, tuple(starts), sizes)
 
     def dynamic_update_slice(self, x: Node, update: Node, starts: Sequence[Node]) -> Node:
-        """Returns `x` with `update` written at `starts`, which are clamped into bounds."""
+        """Returns `x` with `update` written at `starts`.
+
+        Starts are clamped so that the update is within `x`.
+        """
         if update.shape == x.shape:
             return update
         if not update.tensor_type.size:
@@ -305,13 +312,19 @@ class Builder:
         return self._make(ir.DynamicUpdateSlice, x.type, x, update, tuple(starts))
 
     def row(self, x: Node, i: Node, axis: int = 0) -> Node:
-        """Returns `x` at index `i` of `axis`, which is removed; `i` is clamped into bounds."""
+        """Returns the slice of `x` at index `i` of `axis`, which is removed.
+
+        `i` is clamped into bounds.
+        """
         sizes = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
         part = self.dynamic_slice(x, self._starts(x, i, axis), sizes)
         return self.reshape(part, (*x.shape[:axis], *x.shape[axis + 1 :]))
 
     def with_row(self, x: Node, i: Node, row: Node, axis: int = 0) -> Node:
-        """Returns `x` with `row` at index `i` of `axis`; `i` is clamped into bounds."""
+        """Returns `x` with the slice at index `i` of `axis` replaced by `row`.
+
+        `i` is clamped into bounds.
+        """
         starts = self._starts(x, i, axis)
         update = self.reshape(row, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
         return self.dynamic_update_slice(x, update, starts)
@@ -329,7 +342,8 @@ class Builder:
         mode: ir.IndexMode,
         fill: Value | None = None,
     ) -> Node:
-        """Gathers slices of `x` at the start vectors along the last axis of `indices`."""
+        """Gathers slices of `x` that start at the vectors along the last axis of `indices`.
+        """
         slice_sizes = tuple(slice_sizes)
         dropped = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
         window = iter([n for k, n in enumerate(slice_sizes) if k not in dropped])
@@ -351,13 +365,13 @@ class Builder:
         mode: ir.IndexMode,
         unique: bool = False,
     ) -> Node:
-        """Returns `x` with the windows of `updates` combined into it."""
+        """Returns `x` with the windows of `updates` combined into it at the index vectors."""
         return self._new(ir.Scatter, x.type, x, indices, updates, dims, combine, mode, unique)
 
     # --- reductions -------------------------------------------------------------------------------
 
     def reduce(self, x: Node, fn: ir.Monoid, dims: Sequence[int], in_order: bool = False) -> Node:
-        """Reduces `x` over `dims` by a monoid."""
+        """Reduces `x` over `dims` with the monoid `fn`."""
         dims = tuple(sorted(dims))
         if not dims:
             return x
@@ -372,7 +386,7 @@ class Builder:
     def reduce_region(
         self, xs: Sequence[Node], inits: Sequence[Node], dims: Sequence[int], body: Region
     ) -> list[Node]:
-        """Reduces several tensors together by a region."""
+        """Reduces several tensors jointly, with a region as the combining function."""
         dims = tuple(sorted(dims))
         shape = tuple(n for k, n in enumerate(xs[0].shape) if k not in dims)
         types = tuple(TensorType(shape, x.dtype) for x in xs)
@@ -394,8 +408,8 @@ class Builder:
     ) -> Node:
         """Contracts `x` with `y`.
 
-        `dtype` is the dtype of the result, to which operands are converted; by default it is
-        theirs.
+        Operands are converted to `dtype`, the dtype of the result; the default is the operands'
+        dtype.
         """
         dtype = np.dtype(x.dtype if dtype is None else dtype)
         x, y = self.convert(x, dtype), self.convert(y, dtype)
@@ -418,7 +432,7 @@ class Builder:
         of_real: bool = False,
         to_real: int = 0,
     ) -> list[Node]:
-        """Returns the discrete Fourier transform along `dim`, as real and imaginary parts.
+        """Returns the real and imaginary parts of the discrete Fourier transform along `dim`.
 
         See `ir.Dft`.
         """
@@ -436,12 +450,12 @@ class Builder:
         return self._make(ir.Convolution, type_, x, w, dims)
 
     def sort(self, xs: Sequence[Node], dim: int, num_keys: int, stable: bool) -> list[Node]:
-        """Sorts operands together along `dim`."""
+        """Sorts `xs` jointly along `dim`, by the first `num_keys` of them."""
         types = tuple(x.type for x in xs)
         return self._split(self._make(ir.Sort, types, tuple(xs), dim, num_keys, stable))
 
     def top_k(self, x: Node, k: int, dim: int) -> list[Node]:
-        """Returns the k largest elements along `dim`, and their indices."""
+        """Returns the `k` largest elements along `dim` and their indices."""
         shape = (*x.shape[:dim], k, *x.shape[dim + 1 :])
         types = (TensorType(shape, x.dtype), TensorType(shape, _INT32))
         return self._split(self._make(ir.TopK, types, x, k, dim))
@@ -457,7 +471,7 @@ class Builder:
         return Region(tuple(parameters), tuple(results), tuple(inner.ordered))
 
     def cond(self, index: Node, cases: Sequence[Region], args: Sequence[Node]) -> list[Node]:
-        """Returns the results of the region of `cases` that `index` selects, on `args`."""
+        """Returns the results of `cases[index]` applied to `args`; `index` is clamped."""
         types = tuple(r.type for r in cases[0].results)
         node = self._new(ir.Cond, types, index, tuple(cases), tuple(args))
         return self._effects(node, cases)
@@ -471,7 +485,10 @@ class Builder:
     def for_(
         self, count: int, init: Sequence[Node], step: Callable[..., Sequence[Node]]
     ) -> list[Node]:
-        """Returns `init` after carry = step(builder, i, *carry) for each int32 i < count."""
+        """Returns the final carries of a loop: carry = step(builder, i, *carry) for i < count.
+
+        `i` is an int32 scalar.
+        """
 
         def test(inner: Builder, i: Node, *_: Node) -> list[Node]:
             return [inner.apply("lt", i, inner.constant(np.int32(count)))]
@@ -499,7 +516,7 @@ class Builder:
         in_place: bool = False,
         finish: Callable[..., None] | None = None,
     ) -> list[Node]:
-        """Calls a Python function, and returns its results; see `ir.HostCall`."""
+        """Calls a Python function and returns its results; see `ir.HostCall`."""
         node = self._new(
             ir.HostCall, tuple(types), name, fn, tuple(args), ordered, in_place, finish
         )
@@ -508,7 +525,7 @@ class Builder:
         return self._split(node)
 
     def library_call(self, name: str, params: library.Params, args: Sequence[Node]) -> list[Node]:
-        """Calls the library function `name`, and returns its results."""
+        """Calls the library function `name` and returns its results."""
         routine = library.Routine(name, params)
         types = library.result_types(routine, [a.tensor_type for a in args])
         return self._split(self._make(ir.LibraryCall, types, name, params, tuple(args)))
@@ -526,7 +543,7 @@ class Builder:
         return self._make(ir.Collective, type_, kind, axes, groups, params, tuple(args))
 
     def optimization_barrier(self, args: Sequence[Node]) -> list[Node]:
-        """Returns `args` behind a barrier."""
+        """Returns `args` behind an optimization barrier."""
         return self._split(
             self._make(ir.OptimizationBarrier, tuple(a.type for a in args), tuple(args))
         )

@@ -1,4 +1,4 @@
-"""Types of collectives, and their results for a group of one participant."""
+"""Type inference for collectives, and their results in a group of one participant."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def group_size(axes: ir.MeshAxes, groups: ir.Groups | None) -> int:
 def result_type(
     kind: str, axes: ir.MeshAxes, groups: ir.Groups | None, params: ir.Params, args: Sequence[Node]
 ) -> TensorType:
-    """Returns the type of each participant's result.
+    """Returns the type of a collective's result, which is the same on every participant.
 
     Raises:
       AssertionError: if a constraint is violated; the message names it.
@@ -70,5 +70,8 @@ def result_type(
 
 
 def is_operand(kind: str, params: ir.Params) -> bool:
-    """Returns whether the result of a single participant is its operand; if not, it is zero."""
+    """Returns whether a collective of a single participant is the identity.
+
+    Otherwise its result is zero.
+    """
     return kind != "axis_index" and params != (("pairs", ()),)

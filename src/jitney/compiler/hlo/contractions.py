@@ -1,8 +1,8 @@
-"""Sizes and layouts of contractions, and which of them loops compute faster than BLAS.
+"""Chooses between generated loops and BLAS for a contraction, by its extents and layouts.
 
-Loops are faster with little work, without reuse of operands, and with layouts that keep sums in
-registers: `is_by_columns`, `is_by_rows`. `rhs_permutation` returns the layout that the right operand
-needs for that.
+Loops are faster if there is little work, if operands are not reused, or if the layouts allow
+register tiling (`is_by_columns`, `is_by_rows`). `rhs_permutation` returns the layout of the right
+operand that makes register tiling possible.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TILED = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def extents(node: ir.Dot) -> tuple[int, int, int, int]:
-    """Returns (batch, m, n, k) of a contraction."""
+    """Returns the extents (batch, m, n, k) of a contraction."""
     batch = math.prod(node.x.shape[j] for j in node.batch[0])
     k = math.prod(node.x.shape[j] for j in node.contract[0])
     m = math.prod(
@@ -33,9 +33,10 @@ def extents(node: ir.Dot) -> tuple[int, int, int, int]:
 
 
 def is_small_dot(node: ir.Dot) -> bool:
-    """Returns whether loops are faster than a call.
+    """Returns whether generated loops are faster than a call of BLAS.
 
-    They are with little work, without reuse of operands, and if they keep sums in registers.
+    They are if there is little work, if operands are not reused, or if they can be tiled for
+    registers.
     """
     _, m, n, k = extents(node)
     if m * n * k <= COSTS.small_product or m == 1 or n == 1:
@@ -45,34 +46,36 @@ def is_small_dot(node: ir.Dot) -> bool:
 
 
 def has_tiles(node: ir.Dot) -> bool:
-    """Returns whether loops compute register tiles, and BLAS is not faster.
+    """Returns whether loops over register tiles are at least as fast as BLAS.
 
-    A tile keeps sums in registers, which share the loads of operands.
+    A tile keeps a block of sums in registers, so that each load of an operand serves several of
+    them.
     """
     return is_by_columns(node) or is_by_rows(node)
 
 
 def is_by_columns(node: ir.Dot) -> bool:
-    """Returns whether lanes can be columns of y.
+    """Returns whether vector lanes can be columns of y.
 
-    Then y fits into caches, and has a contiguous row of columns for each contracted index.
+    This requires that y fits in the cache, and that its columns are contiguous for each contracted
+    index.
     """
     return _fits_columns(node) and _last(node, 0) in node.contract[0] and _has_columns(node)
 
 
 def is_by_rows(node: ir.Dot) -> bool:
-    """Returns whether lanes can be contracted indices.
+    """Returns whether vector lanes can be contracted indices.
 
-    Then y has few columns, and x is read once.
+    This requires that y has few columns; x is then read once.
     """
     return _fits_rows(node) and all(_last(node, k) in node.contract[k] for k in (0, 1))
 
 
 def rhs_permutation(node: ir.Dot) -> tuple[int, ...] | None:
-    """Returns the order of y's axes in which `has_tiles` holds.
+    """Returns a permutation of y's axes that makes `has_tiles` true.
 
-    It is None if `has_tiles` holds already, or in no order. Transposing y pays off only where many
-    rows of x use it.
+    Returns None if `has_tiles` is true already, or if no permutation achieves that. Transposing y
+    pays off only if many rows of x are multiplied with it.
     """
     if has_tiles(node) or _last(node, 0) not in node.contract[0]:
         return None
@@ -92,14 +95,14 @@ def _last(node: ir.Dot, side: int) -> int:
 
 
 def _has_columns(node: ir.Dot) -> bool:
-    """Returns whether contiguous elements of y are columns, enough of them for vectors."""
+    """Returns whether y is contiguous along its columns and has enough of them to fill vectors."""
     last = _last(node, 1)
     is_free = last not in node.contract[1] and last not in node.batch[1]
     return is_free and node.y.shape[last] >= COSTS.tile_columns
 
 
 def _is_large(node: ir.Dot) -> bool:
-    """Returns whether there is enough work for tiles to be worth LLVM's time."""
+    """Returns whether there is enough work for tiling to be worth its compile time."""
     return node.dtype in _TILED and math.prod(extents(node)) >= COSTS.tiled_products
 
 
@@ -116,9 +119,10 @@ def _fits_rows(node: ir.Dot) -> bool:
 
 
 def operand_order(rank: int, batch: Sequence[int], contract: Sequence[int]) -> str | None:
-    """Returns the order of an operand's axes.
+    """Returns the name of the order of an operand's axes.
 
-    It is "plain" for batch, free, contracted; "swapped" for batch, contracted, free; else None.
+    It is "plain" for (batch, free, contracted), "swapped" for (batch, contracted, free), and None
+    for all other orders.
     """
     free = [j for j in range(rank) if j not in batch and j not in contract]
     axes = list(range(rank))
@@ -130,7 +134,7 @@ def operand_order(rank: int, batch: Sequence[int], contract: Sequence[int]) -> s
 
 
 def is_scattered(node: ir.Dot) -> bool:
-    """Returns whether a contraction is one for BLAS except for the layout of an operand."""
+    """Returns whether BLAS could compute a contraction if the layout of an operand allowed it."""
     if node.dtype not in blas.PRODUCTS or 0 in node.x.shape or is_small_dot(node):
         return False
     ranks = len(node.x.shape), len(node.y.shape)
@@ -141,7 +145,7 @@ def is_scattered(node: ir.Dot) -> bool:
 def contract_orders(
     contract: tuple[Sequence[int], Sequence[int]],
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Returns the contracted axes as given, and in the order of those of either operand."""
+    """Returns the contracted axes in three orders: as given, by x's axes, and by y's axes."""
     pairs = list(zip(*contract, strict=True))
     orders = [pairs, sorted(pairs), sorted(pairs, key=lambda pair: pair[1])]
     return [(tuple([p[0] for p in each]), tuple([p[1] for p in each])) for each in orders]

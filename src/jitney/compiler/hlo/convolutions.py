@@ -1,14 +1,15 @@
-"""Lowers convolutions to calls of native code or to simpler nodes.
+"""Lowers convolutions to calls of native code or to simpler nodes, depending on their shapes:
 
     window of one element          a contraction
-    dilated operand                a convolution for each index modulo the dilation, interleaved
+    dilated operand                one convolution per index modulo the dilation, interleaved
     one feature in, one out        a sum of shifted products
-    one feature out                neighboring results as features, of shifted windows, unless NaN
-    few results of large windows   the gradient of a window: `convolution.filter`
-    else                           `convolution.forward`
+    one feature out                `convolution.forward` with shifted copies of the window as
+                                   features, if its results contain no NaN
+    few results of large windows   `convolution.filter`, the gradient with respect to a window
+    all others                     `convolution.forward`
 
-Native code requires features last, since vectors hold neighboring ones. Other layouts are
-transposed: the transpose is fused into the kernel that computes the operand.
+The native code vectorizes over features, so they must be the last axis. Operands with other layouts
+are transposed; the transpose is fused into the kernel that computes the operand.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from jitney.core.util.record import replace
 
 
 def is_written(node: ir.Convolution) -> bool:
-    """Returns whether `convolution` supports `node`."""
+    """Returns whether `convolution` can lower `node`."""
     dims = node.dims
     window = [node.w.shape[k] for k in dims.w_axes[2:]]
     fits = dims.rank <= SPACE or math.prod(window[: dims.rank - SPACE]) <= COSTS.written_out_places
@@ -39,7 +40,7 @@ def is_written(node: ir.Convolution) -> bool:
 
 
 def convolution(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
-    """Returns a convolution of real elements, built of other nodes; see `is_written`."""
+    """Returns a convolution of real elements in terms of other nodes; see `is_written`."""
     shape = dims.result_shape(x.shape, w.shape)
     if 0 in shape or 0 in w.shape:
         return b.full(shape, 0, x.dtype)
@@ -51,7 +52,7 @@ def convolution(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir
     places = math.prod(shape[k] for k in dims.out_axes[2:])
     if window > places and dims.groups == 1 and dims.rank <= SPACE:
         return _filter(b, x, w, dims)
-    # Space first, so that groups of the batch can become groups of features.
+    # Spatial axes come first, so that groups of the batch can become groups of features.
     image = b.transpose(x, (dims.x_axes[0], *dims.x_axes[2:], dims.x_axes[1]))
     filters = b.transpose(w, (*dims.w_axes[2:], dims.w_axes[1], dims.w_axes[0]))
     groups = dims.groups
@@ -67,7 +68,7 @@ def convolution(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir
 
 
 def _moving(x: ir.Node, w: ir.Node, out: Sequence[int], dims: ConvolutionDims) -> Window:
-    """Returns the window for `x` [N, space, C] and `w` [space, C, F]."""
+    """Returns the window for operands in the layouts `x` [N, space, C] and `w` [space, C, F]."""
     return Window(x.shape[1:-1], w.shape[:-2], tuple(out), dims.strides, dims.w_dilation, dims.low)
 
 
@@ -80,7 +81,7 @@ def _transposed_to(b: Builder, x: ir.Node, axes: Sequence[int]) -> ir.Node:
 
 
 def _is_pointwise(w: ir.Node, dims: ConvolutionDims) -> bool:
-    """Returns whether each result is a contraction of the features at one position."""
+    """Returns whether each result is a contraction over the features of a single position."""
     single = all(w.shape[k] == 1 for k in dims.w_axes[2:])
     is_plain = not any((*dims.low, *dims.high)) and all(d == 1 for d in dims.x_dilation)
     return single and is_plain and dims.groups == dims.batch_groups == 1
@@ -95,7 +96,7 @@ def _contraction(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> i
     features = sorted(dims.w_axes[:2])
     w = b.reshape(w, [w.shape[k] for k in features])
     result = b.dot(x, w, ((dims.x_axes[1],), (features.index(dims.w_axes[1]),)), ((), ()))
-    # The axes: those of x except features, in its order, then features.
+    # The result's axes: those of x without its features, in x's order, then the new features.
     left = [k for k in range(len(x.shape)) if k != dims.x_axes[1]]
     places = dict(
         zip((dims.x_axes[0], *space), (dims.out_axes[0], *dims.out_axes[2:]), strict=True)
@@ -104,10 +105,11 @@ def _contraction(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> i
 
 
 def _remainders(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
-    """Returns a convolution of an operand that is dilated, along the first axis where it is.
+    """Returns a convolution of a dilated operand, decomposed along the first dilated axis.
 
-    The results p, p + d, p + 2 d ... read every d-th element of the window, the same for all of
-    them, and neighboring elements of the operand.
+    With dilation d, the results p, p + d, p + 2 d ... all use the same subset of the window, every
+    d-th element, and multiply it with contiguous elements of the undilated operand. Each residue p
+    is therefore an undilated convolution.
     """
     j = next(k for k, d in enumerate(dims.x_dilation) if d > 1)
     step, axis, w_axis, out_axis = (
@@ -149,7 +151,8 @@ def _with(values: Sequence[int], at: int, value: int) -> tuple[int, ...]:
 def _sliced(
     b: Builder, x: ir.Node, axis: int, start: int, step: int = 1, count: int | None = None
 ) -> ir.Node:
-    """Returns elements start, start + step ... of `axis`, all or `count` of them."""
+    """Returns the elements start, start + step ... along `axis`: `count` of them, or all.
+    """
     starts, limits, steps = [0] * len(x.shape), list(x.shape), [1] * len(x.shape)
     starts[axis], steps[axis] = start, step
     if count is not None:
@@ -174,7 +177,7 @@ def _images(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> 
 
 
 def _of_library(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
-    """Returns the same as `_images`, by `convolution.forward`."""
+    """Computes `_images` with the library function `convolution.forward`."""
     if len(window.out) > SPACE:
         return _outermost(b, x, w, window, groups)
     shape = (x.shape[0], *window.out, w.shape[-1])
@@ -187,7 +190,7 @@ def _of_library(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int)
 def _panels(b: Builder, w: ir.Node, groups: int) -> ir.Node:
     """Returns [space, C of a group, F] packed into panels of neighboring features.
 
-    This is the layout that native code reads.
+    Native code expects this layout.
     """
     depth, per_group = math.prod(w.shape[:-1]), w.shape[-1] // groups
     width = convolutions.panel_width(w.dtype)
@@ -209,7 +212,8 @@ def _padded(b: Builder, x: ir.Node, window: Window) -> ir.Node:
 def _window_of(b: Builder, x: ir.Node, place: Sequence[int], window: Window) -> ir.Node:
     """Returns the elements of a padded `x` that are multiplied with one element of the window.
 
-    The shape is [N, space of the result, C]; `place` is the index of that element in the window.
+    `place` is the index of that element in the window. The result has the shape [N, space of the
+    result, C].
     """
     starts = [k * d for k, d in zip(place, window.dilation, strict=True)]
     spans = zip(starts, window.out, window.strides, strict=True)
@@ -218,7 +222,7 @@ def _window_of(b: Builder, x: ir.Node, place: Sequence[int], window: Window) -> 
 
 
 def _shifted_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
-    """Convolves each feature by itself (depthwise), as a sum over elements of the window."""
+    """Computes a depthwise convolution as a sum over the elements of the window."""
     x = _padded(b, x, window)
     terms: list[ir.Node] = []
     for place in itertools.product(*map(range, window.window)):
@@ -232,7 +236,7 @@ def _shifted_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.
 
 
 def _products_of_groups(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
-    """Convolves with a window of one element: a matrix product for each group."""
+    """Convolves with a window of one element, which is a matrix product for each group."""
     rank = len(window.out)
     x = _window_of(b, x, (0,) * rank, window)
     x = b.reshape(x, (*x.shape[:-1], groups, x.shape[-1] // groups))
@@ -243,10 +247,11 @@ def _products_of_groups(b: Builder, x: ir.Node, w: ir.Node, window: Window, grou
 
 
 def _unless_nan(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
-    """Returns one feature of the result, by shifted windows unless these yield a NaN.
+    """Computes a convolution with one output feature by `_shifted_windows`, unless that yields NaN.
 
-    The zeros around a shifted window turn infinities and NaN of the operand into NaN, also in
-    results whose own window does not contain them.
+    Shifted windows contain zeros, and the product of a zero with an infinity or NaN is NaN. That
+    would spread to results whose own window does not contain it, so the library recomputes the
+    result.
     """
     shifted = _shifted_windows(b, x, w, window)
     if not dtypes.issubdtype(shifted.dtype, np.floating):
@@ -266,11 +271,11 @@ def _unless_nan(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
 
 
 def _shifted_windows(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
-    """Returns one feature of the result, with neighboring results as features."""
+    """Computes a convolution with one output feature by treating adjacent results as features."""
     shifts = convolutions.panel_width(w.dtype) // 2
     length, count = window.window[-1], -(-window.out[-1] // shifts)
-    # In a sequence of windows and zeros with period `longer` + 1, each row of length `longer`
-    # starts one element later than the row before.
+    # In a sequence in which the zero-padded window repeats with period `longer` + 1, consecutive
+    # rows of length `longer` are shifted by one element each.
     longer = length + shifts - 1
     lead = (*window.window[:-1], w.shape[-2])
     rank = len(lead)
@@ -294,7 +299,7 @@ def _shifted_windows(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.N
 def _outermost(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
     """Returns the convolution as a sum over the first spatial axis of the window.
 
-    In each term the first spatial axis of the result is part of the batch.
+    In each term the first spatial axis of the result is merged into the batch.
     """
     n, *_ = x.shape
     edge = [0] * len(x.shape)
@@ -320,7 +325,7 @@ def _outermost(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) 
 
 
 def _three(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> tuple[ir.Node, ir.Node, Window]:
-    """Returns the same convolution with three spatial axes, added ones of size 1."""
+    """Returns the same convolution with three spatial axes; the added axes have size 1."""
     ones = (1,) * (SPACE - len(window.out))
     zeros = (0,) * len(ones)
     return (
@@ -337,9 +342,10 @@ def _three(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> tuple[ir.Node,
 
 
 def _filter(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
-    """Returns a convolution with a large window and few results, as a gradient of windows.
+    """Computes a convolution with a large window and few results as the gradient of another one.
 
-    Its features take the place of the batch, which is contracted.
+    In that convolution's gradient with respect to its window, the batch is contracted; it
+    corresponds to the contracted features here.
     """
     shape = dims.result_shape(x.shape, w.shape)
     # Axes: feature, space, batch; feature, space, feature of the result.
@@ -370,9 +376,9 @@ def _filter(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Nod
 
 
 def _sums_of_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
-    """Returns the gradient of windows for each feature by itself (depthwise).
+    """Returns the gradient of a depthwise convolution with respect to its windows.
 
-    Each of its elements is the sum of products of the shifted image and the cotangent.
+    Each element is the sum of the products of the shifted image and the cotangent.
     """
     x = _padded(b, x, window)
     of_gradient = replace(

@@ -1,4 +1,4 @@
-"""Digests of programs, which are equal for programs with equal text."""
+"""Digests of programs: two programs have the same digest if their texts are equal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 try:
-    # The function that `hashlib` offers by the same name, without the two milliseconds in which
-    # that loads OpenSSL.
+    # This is the function that `hashlib` exports under the same name; importing `hashlib` itself
+    # would take two milliseconds to load OpenSSL.
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
@@ -25,8 +25,8 @@ class _NoDigestError(Exception):
 def digest(module: ir.Module) -> str | None:
     """Returns the digest of `module`, which does not depend on its name.
 
-    It is None if the program calls users' Python functions, which may do anything, or if its
-    constants exceed `COSTS.digested_bytes`.
+    Returns None if the program calls Python functions, whose effects are unknown, or if its
+    constants are larger than `COSTS.digested_bytes`.
     """
     writer = _Writer()
     writer.hash.update(f"O{module.optimization_level}\n".encode())
@@ -38,7 +38,7 @@ def digest(module: ir.Module) -> str | None:
 
 
 def _is_named(node: ir.HostCall) -> bool:
-    """Returns whether a call is of procedures alone, whose names define their effect."""
+    """Returns whether a host call calls only named library procedures."""
     return all(isinstance(fn, Procedure) for fn in (node.fn, node.finish) if fn is not None)
 
 

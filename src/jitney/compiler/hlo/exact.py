@@ -1,8 +1,8 @@
-"""Which programs have compiled results equal to the reference implementation bit for bit.
+"""Decides whether a program's compiled results equal the reference's bit for bit.
 
-These are programs of functions that are rounded correctly, or not at all, and of reductions whose
-order does not matter, or is fixed. Polynomials, sums of floats and complex arithmetic agree up to
-rounding only.
+They do if all functions in it are correctly rounded or exact, and if each reduction has a fixed
+order or a result that does not depend on the order. Polynomial approximations, sums of floats and
+complex arithmetic agree only up to rounding.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _VIEWS = (
     ir.Reverse, ir.Pad, ir.Concatenate, ir.Bitcast, ir.DynamicSlice, ir.DynamicUpdateSlice,
     ir.Gather, ir.OptimizationBarrier, ir.Project, ir.Sort, ir.TopK, ir.ArgReduce,
 )  # fmt: skip
-_SAME_CODE = (ir.LibraryCall,)  # evaluated by the very functions that programs call
+_SAME_CODE = (ir.LibraryCall,)  # the interpreter calls the same functions as compiled programs
 
 
 def is_exact(region: ir.Region) -> bool:
@@ -32,7 +32,7 @@ def _is_exact(node: ir.Node) -> bool:
             return lookup(node.fn).is_exact
         case ir.Reduce():
             return node.dtype.kind != "f" or node.fn in ("max", "min")
-        case ir.Cumulative():  # in a fixed order
+        case ir.Cumulative():  # the order of its operations is fixed
             return node.fn != "logaddexp"
         case ir.Scatter():
             combine = node.combine

@@ -1,7 +1,7 @@
-"""Range analysis of floats: bounds on the elements of a node that its operations imply.
+"""Range analysis of floats: lower and upper bounds on the elements of a node.
 
-Uniform random numbers are random bits under a fixed exponent, then scaled and clipped. The bounds
-show which of these steps are the identity.
+Uniform random numbers are made from random bits with a fixed exponent, which are then scaled and
+clipped. The bounds show which of these steps are the identity and can be removed.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _FLOATS = {np.dtype(np.uint32): np.dtype(np.float32), np.dtype(np.uint64): np.dt
 
 
 class Bounds(NamedTuple):
-    """The least and the largest possible element, both finite; it excludes NaN and -0."""
+    """The least and the largest possible element, both finite. No element is NaN or -0."""
 
     low: np.floating
     high: np.floating
 
 
 def bounds(node: ir.Node, steps: int = COSTS.bounded_steps) -> Bounds | None:
-    """Returns bounds on all elements of `node`, as far as `steps` operations imply them.
+    """Returns bounds on all elements of `node`, derived from at most `steps` operations.
 
-    It is None if they imply none.
+    Returns None if no bounds can be derived.
     """
     while isinstance(node, ir.Broadcast | ir.Reshape):
         node = node.x
@@ -52,9 +52,9 @@ def _of_constant(node: ir.Constant) -> Bounds | None:
 
 
 def _of_bits(words: ir.Node, dtype: np.dtype) -> Bounds | None:
-    """Returns bounds on `words` read as floats.
+    """Returns bounds on the integers `words`, reinterpreted as floats.
 
-    It is None unless some bits are set and those above them are not.
+    `words` must have the form (bits >> constant) | constant; returns None for all others.
     """
     if _FLOATS.get(words.dtype) != dtype or not isinstance(words, ir.Apply) or words.fn != "or":
         return None
@@ -66,7 +66,7 @@ def _of_bits(words: ir.Node, dtype: np.dtype) -> Bounds | None:
         width = 8 * words.dtype.itemsize
         if distance is None or not 0 < int(distance) < width:
             continue
-        # Words without a sign bit have the order of their floats; `_checked` rejects others.
+        # Words with a clear sign bit are ordered like their floats; `_checked` rejects all others.
         most = int(base) | ((1 << (width - int(distance))) - 1)
         ends = np.array([int(base), most], words.dtype).view(dtype)
         return _checked(ends[0], ends[1])

@@ -1,4 +1,4 @@
-"""Fourier transforms of several axes, and of real elements, as transforms along one axis each."""
+"""Decomposes Fourier transforms of several axes or of real data into 1-D transforms."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from jitney.compiler.hlo.build import Builder
 
 
 def fft(b: Builder, x: ir.Node, kind: str, lengths: Sequence[int]) -> ir.Node:
-    """Returns the transform of the last axes of `x`, as `reference.fourier.fft`.
+    """Returns the Fourier transform over the last axes of `x`; see `reference.fourier.fft`.
 
     No axis may be empty.
     """
     first = len(x.shape) - len(lengths)
     axes = list(range(first, len(x.shape)))
-    if isinstance(x, ir.Transpose):  # any axis can be transformed in place
+    if isinstance(x, ir.Transpose):  # `Dft` supports any axis, so the transpose is dropped
         x, perm = x.x, x.perm
         axes = [perm[axis] for axis in axes]
         return b.transpose(_along(b, x, kind, axes, lengths[-1]), perm)
@@ -23,7 +23,10 @@ def fft(b: Builder, x: ir.Node, kind: str, lengths: Sequence[int]) -> ir.Node:
 
 
 def _along(b: Builder, x: ir.Node, kind: str, axes: list[int], length: int) -> ir.Node:
-    """Returns the transform along `axes`; `length` is the size of the last, on the real side."""
+    """Returns the transform along `axes`.
+
+    `length` is the size of the last of them in the real operand or result.
+    """
     if kind == "RFFT":
         re, im = b.dft(x, x, axes.pop(), of_real=True)
     else:

@@ -1,7 +1,8 @@
-"""Index maps of nodes: how the axes of their operands and results relate.
+"""Index maps of nodes, which relate the axes of their operands and results.
 
-A rule for each kind of node returns its map (`core.util.index_space`). Sharding propagation and the
-partitioner are derived from it. A node without a rule relates no axes.
+Each kind of node has a rule that returns its index map (`core.util.index_space`). Sharding
+propagation and the partitioner are derived from these maps. The axes of a node without a rule are
+unrelated.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _rules: dict[type, Rule] = {}
 
 
 def rule(kind: type) -> Callable[[Rule], Rule]:
-    """Registers the rule of a kind of nodes: node -> index map, or None if no axes relate."""
+    """Registers the rule of a kind of node: node -> index map, or None if no axes are related."""
 
     def enter(rule: Rule) -> Rule:
         _rules[kind] = rule
@@ -34,7 +35,7 @@ def rule(kind: type) -> Callable[[Rule], Rule]:
 
 
 def index_map(node: ir.Node) -> IndexMap | None:
-    """Returns how the axes of operands and results of `node` relate, or None if they do not."""
+    """Returns the index map of `node`, or None if its axes are unrelated."""
     own_rule = _rules.get(type(node))
     return None if own_rule is None else own_rule(node)
 
@@ -82,7 +83,8 @@ def _bitcast(node: ir.Bitcast) -> IndexMap:
 
 
 def _common(old: ir.Shape, new: ir.Shape) -> list[int]:
-    """Returns the sizes of factors for axes that change size: the greatest common divisors."""
+    """Returns the factor sizes of axes that change size: the gcd of both sizes.
+    """
     return [math.gcd(n, m) for n, m in zip(old, new, strict=True)]
 
 
@@ -90,8 +92,8 @@ def _common(old: ir.Shape, new: ir.Shape) -> list[int]:
 def _slice(node: ir.Slice) -> IndexMap:
     """Returns the map of a slice.
 
-    Sliced axes stay sharded if a number of shards divides both sizes; an axis that is sliced to few
-    elements has a factor of its own in the operand.
+    A sliced axis stays sharded if the number of shards divides both sizes. An axis that is sliced
+    to few elements has a separate factor in the operand.
     """
     rank = len(node.shape)
     sizes = [*_common(node.x.shape, node.shape), *node.x.shape]
@@ -115,7 +117,7 @@ def _pad(node: ir.Pad) -> IndexMap:
 
 
 def unpadded_axes(node: ir.Pad) -> list[int]:
-    """Returns the axes along which a `Pad` keeps its operand."""
+    """Returns the axes along which a `Pad` leaves its operand unchanged."""
     same = zip(node.x.shape, node.shape, node.low, strict=True)
     return [k for k, (n, m, low) in enumerate(same) if n == m and not low]
 
@@ -124,7 +126,7 @@ def unpadded_axes(node: ir.Pad) -> list[int]:
 def _concatenate(node: ir.Concatenate) -> IndexMap:
     """Returns the map of a concatenation.
 
-    Parts that are slices are replaced by their operands, so that a roll keeps its sharding.
+    Parts that are slices are replaced by the tensors they slice, so that a roll keeps its sharding.
     """
     dim, dims = node.dim, plain(len(node.shape))
     sources = concatenated(node)
@@ -148,9 +150,10 @@ def related_operands(node: ir.Node) -> Sequence[ir.Node]:
 
 
 def concatenated(node: ir.Concatenate) -> list[tuple[ir.Node, int]]:
-    """Returns, for each part of a concatenation, the tensor it is read from, and its start there.
+    """Returns, for each part of a concatenation, the tensor it is read from and its offset there.
 
-    A slice along the concatenated axis alone, with step 1, is read from its operand.
+    A part that is a slice with step 1, along the concatenated axis only, is read from the slice's
+    operand.
     """
     return [_source(part, node.dim) for part in node.parts]
 
@@ -164,7 +167,7 @@ def _source(part: ir.Node, dim: int) -> tuple[ir.Node, int]:
 
 
 def is_roll(node: ir.Concatenate, sources: Sequence[tuple[ir.Node, int]]) -> bool:
-    """Returns whether the parts are the end and the beginning of one tensor."""
+    """Returns whether the parts are the end and the beginning of the same tensor, in this order."""
     if len(sources) != 2 or sources[0][0] is not sources[1][0]:
         return False
     (x, start), (_, zero) = sources
@@ -182,7 +185,7 @@ _OF_BOOLEANS: Mapping[ir.Monoid, ir.Monoid] = {
 
 
 def monoid(fn: ir.Monoid, dtype: np.dtype) -> ir.Monoid:
-    """Returns the monoid that combines partial results; for Booleans it is bitwise."""
+    """Returns the monoid that combines partial results; for Booleans it is a bitwise one."""
     return _OF_BOOLEANS.get(fn, fn) if dtype == np.bool_ else fn
 
 
@@ -222,10 +225,10 @@ def _dot(node: ir.Dot) -> IndexMap:
 
 @rule(ir.Convolution)
 def _convolution(node: ir.Convolution) -> IndexMap:
-    """Returns the map of a convolution: over the batch, features of either side, and space.
+    """Returns the map of a convolution.
 
-    Axes of the result are the factors; the features that are summed over come last. Windows overlap
-    those of neighboring shards.
+    The factors are the axes of the result, followed by the input features, which are summed over.
+    Windows overlap those of neighboring shards.
     """
     c = node.dims
     summed = len(node.shape)
@@ -273,7 +276,7 @@ def _dft(node: ir.Dft) -> IndexMap:
 
 @rule(ir.LibraryCall)
 def _library_call(node: ir.LibraryCall) -> IndexMap | None:
-    """Returns the map of a function of the items of a batch, whose axes are the factors."""
+    """Returns the map of a batched library function, whose batch axes are the factors."""
     item_rank = library.find(node.name).item_rank
     if item_rank is None:
         return None
@@ -289,20 +292,21 @@ def _library_call(node: ir.LibraryCall) -> IndexMap | None:
 
 
 def is_index(dtype: np.dtype) -> bool:
-    """Returns whether offsets of shards can be added to indices of `dtype`.
+    """Returns whether the offset of a shard can be added to indices of `dtype`.
 
-    Narrow ones would overflow.
+    Narrow integers could overflow.
     """
     return dtype.kind in "iu" and dtype.itemsize >= 4
 
 
 def is_combined(dtype: np.dtype) -> bool:
-    """Returns whether the owner's bits can be sent to all: Booleans, reals of at least a byte."""
+    """Returns whether the owner's bits can be broadcast: Booleans, reals of at least a byte.
+    """
     return dtype.kind in "biuf" or dtype.itemsize == 2
 
 
 def single_axes(shape: ir.Shape, sizes: Sequence[int], starts: Sequence[ir.Node]) -> list[int]:
-    """Returns the axes with several elements along which a block has one: its owner has it."""
+    """Returns the axes of size > 1 along which a block has size 1, so that one device owns it."""
     return [
         k for k, n in enumerate(sizes) if n == 1 != shape[k] and is_index(starts[k].dtype)
     ]  # fmt: skip
@@ -335,7 +339,7 @@ def _dynamic_update_slice(node: ir.DynamicUpdateSlice) -> IndexMap:
 def owned_axes(
     shape: ir.Shape, sizes: Sequence[int], indices: ir.Node, moved: ir.Axes
 ) -> list[int]:
-    """Returns the axes with several elements that indices move along, and windows have one of."""
+    """Returns the axes of size > 1 that are indexed, and along which windows have size 1."""
     if not is_index(indices.dtype):
         return []
     return [k for k in moved if sizes[k] == 1 != shape[k]]
@@ -346,8 +350,7 @@ def _needed(
 ) -> frozenset[int]:
     """Returns the axes of the operand of a gather or scatter that every shard needs completely.
 
-    Along the others windows span the operand, and do not move: a window that does may begin
-    outside.
+    Along all others, windows span the operand, and no index moves them.
     """
     whole = [k for k, n in enumerate(sizes) if n == shape[k] and k not in (*gone, *moved)]
     return frozenset(range(len(shape))).difference(whole, batching)
@@ -368,7 +371,8 @@ def _gather(node: ir.Gather) -> IndexMap:
 
 
 def gather_owned_axes(node: ir.Gather) -> list[int]:
-    """Returns the axes along which the device that owns an element sends it to all."""
+    """Returns the axes of a gather along which owners broadcast their elements to all devices.
+    """
     if not is_combined(node.dtype):
         return []
     return owned_axes(node.x.shape, node.slice_sizes, node.indices, node.dims.start_index_map)
@@ -378,7 +382,7 @@ def gather_owned_axes(node: ir.Gather) -> list[int]:
 def _scatter(node: ir.Scatter) -> IndexMap:
     """Returns the map of a scatter.
 
-    Each element may have several updates, so each device needs all of them.
+    An element may receive several updates, so each device needs all updates.
     """
     dims, shape = node.dims, node.x.shape
     windows = traversal.window_sizes(node)

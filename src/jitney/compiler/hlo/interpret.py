@@ -1,7 +1,7 @@
-"""The semantics of the tensor IR: an interpreter on NumPy arrays.
+"""The semantics of the tensor IR, defined by an interpreter on NumPy arrays.
 
-Passes and generated code are tested against it, and constants are folded by it. Each node is
-computed by the functions of `compiler.reference`, which eager rules call as well.
+Passes and generated code are tested against it, and constant folding uses it. It computes each node
+with the functions of `compiler.reference`, which eager rules call as well.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def run_region(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.ndarr
 
 
 def evaluate(node: ir.Node, env: Env) -> Any:
-    """Returns the value of `node`, whose operands are in `env`.
+    """Returns the value of `node`, given the values of its operands in `env`.
 
-    It is an array, or a list of arrays for a node with several results.
+    The value is an array, or a list of arrays for a node with several results.
     """
     value = _rules[type(node)](node, env)
     if isinstance(node.type, tuple):
@@ -63,10 +63,10 @@ def evaluate(node: ir.Node, env: Env) -> Any:
 
 
 def rule(kind: type) -> Callable[[Rule], Rule]:
-    """Registers how nodes of `kind` are evaluated.
+    """Registers the evaluation rule of nodes of `kind`.
 
-    The rule is (node, values by node, those of the operands among them) -> array, or several
-    results.
+    The rule takes the node and a mapping from nodes, including its operands, to their values. It
+    returns an array, or a sequence of arrays for several results.
     """
 
     def enter(rule: Rule) -> Rule:
@@ -170,9 +170,9 @@ def _interpret_scatter(node: ir.Scatter, env: Env) -> np.ndarray:
 
 
 def elementwise_function(region: ir.Region) -> Callable[..., np.ndarray]:
-    """Returns a region on scalars, with one result, as a function of vectors of one length.
+    """Returns a region of scalars with one result as a function of vectors of equal length.
 
-    If all its nodes are elementwise, it is computed for all elements at once.
+    If all its nodes are elementwise, the function computes all elements at once.
     """
     nodes = topological_order(region.results)
     if all(isinstance(node, ir.Parameter | ir.Constant | ir.Apply) for node in nodes):
@@ -225,7 +225,7 @@ def _interpret_reduce_region(node: ir.ReduceRegion, env: Env) -> Sequence[np.nda
 
 
 def _run_scalars(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Returns the results of a region of scalar functions, for all elements of `inputs` at once."""
+    """Applies a region of scalar functions to all elements of `inputs` at once."""
     env: Env = dict(zip(region.parameters, inputs, strict=True))
     for node in topological_order(region.results):
         if node not in env:
@@ -293,7 +293,7 @@ def _interpret_library_call(node: ir.LibraryCall, env: Env) -> Sequence[np.ndarr
 @rule(ir.Collective)
 def _interpret_collective(node: ir.Collective, env: Env) -> np.ndarray:
     size = collectives.group_size(node.axes, node.groups)
-    assert size == 1, f"the interpreter is one participant, {node.kind} has {size}"
+    assert size == 1, f"the interpreter runs a single participant, but {node.kind} has {size}"
     operands = [env[a] for a in node.args] or [None]
     return collective.collective(node.kind, operands, **dict(node.params))[0]
 

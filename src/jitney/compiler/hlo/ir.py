@@ -17,12 +17,13 @@
     host   ::= HostCall | OptimizationBarrier
     placement ::= ShardingConstraint
 
-Nodes are built through `build.Builder`, which interns them: within one builder two nodes are equal
-if and only if they are the same object, so common subexpressions never arise. A node's result is
-one tensor, or, where `type` is a tuple, several; a `Project` takes one of them.
+Nodes are created by `build.Builder`, which interns them: within one builder, two nodes are equal if
+and only if they are the same object, so common subexpressions never arise. A node has one tensor as
+its result, or several if its `type` is a tuple; a `Project` node selects one of them.
 
-All shapes are static. Elementwise operands agree in shape; broadcasting is always a `Broadcast`.
-Constraint identifiers (`apply.C1`) are those of `docs/hlo.md` and of the verifier's messages.
+All shapes are static. Operands of elementwise nodes have equal shapes; broadcasting is always an
+explicit `Broadcast` node. `docs/hlo.md` lists the constraints by identifiers such as `apply.C1`,
+which the verifier's messages cite.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 Axes: TypeAlias = tuple[int, ...]
 MeshAxes: TypeAlias = tuple[tuple[str, int], ...]  # names and sizes
-Groups: TypeAlias = tuple[tuple[int, ...], ...]  # indices of participants
+Groups: TypeAlias = tuple[tuple[int, ...], ...]  # the participants of each group, by index
 CollectiveKind: TypeAlias = Literal[
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute", "broadcast", "axis_index"
 ]
@@ -56,11 +57,12 @@ Monoid: TypeAlias = Literal["add", "mul", "max", "min", "and", "or", "xor"]
 
 
 Origin: TypeAlias = "tuple[JaxprEqn, Origin | None]"
-"""The equation that a node was lowered from, and the origin of the call that was inlined there."""
+"""The equation that a node was lowered from, and the origin of the call that was inlined.
+"""
 
 
 class HasOrigin:
-    """An object that records its origin beside its fields; the origin does not affect the meaning.
+    """An object that records where it was lowered from; the origin does not affect its meaning.
 
     Attributes:
       origin: the equation it was lowered from; passes copy it to the nodes that replace it.
@@ -72,16 +74,16 @@ class HasOrigin:
 
 @record(eq=False)
 class Node(HasOrigin):
-    """One value of the program. Equality is identity (nodes are interned by their builder).
+    """An operation of the program and its result. Builders intern nodes, so equality is identity.
 
     Attributes:
-      type: the result's type; a tuple of types for nodes with several results.
-      id: position in order of construction within its builder: operands have smaller ids.
-      is_fusible: whether each element of the result is computed independently, from few elements of
-        the operands, so that kernels can compute it where it is used.
+      type: the type of the result; a tuple of types for nodes with several results.
+      id: the node's number in the order of construction by its builder; operands have smaller ids.
+      is_fusible: whether each element of the result is computed independently of the others, from a
+        few elements of the operands, so that a kernel can compute it where it is used.
 
-    A subclass declares its fields and nothing else: `fields_of` distinguishes operands, regions and
-    attributes by their annotations. `docs/adding_a_node.md` adds a node as an example.
+    A subclass declares only its fields; `fields_of` tells operands, regions and attributes apart by
+    their annotations. `docs/adding_a_node.md` shows how to add a node.
     """
 
     is_fusible = False
@@ -111,7 +113,7 @@ class Node(HasOrigin):
 
 @record(eq=False)
 class Parameter(Node):
-    """Input number `index` of the enclosing region."""
+    """Parameter number `index` of the enclosing region."""
 
     index: int
 
@@ -137,7 +139,7 @@ class Iota(Node):
 
 @record(eq=False)
 class Apply(Node):
-    """out[i] = fn(args[0][i], args[1][i], ...): `fn` is a row of the scalar table.
+    """out[i] = fn(args[0][i], args[1][i], ...), where `fn` is a function of the scalar table.
 
     `convert` and `bitcast` take their target dtype from the node's type.
     """
@@ -153,7 +155,7 @@ class Apply(Node):
 
 @record(eq=False)
 class Broadcast(Node):
-    """Axis k of `x` becomes axis `dims[k]`; other axes repeat. Axes of size 1 repeat as well.
+    """`x` repeated along new axes and axes of size 1; axis k of `x` becomes axis `dims[k]`.
 
     `dims` is strictly increasing (broadcast.C1); x.shape[k] is 1 or shape[dims[k]] (broadcast.C2).
     """
@@ -166,7 +168,7 @@ class Broadcast(Node):
 
 @record(eq=False)
 class Reshape(Node):
-    """The same elements in row-major order, in another shape of the same size (reshape.C1)."""
+    """The elements of `x`, in row-major order, in another shape of the same size (reshape.C1)."""
 
     is_fusible = True
 
@@ -175,7 +177,7 @@ class Reshape(Node):
 
 @record(eq=False)
 class Transpose(Node):
-    """Axis k of the result is axis `perm[k]` of `x`; `perm` is a permutation (transpose.C1)."""
+    """`x` with its axes permuted: axis k of the result is axis `perm[k]` of `x` (transpose.C1)."""
 
     is_fusible = True
 
@@ -185,7 +187,7 @@ class Transpose(Node):
 
 @record(eq=False)
 class Slice(Node):
-    """Elements starts, starts + strides, ... below limits, per axis; strides >= 1 (slice.C1)."""
+    """Elements starts, starts + strides, ... below limits of each axis; strides >= 1 (slice.C1)."""
 
     is_fusible = True
 
@@ -197,7 +199,7 @@ class Slice(Node):
 
 @record(eq=False)
 class Reverse(Node):
-    """`x` with the order of elements reversed along each axis of `dims`."""
+    """`x` with its elements in reverse order along each axis of `dims`."""
 
     is_fusible = True
 
@@ -207,10 +209,10 @@ class Reverse(Node):
 
 @record(eq=False)
 class Pad(Node):
-    """`x` with `value` (a scalar node) around and between its elements.
+    """`x` padded with `value`, a scalar node.
 
-    Per axis: `interior` copies between neighbors, then `low` before and `high` after; negative
-    `low` and `high` remove elements.
+    Along each axis, `interior` copies are inserted between adjacent elements, then `low` before the
+    first and `high` after the last one; negative `low` and `high` remove elements.
     """
 
     x: Node
@@ -230,10 +232,10 @@ class Concatenate(Node):
 
 @record(eq=False)
 class Bitcast(Node):
-    """The same bytes, read as a dtype of another width.
+    """The bytes of `x`, reinterpreted as a dtype of another width.
 
-    Narrowing appends an axis of size old/new; widening removes the last axis of size new/old.
-    (Equal widths are `Apply("bitcast")`.)
+    A narrower dtype appends an axis of size old/new; a wider one removes the last axis, of size
+    new/old. For dtypes of equal width there is `Apply("bitcast")`.
     """
 
     x: Node
@@ -244,7 +246,11 @@ class Bitcast(Node):
 
 @record(eq=False)
 class DynamicSlice(Node):
-    """Block of shape `sizes` at `starts` (an integer scalar node per axis), clamped into bounds."""
+    """The block of shape `sizes` at `starts`.
+
+    `starts` are integer scalar nodes, one per axis, and are clamped so that the block is within
+    `x`.
+    """
 
     is_fusible = True
 
@@ -264,11 +270,12 @@ class DynamicUpdateSlice(Node):
 
 @record(eq=False)
 class Gather(Node):
-    """Slices of `x` of shape `slice_sizes` at the start vectors in `indices`.
+    """Slices of `x` of shape `slice_sizes` that start at the vectors in `indices`.
 
-    mode "clip": starts are clamped; "fill": a slice not entirely inside yields `fill` (a scalar
-    constant of x's dtype); "promise_in_bounds": starts are inside, else the result is unspecified
-    (but memory is never read out of bounds).
+    In mode "clip", starts are clamped so that slices are within `x`. In mode "fill", a slice that
+    is not entirely within `x` is filled with `fill`, a scalar constant of x's dtype. In mode
+    "promise_in_bounds", the program guarantees that slices are within `x`; otherwise the result is
+    unspecified, but memory is never read out of bounds.
     """
 
     is_fusible = True
@@ -283,12 +290,12 @@ class Gather(Node):
 
 @record(eq=False)
 class Scatter(Node):
-    """`x` with windows of `updates` combined in at the start vectors in `indices`, in order.
+    """`x` with windows of `updates` combined into it, in order, at the vectors in `indices`.
 
-    `combine` is None to overwrite, the name of a binary scalar function (add, mul, min, max), or a
-    region of two scalars (old, update) -> new. mode "clip" clamps starts; "fill" drops windows not
-    entirely inside; "promise_in_bounds" has the effect of "fill". `unique` promises that no two
-    windows overlap.
+    `combine` is None to overwrite elements, the name of a binary scalar function (add, mul, min,
+    max), or a region of two scalars (old, update) -> new. The mode "clip" clamps starts; "fill"
+    drops windows that are not entirely within `x`; "promise_in_bounds" has the same effect as
+    "fill". `unique` promises that no two windows overlap.
     """
 
     x: Node
@@ -305,10 +312,11 @@ class Scatter(Node):
 
 @record(eq=False)
 class Reduce(Node):
-    """Reduction of `x` over the axes `dims` (removed) by the monoid `fn`, from its neutral element.
+    """The reduction of `x` over the axes `dims`, which are removed, by the monoid `fn`.
 
-    Sums of float16 and bfloat16 are accumulated in float32. max and min propagate NaN. The order of
-    elements is unspecified unless the reduction is `in_order`: then it is that of their indices.
+    It starts from the neutral element. Sums of float16 and bfloat16 are accumulated in float32. max
+    and min propagate NaN. The order of operations is unspecified, unless the reduction is
+    `in_order`: then elements are combined in the order of their indices.
     """
 
     x: Node
@@ -319,9 +327,9 @@ class Reduce(Node):
 
 @record(eq=False)
 class ArgReduce(Node):
-    """Index along `dim` (removed) of the first largest or smallest element, or of the first NaN.
+    """The index along `dim` of the first largest or smallest element, or of the first NaN.
 
-    The index dtype is the node's.
+    The axis `dim` is removed. The node's dtype is that of the index.
     """
 
     x: Node
@@ -331,9 +339,10 @@ class ArgReduce(Node):
 
 @record(eq=False)
 class ReduceRegion(Node):
-    """Reduction of several tensors over `dims` by a region of scalars.
+    """The joint reduction of several tensors over `dims` by a region of scalars.
 
-    region: (acc_0 .. acc_n, x_0 .. x_n) -> (acc_0 .. acc_n); starts from scalar nodes `inits`.
+    The region maps (acc_0 .. acc_n, x_0 .. x_n) to (acc_0 .. acc_n). The accumulators start from
+    the scalar nodes `inits`.
     """
 
     xs: tuple[Node, ...]
@@ -344,9 +353,9 @@ class ReduceRegion(Node):
 
 @record(eq=False)
 class Cumulative(Node):
-    """Running reduction of `x` along `dim` (kept), from the end if `reverse`.
+    """The running reduction of `x` along `dim`, from the end if `reverse`.
 
-    fn is add, mul, max, min, or "logaddexp".
+    `fn` is "add", "mul", "max", "min" or "logaddexp".
     """
 
     x: Node
@@ -360,10 +369,13 @@ class Cumulative(Node):
 
 @record(eq=False)
 class Dot(Node):
-    """Contraction over paired axes: result axes are batch, free axes of x, free axes of y.
+    """A contraction over pairs of axes.
 
-    x and y have the same dtype; the result's dtype is that of accumulation and storage, except that
-    float16 and bfloat16 results are accumulated in float32.
+    The axes of the result are the batch axes, the free axes of x, and the free axes of y. x and y
+    have the same dtype.
+
+    Products are accumulated in the dtype of the result, except that float16 and bfloat16 results
+    are accumulated in float32.
     """
 
     x: Node
@@ -388,10 +400,11 @@ class Convolution(Node):
 
 @record(eq=False)
 class Sort(Node):
-    """Operands of one shape sorted together along `dim`, lexicographically by the first `num_keys`.
+    """Operands of equal shape sorted jointly along `dim`.
 
-    Ascending and stable if `stable`; floats in total order with -0.0 equal to 0.0 and every NaN
-    equal and last; complex by (real, imag).
+    The first `num_keys` of them are the keys, which are compared lexicographically. The order is
+    ascending; equal elements keep their order if `stable`. -0.0 equals 0.0; all NaN are equal to
+    each other and come last. Complex numbers are ordered by (real, imag).
     """
 
     xs: tuple[Node, ...]
@@ -402,7 +415,7 @@ class Sort(Node):
 
 @record(eq=False)
 class TopK(Node):
-    """The k largest elements along axis `dim`, descending, and their int32 indices.
+    """The k largest elements along axis `dim`, in descending order, and their int32 indices.
 
     Of equal elements, those with lower indices come first.
     """
@@ -414,12 +427,13 @@ class TopK(Node):
 
 @record(eq=False)
 class Dft(Node):
-    """Real and imaginary part of the discrete Fourier transform of re + i im along axis `dim`.
+    """The real and imaginary parts of the discrete Fourier transform of re + i im along axis `dim`.
 
     The kernel is exp(-2 pi i j k / n), or exp(+2 pi i j k / n) if `inverse`; `normalized` divides
-    by n. If `of_real`, `im` is not read, and the results are the first n // 2 + 1 elements. If
-    `to_real` is not 0, the only result is that many real elements, of which the operands are the
-    first half of the transform: the inverse transform, divided by `to_real`.
+    by n. If `of_real`, `im` is ignored, and the results are the first n // 2 + 1 elements. If
+    `to_real` is not 0, the node is the inverse of such a transform, divided by `to_real`: its
+    operands are the first to_real // 2 + 1 elements, and its only result has `to_real` real
+    elements.
     """
 
     re: Node
@@ -436,11 +450,11 @@ class Dft(Node):
 
 @record(eq=False)
 class Region:
-    """A function of tensors: `results` computed from `parameters` and nothing else.
+    """A function of tensors: its `results` depend on its `parameters` only.
 
-    Nodes of a region belong to the region's own builder. `ordered` are those that must run, in this
-    order, whether results depend on them or not: ordered host calls, and conditionals and loops
-    with such calls in their regions.
+    Each region has its own builder, to which its nodes belong. `ordered` lists the nodes with side
+    effects, which run in this order, whether or not results depend on them: ordered host calls, and
+    conditionals and loops that contain such calls.
     """
 
     parameters: tuple[Parameter, ...]
@@ -450,7 +464,7 @@ class Region:
 
 @record(eq=False)
 class Cond(Node):
-    """cases[clamp(index)](*args); `index` is an int32 scalar."""
+    """cases[index](*args); `index` is an int32 scalar, which is clamped into bounds."""
 
     index: Node
     cases: tuple[Region, ...]
@@ -459,7 +473,7 @@ class Cond(Node):
 
 @record(eq=False)
 class While(Node):
-    """Repeats carry = body(*carry) while cond(*carry) holds, starting from `init`."""
+    """The final carries of a loop: from `init`, carry = body(*carry) while cond(*carry) is true."""
 
     cond: Region
     body: Region
@@ -468,7 +482,7 @@ class While(Node):
 
 @record(eq=False)
 class LibraryCall(Node):
-    """Results of the library function `name` (`compiler/library.py`) on `args`."""
+    """The results of the library function `name` (`compiler/library.py`) on `args`."""
 
     name: str
     params: Params
@@ -477,27 +491,27 @@ class LibraryCall(Node):
 
 @record(eq=False)
 class Collective(Node):
-    """A collective operation of the participants of a group, which all run this program.
+    """A collective operation among the participants of a group, which all run this program.
 
-    Participant k of n, whose operands are x_0 ... x_(n-1), gets
+    The result of participant k of n, given their operands x_0 ... x_(n-1), is
 
         all_reduce(fn)                      x_0 fn x_1 fn ... fn x_(n-1)
-        all_gather(dim)                     x_0, x_1 ... one after another along axis `dim`
+        all_gather(dim)                     x_0, x_1 ... concatenated along axis `dim`
         reduce_scatter(fn, dim)             the k-th of n parts of the all_reduce along `dim`
         all_to_all(split_dim, concat_dim)   the k-th of n parts along `split_dim` of each operand,
-                                            one after another along `concat_dim`
-        permute(pairs)                      x_i for the pair (i, k), zeros if there is none
+                                            concatenated along `concat_dim`
+        permute(pairs)                      x_i for the pair (i, k), or zeros without one
         broadcast(source)                   x_source
-        axis_index()                        k, an int32 scalar; it has no operand
+        axis_index()                        k, an int32 scalar; there is no operand
 
-    A single participant gets its own operand: `simplify` replaces the node by it.
+    In a group of one participant, `simplify` replaces the node by its operand, or by zero.
 
     Attributes:
-      axes: the mesh axes that participants of a group differ in. Participants are numbered in
-        row-major order along them.
-      groups: the participants of each group, in its order, unless all form one group.
-      params: parameters of the kind.
-      args: the operand, or none.
+      axes: the mesh axes along which the participants of a group differ. Participants are numbered
+        in row-major order along them.
+      groups: the participants of each group, in order; None if all form one group.
+      params: the parameters of this kind, as listed above.
+      args: the operand; empty for `axis_index`.
     """
 
     kind: CollectiveKind
@@ -509,13 +523,14 @@ class Collective(Node):
 
 @record(eq=False)
 class HostCall(Node):
-    """Results of `fn`, a user's Python function of NumPy arrays, called from the running program.
+    """The results of a Python function on NumPy arrays, called back from the running program.
 
-    `name` is for printing. Pure calls (`ordered` is False) may be merged or dropped; ordered ones
-    are executed exactly once each, in order of construction. With `in_place`, `fn` takes the arrays
-    of its results after its operands, and writes to them; with `finish`, `fn` may only start that,
-    and `finish`, called later with the same arrays, waits until it is done. Either may be a
-    procedure of a library (`library.Procedure`) instead, which programs know by its name.
+    `name` is used in printed programs. Pure calls (`ordered` is False) may be merged or removed;
+    each ordered call is executed exactly once, in order of construction. With `in_place`, `fn`
+    takes arrays for its results after its operands, and writes to them. With `finish`, `fn` may
+    return before the results are written; `finish` is called later with the same arrays and waits
+    for completion. Both can also be library procedures (`library.Procedure`), which programs refer
+    to by name.
     """
 
     name: str
@@ -528,7 +543,7 @@ class HostCall(Node):
 
 @record(eq=False)
 class OptimizationBarrier(Node):
-    """Its arguments, behind a barrier that no rewrite crosses."""
+    """The arguments, behind a barrier that no rewrite moves operations across."""
 
     args: tuple[Node, ...]
 
@@ -537,7 +552,7 @@ class OptimizationBarrier(Node):
 class ShardingConstraint(Node):
     """The value of `x`, constrained to `sharding`.
 
-    Sharding propagation and the partitioner obey it; `simplify` removes it from programs that are
+    Sharding propagation and the partitioner honor it; `simplify` removes it from programs that are
     not partitioned.
     """
 
@@ -553,7 +568,7 @@ class Project(Node):
     index: int
 
 
-# Types of the attributes of nodes, except the function of a host call.
+# The types of node attributes, except the function of a host call.
 Attribute: TypeAlias = (
     Param | np.ndarray | Region | GatherDims | ScatterDims | ConvolutionDims | TensorSharding
 )
@@ -564,11 +579,10 @@ class Module:
     """A complete program.
 
     Attributes:
-      name: its name in texts.
-      region: what it computes.
-      jaxpr: the jaxpr it was lowered from, for readers; None if there was none.
-      optimization_level: LLVM's level for its machine code; level 0 compiles in a third of the
-        time.
+      name: its name in printed programs.
+      region: the function that it computes.
+      jaxpr: the jaxpr it was lowered from, for printing, or None.
+      optimization_level: LLVM's optimization level. Level 0 compiles in a third of the time.
     """
 
     name: str
@@ -582,13 +596,13 @@ class Module:
 
 @record(frozen=True)
 class NodeFields:
-    """The fields of a kind of node by what they contain; derived from the annotations of its class.
+    """The fields of a kind of node, classified by what they contain, from its class's annotations.
 
     Attributes:
-      operands: fields that contain a node, or a tuple of nodes, in order.
-      several: those of the operands that contain tuples.
-      regions: fields that may contain a region, or a tuple of regions.
-      attributes: all others, and those that may contain a region or something else.
+      operands: the fields that contain a node or a tuple of nodes, in order.
+      several: those of `operands` that contain tuples.
+      regions: the fields that can contain a region or a tuple of regions.
+      attributes: all other fields, and those that can contain a region or something else.
     """
 
     operands: tuple[str, ...]
@@ -602,7 +616,7 @@ _fields: dict[type, NodeFields] = {}
 
 
 def fields_of(kind: type[Node]) -> NodeFields:
-    """Returns the fields that the class `kind` declares."""
+    """Returns the fields of the class `kind`, classified."""
     fields = _fields.get(kind)
     if fields is None:
         annotations = {} if kind is Node else kind.__annotations__
@@ -624,12 +638,12 @@ def kind_name(kind: type[Node]) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__).lstrip("_")
 
 
-# The name of the operation in Shardy, whose notation shardings use.
+# The operation's name in Shardy, whose notation is used for shardings.
 SHARDING_CONSTRAINT = "sdy.sharding_constraint"
 
 
 def word(node: Node) -> str:
-    """Returns the name that a node is printed with: its kind, or its scalar function."""
+    """Returns the printed name of a node: that of its kind, or of its scalar function."""
     if isinstance(node, Apply):
         return node.fn
     if isinstance(node, ShardingConstraint):

@@ -1,4 +1,4 @@
-"""Static analysis of loops: trip counts, loop-invariant carries, fully overwritten carries."""
+"""Static analysis of loops: trip counts, loop-invariant carries and fully overwritten carries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class CountedLoop:
     """A loop that counts from 0 up to `count`.
 
     Attributes:
-      counter: index of the carry that counts.
+      counter: the index of the carry that counts.
       count: the trip count.
     """
 
@@ -20,7 +20,7 @@ class CountedLoop:
 
 
 def count_trips(node: ir.While) -> CountedLoop | None:
-    """Returns the trip count of a loop `for (i = 0; i < count; i++)`, or None for any other."""
+    """Returns the counter and trip count of a loop `for (i = 0; i < count; i++)`, else None."""
     test = node.cond.results[0]
     if not isinstance(test, ir.Apply) or test.fn != "lt":
         return None
@@ -47,9 +47,9 @@ def is_invariant(body: ir.Region, node: ir.Node) -> bool:
 
 
 def is_fully_overwritten(node: ir.While, carry: int) -> bool:
-    """Returns whether the loop writes every element of a partially updated carry, and reads none.
+    """Returns whether the loop writes every row of a carry, one per iteration, and reads none.
 
-    These are the stacked results of a scan: their initial values do not matter.
+    Such carries are the stacked results of a scan; their initial values do not matter.
     """
     trips = count_trips(node)
     result = node.body.results[carry]
@@ -62,7 +62,8 @@ def is_fully_overwritten(node: ir.While, carry: int) -> bool:
 
 
 def covers_all_rows(start: ir.Node, counter: ir.Node, count: int) -> bool:
-    """Returns whether `start` is `counter`, or `counter` backwards from `count` - 1."""
+    """Returns whether `start` is `counter`, or counts down from `count` - 1 as `counter` counts up.
+    """
     while isinstance(start, ir.Apply) and start.fn == "convert" and start.dtype.itemsize >= 4:
         (start,) = start.args
     if start is counter:

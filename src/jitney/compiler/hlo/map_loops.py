@@ -1,7 +1,7 @@
-"""Map loops: each iteration reads a row of some arrays, and writes a row of others.
+"""Recognizes map loops: each iteration reads a row of some arrays and writes a row of others.
 
-`lax.map`, and a scan whose only carries are counters, are such loops. No iteration depends on the
-results of another, so they can be sharded among devices like any other node.
+`lax.map`, and `lax.scan` with no carries except counters, produce such loops. Their iterations are
+independent of each other, so they can be sharded over devices like any other node.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from jitney.core.util.record import record
 
 @record(frozen=True)
 class MapLoop:
-    """The carries of a map loop by their use.
+    """The carries of a map loop, classified by their use.
 
     Attributes:
-      counted: the trip count, and the counter.
-      sliced: carries of which each iteration reads one row, and nothing else is read.
-      stacked: carries of which each iteration writes one row.
-      steps: the increments of carries that count, besides the loop's counter.
+      counted: the trip count and the counter.
+      sliced: carries of which each iteration reads its own row, and nothing else.
+      stacked: carries of which each iteration writes its own row.
+      steps: the increments of further carries that count, by index.
       is_backwards: whether the first iteration computes the last row.
     """
 
@@ -42,12 +42,12 @@ class MapLoop:
 
     @property
     def mapped(self) -> frozenset[int]:
-        """Carries of which each iteration reads or writes a row."""
+        """The carries of which each iteration reads or writes a row."""
         return self.sliced | self.stacked
 
 
 def as_map(node: ir.While) -> MapLoop | None:
-    """Returns the description of a map loop, or None for any other loop."""
+    """Returns the description of `node` as a map loop, or None if it is not one."""
     counted = count_trips(node)
     if counted is None or node.body.ordered:
         return None
@@ -87,7 +87,9 @@ def as_map(node: ir.While) -> MapLoop | None:
 
 
 def _step(p: ir.Parameter, result: ir.Node) -> np.ndarray | None:
-    """Returns the constant integer that an iteration adds to a scalar `p`, or None otherwise."""
+    """Returns the constant integer that each iteration adds to a scalar `p`, or None for other
+    carries.
+    """
     if (
         not isinstance(result, ir.Apply)
         or result.fn != "add"
@@ -129,7 +131,7 @@ def _is_row(user: ir.Node, p: ir.Node, counter: ir.Node, count: int, is_backward
 
 
 def for_rows(node: ir.While, loop: MapLoop, parts: int) -> ir.While:
-    """Returns the loop for one of `parts` equal parts of the rows.
+    """Returns the loop that computes one of `parts` equal parts of the rows.
 
     Args:
       node: a map loop.
@@ -137,11 +139,9 @@ def for_rows(node: ir.While, loop: MapLoop, parts: int) -> ir.While:
       parts: a divisor of its trip count.
 
     Returns:
-      A loop whose mapped carries have fewer rows. Its initial values are parameters, numbered like
-        its
-      carries. The last one, which is not a carry of `node`, is a scalar of the counter's dtype: the
-        value
-      of the original loop's counter in the first iteration for these rows.
+      A loop whose mapped carries have fewer rows, and which has one more carry, its last one: the
+      value of the original loop's counter in the first iteration for these rows, a scalar of the
+      counter's dtype. The initial values of the loop are parameters, numbered like its carries.
     """
     counted = loop.counted
     count = counted.count // parts

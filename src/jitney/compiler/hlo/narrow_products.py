@@ -1,11 +1,11 @@
-"""Contractions of 8-bit integers and of bfloat16, computed faster than by loops.
+"""Lowers contractions of 8-bit integers and of bfloat16 to tile registers or BLAS.
 
     dot (convert x), (convert y) of int8 as int32
         ->  tiles.product (tiles.rows x), (tiles.columns y)
 
 Tile registers multiply narrow elements and accumulate wide sums (`compiler/tile_products.py`). On
-processors without them, BLAS multiplies 8-bit integers as float32, over a part of the contracted
-indices at a time: so few that all sums are integers below 2**24, and exact.
+processors without them, BLAS multiplies 8-bit integers as float32. The contracted indices are split
+into blocks so small that all partial sums are integers below 2**24, and therefore exact.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from jitney.compiler.hlo.contractions import extents
 
 _INT32, _UINT32 = np.dtype(np.int32), np.dtype(np.uint32)
 _FLOAT32, _INT8, _UINT8 = np.dtype(np.float32), np.dtype(np.int8), np.dtype(np.uint8)
-# Result dtypes for products of bytes; signed and unsigned sums are equal modulo 2**32.
+# Result dtypes for products of 8-bit integers; signed and unsigned sums are equal modulo 2**32.
 _WIDE = (_INT32, _UINT32, _INT8, _UINT8)
 
 
 def narrow_operands(node: ir.Dot) -> tuple[ir.Node, ir.Node] | None:
-    """Returns the operands of `node` before they were widened.
+    """Returns the narrow operands of `node`, before their conversion to its dtype.
 
-    It is None if they were not narrow, or if this does not pay off.
+    Returns None if the operands are not narrow, or if narrow products do not pay off.
     """
     x, y = (_narrow(v) for v in (node.x, node.y))
     bytes_ = x.dtype in (_INT8, _UINT8) and y.dtype in (_INT8, _UINT8) and node.dtype in _WIDE
@@ -40,7 +40,7 @@ def narrow_operands(node: ir.Dot) -> tuple[ir.Node, ir.Node] | None:
     if batch * m * n * k < COSTS.narrow_products or min(m, n) < 2:
         return None
     if tile_products.is_native(x.dtype, y.dtype):
-        # Blocks that are mostly padding do not pay off.
+        # Tiles that consist mostly of padding do not pay off.
         width = 64 // x.dtype.itemsize
         padded = math.prod(
             -(-extent // size) * size for extent, size in ((m, 16), (n, 16), (k, width))
@@ -50,20 +50,20 @@ def narrow_operands(node: ir.Dot) -> tuple[ir.Node, ir.Node] | None:
 
 
 def _narrow(x: ir.Node) -> ir.Node:
-    """Returns the node that `x` was converted from if that is narrow, else `x`."""
+    """Returns the operand of a conversion `x` if it is narrow, else `x`."""
     if isinstance(x, ir.Apply) and x.fn == "convert" and x.args[0].dtype in tile_products.DTYPES:
         return x.args[0]
     return x
 
 
 def _exact(x: np.dtype, y: np.dtype) -> int:
-    """Returns how many products can be added as float32 without rounding."""
+    """Returns the number of products whose sum is exact in float32."""
     largest = math.prod(128 if dtype == _INT8 else 255 for dtype in (x, y))
     return (1 << 24) // largest
 
 
 def product(b: Builder, node: ir.Dot, x: ir.Node, y: ir.Node) -> ir.Node:
-    """Returns the contraction `node` with its operands replaced by narrow x and y."""
+    """Returns the contraction `node` of its narrow operands `x` and `y`."""
     batch, m, n, k = extents(node)
     rows = _matrices(b, x, node, 0, (batch, m, k))
     columns = _matrices(b, y, node, 1, (batch, k, n))
@@ -77,7 +77,7 @@ def product(b: Builder, node: ir.Dot, x: ir.Node, y: ir.Node) -> ir.Node:
 def _matrices(
     b: Builder, x: ir.Node, node: ir.Dot, side: int, shape: tuple[int, int, int]
 ) -> ir.Node:
-    """Returns an operand as [batch, m, k], or as [batch, k, n]."""
+    """Returns the operands as matrices [batch, m, k] and [batch, k, n]."""
     batch, contract = node.batch[side], node.contract[side]
     free = [j for j in range(len(x.shape)) if j not in batch and j not in contract]
     order = (*batch, *free, *contract) if side == 0 else (*batch, *contract, *free)

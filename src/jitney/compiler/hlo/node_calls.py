@@ -1,9 +1,9 @@
-"""Nodes as calls of their reference implementations: `reference.sort`, `reference.igamma` ...
+"""Library calls that evaluate nodes without kernels: `reference.sort`, `reference.igamma` ...
 
-Some nodes have no kernels: sorts of many elements, rare scalar functions, dtypes that processors do
-not support. The program calls their rule in the interpreter instead. The call contains the node as
-text, so that it is a library call like all others, which can be printed, compared, kept on disk,
-and resolved by name when a program is loaded.
+No kernels are generated for some nodes, such as sorts of many elements, rare scalar functions, and
+dtypes that processors do not support. Compiled programs call the interpreter's rules for them
+instead. The call contains the text of the node, so that it is an ordinary library call, which can
+be printed, compared, stored on disk, and resolved by name when a program is loaded.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ PREFIX = "reference"
 
 
 def call_of(node: ir.Node) -> library.Call | None:
-    """Returns the call that computes `node` from its operands, in order.
+    """Returns the library call that computes `node` from its operands, in order.
 
-    It is None if the node's regions have users' Python functions, which have no text.
+    Returns None if regions of the node call Python functions, which have no textual form.
     """
-    from jitney.compiler.hlo import text  # most programs do not need it
+    from jitney.compiler.hlo import text  # imported lazily: most programs do not need it
 
     if any(isinstance(inner, ir.HostCall) for inner in _within(node)):
         return None
@@ -62,7 +62,7 @@ def _implementation(call: library.Call) -> library.Implementation:
 
 
 def _function(region: ir.Region) -> library.Implementation:
-    """Returns the region of a node as a function of arrays."""
+    """Returns the node that is the only computation of `region` as a function of arrays."""
     from jitney.compiler.hlo import interpret  # most programs do not need it
 
     nodes = traversal.topological_order(region.results)

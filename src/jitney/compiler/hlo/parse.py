@@ -1,9 +1,9 @@
-"""Parses the text that `text` prints, so that passes can be tested on text.
+"""Parses the textual form of the tensor IR, which `text` prints; tests of passes are written in it.
 
     print_module(parse_module(text)) == text
 
-A `Builder` creates the nodes and infers their types; a different type in the text is an error. Host
-calls and elided constants cannot be parsed.
+A `Builder` creates the nodes and infers their types; it is an error if the text states another
+type. Host calls and elided constants cannot be parsed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from jitney.core.util import record
 
 
 class ParseError(ValueError):
-    """The text is not a program; the message names the line."""
+    """A syntax or type error in the text of a program; the message gives the line."""
 
 
 def parse_module(source: str) -> ir.Module:
-    """Returns the program with the text `source`.
+    """Parses the text of a program.
 
     Raises:
       ParseError: if it is not the text of a program.
@@ -39,12 +39,12 @@ def parse_module(source: str) -> ir.Module:
     name = reader.word()
     region = reader.region()
     if reader.rest():
-        raise reader.error("text after the program")
+        raise reader.error("unexpected text after the program")
     return ir.Module(name, region)
 
 
 def parse_region(source: str) -> ir.Region:
-    """Returns the region with the text `source`.
+    """Parses the text of a region.
 
     Raises:
       ParseError: if it is not the text of a region.
@@ -52,12 +52,12 @@ def parse_region(source: str) -> ir.Region:
     reader = _Reader(source)
     region = reader.region()
     if reader.rest():
-        raise reader.error("text after the region")
+        raise reader.error("unexpected text after the region")
     return region
 
 
 class _Reader:
-    """A position in the text."""
+    """A recursive-descent parser: the text and the current position in it."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -73,14 +73,14 @@ class _Reader:
         return self.source[self.at :].strip()
 
     def peek(self, mark: str) -> bool:
-        """Returns whether the text continues with `mark`."""
+        """Returns whether the remaining text starts with `mark`."""
         return re.compile(r"\s*" + re.escape(mark)).match(self.source, self.at) is not None
 
     def take(self, pattern: str, what: str) -> str:
         """Consumes and returns the text that matches `pattern`."""
         match = re.compile(r"\s*(" + pattern + ")").match(self.source, self.at)
         if match is None:
-            while self.source[self.at : self.at + 1].isspace():  # the error's line is the word's
+            while self.source[self.at : self.at + 1].isspace():  # the error names the line of the next token
                 self.at += 1
             raise self.error(f"{what} expected, found {self.source[self.at : self.at + 20]!r}")
         self.at = match.end()
@@ -193,7 +193,8 @@ class _Reader:
     def field(self) -> ir.Attribute:
         """Parses the value of a field.
 
-        It is a region, parameters of a library, a sharding, a tuple, a number, a Boolean or a word.
+        It is a region, parameters of a library call, a sharding, a tuple, a number, a Boolean or a
+        word.
         """
         if re.compile(r"\s*\(p0:|\s*\(\) *\{").match(self.source, self.at):
             return self.region()
@@ -220,7 +221,7 @@ class _Reader:
         return tuple(params)
 
     def literal(self) -> Param:
-        """Parses a constant in Python's syntax."""
+        """Parses a literal in Python syntax."""
         number = re.compile(r"\s*\(([^\s,()]+j)\)").match(self.source, self.at)
         if number is not None:
             self.at = number.end()
@@ -251,7 +252,8 @@ def _kind_of(word: str) -> type[ir.Node] | None:
     if word == ir.SHARDING_CONSTRAINT:
         return ir.ShardingConstraint
     for kind in ir.Node.__subclasses__():
-        # `record` creates a second class; the one without fields may not be collected yet.
+        # `record` creates a second class for each kind; the first, which has no fields, may still
+        # exist.
         is_record = "__match_args__" in vars(kind)
         if is_record and kind is not ir.Apply and ir.kind_name(kind) == word:
             return kind
@@ -272,16 +274,17 @@ def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type
     )
     if not isinstance(built, list):
         return built
-    # The builder returns constants for results without elements, and nothing for a node without
-    # results, which has an effect.
+    # The builder returns a constant for a result without elements, and an empty list for a node
+    # without results, which is recorded as an effect.
     parts = (x.node for x in built if isinstance(x, ir.Project))
     return next(parts, None) or next(n for n in reversed(b.ordered) if type(n) is kind)
 
 
 def _operands(kind: type[ir.Node], xs: list[ir.Node]) -> dict[str, ir.Node | tuple[ir.Node, ...]]:
-    """Returns the operands by field.
+    """Returns the operands of a node by field.
 
-    Fields with one node take one each, fields with several share the others.
+    Fields of a single node take one operand each; the remaining operands are split evenly among the
+    fields of several nodes.
     """
     operands: dict[str, Any] = {}
     fields = ir.fields_of(kind)
@@ -306,7 +309,7 @@ _DIMS: dict[type[ir.Node], type[Any]] = {
 def _derived_arguments(
     kind: type[ir.Node], fields: dict[str, Any], type_: Any
 ) -> dict[str, object]:
-    """Returns the builder's arguments that are not fields in the text."""
+    """Returns the arguments of the builder's method that are not fields in the text."""
     arguments: dict[str, Any] = {}
     if isinstance(type_, TensorType):
         arguments.update(dtype=type_.dtype, shape=type_.shape)

@@ -93,7 +93,7 @@ class PartBuilder(Builder):
     def places_of(self, key: Hashable) -> Sequence[Sharding] | None:
         """Returns the shardings of the operands of the next operation of a kind.
 
-        It is None if the operation is nested in another such operation.
+        Returns None if the operation is nested in another such operation.
         """
         return next(self.places.get(key, iter(())), None)
 

@@ -1,9 +1,9 @@
-"""Factorizations and triangular solves of small matrices, unrolled element by element.
+"""Factorizations and triangular solves of small matrices, fully unrolled into scalar operations.
 
-LAPACK, which computes all others, takes a microsecond for the smallest matrix, and ends a kernel.
-Filters, controllers and small models have matrices of a few rows, which take some hundred
-operations at most; these become one kernel, or part of the kernel of a loop. An element is a node
-of the batch's shape, so batches of matrices are vectorized.
+A call of LAPACK, which factors larger matrices, takes a microsecond even for the smallest one and
+cannot be fused. The matrices of filters, controllers and small models have a few rows and need at
+most a few hundred operations. Unrolled, these become one kernel, or part of a loop's kernel. Each
+matrix element is a node with the shape of the batch, so batches of matrices are vectorized.
 
 The algorithms are those of Golub and Van Loan, Matrix Computations: Cholesky by columns (4.2),
 Gaussian elimination with partial pivoting (3.4), substitution by rows (3.1).
@@ -27,24 +27,25 @@ _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def have_at_most(rows: int, x: ir.Node) -> bool:
-    """Returns whether `x` is nonempty float matrices of at most `rows` rows and columns."""
+    """Returns whether `x` is a nonempty batch of float matrices of at most `rows` rows and columns.
+    """
     return x.dtype in _DTYPES and 0 not in x.shape and max(x.shape[-2:]) <= rows
 
 
 def transposed(b: Builder, x: ir.Node) -> ir.Node:
-    """Returns the transposed matrices."""
+    """Returns the transposes of a batch of matrices."""
     rank = len(x.shape)
     return b.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
 def elements(b: Builder, x: ir.Node) -> Elements:
-    """Returns the elements of matrices as nodes of the shape of the batch axes."""
+    """Returns the elements of a batch of matrices, each as a node with the shape of the batch."""
     *batch, m, n = x.shape
     return [[_at(b, x, (*([None] * len(batch)), i, j)) for j in range(n)] for i in range(m)]
 
 
 def _at(b: Builder, x: ir.Node, index: Sequence[int | None]) -> ir.Node:
-    """Returns `x` at fixed indices of some axes, which are removed."""
+    """Returns `x` at fixed indices of some axes, which are removed; None keeps an axis."""
     starts = [0 if i is None else i for i in index]
     limits = [n if i is None else i + 1 for i, n in zip(index, x.shape, strict=True)]
     part = b.slice(x, starts, limits, [1] * len(starts))
@@ -52,12 +53,12 @@ def _at(b: Builder, x: ir.Node, index: Sequence[int | None]) -> ir.Node:
 
 
 def matrix(b: Builder, rows: Elements) -> ir.Node:
-    """Returns matrices with the elements `rows`."""
+    """Returns the batch of matrices with the elements `rows`; the inverse of `elements`."""
     return b.concatenate([_joined(b, row, 2) for row in rows], len(rows[0][0].shape))
 
 
 def vector(b: Builder, parts: Sequence[ir.Node]) -> ir.Node:
-    """Returns vectors with the elements `parts`."""
+    """Returns the batch of vectors with the elements `parts`."""
     return _joined(b, parts, 1)
 
 
@@ -69,9 +70,9 @@ def _joined(b: Builder, parts: Sequence[ir.Node], axes: int) -> ir.Node:
 
 
 def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
-    """Returns lower triangular L with x = L @ L^T.
+    """Returns the lower triangular L with x = L @ L^T, or None if `x` is large.
 
-    L is NaN if `x` is not positive definite. The result is None if `x` is large.
+    L is NaN if `x` is not positive definite.
     """
     n = x.shape[-1]
     if not have_at_most(COSTS.written_out_rows, x):
@@ -79,7 +80,7 @@ def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
     a = elements(b, x)
     zero = b.full(x.shape[:-2], 0, x.dtype)
     low: Elements = [[zero] * n for _ in range(n)]
-    failed: ir.Node | None = None  # NaN is not a failure: it propagates
+    failed: ir.Node | None = None  # NaN is not a failure, since it propagates
     for j in range(n):
         square = _less_products(b, a[j][j], [(low[j][k], low[j][k]) for k in range(j)])
         wrong = b.apply("le", square, zero)
@@ -129,7 +130,7 @@ def lu(b: Builder, x: ir.Node) -> list[ir.Node] | None:
 def _exchanged(
     b: Builder, chosen: ir.Node, x: Sequence[ir.Node], y: Sequence[ir.Node]
 ) -> tuple[list[ir.Node], list[ir.Node]]:
-    """Returns (y, x) where `chosen`, else (x, y)."""
+    """Returns (y, x) where `chosen` is true, and (x, y) elsewhere."""
     pairs = list(zip(x, y, strict=True))
     return (
         [b.apply("select", chosen, q, p) for p, q in pairs],
@@ -150,7 +151,7 @@ def triangular_solve(
 ) -> ir.Node | None:
     """Returns X with op(a) @ X = right, or X @ op(a) = right.
 
-    The result is None if `a` is large.
+    Returns None if `a` is large.
     """
     if transpose_a != (not left_side):  # X @ A = B is A^T @ X^T = B^T
         a = transposed(b, a)
@@ -164,7 +165,7 @@ def triangular_solve(
 def _solved(
     b: Builder, a: ir.Node, right: ir.Node, lower: bool, unit_diagonal: bool
 ) -> ir.Node | None:
-    """Returns X with a @ X = right, or None if `a` is large."""
+    """Solves a @ X = right for X by substitution; returns None if `a` is large."""
     n, columns = right.shape[-2:]
     if (
         not have_at_most(COSTS.written_out_rows, a)
@@ -190,10 +191,10 @@ def _less_products(b: Builder, x: ir.Node, pairs: Sequence[tuple[ir.Node, ir.Nod
 
 
 def permutation(b: Builder, pivots: ir.Node, size: int) -> ir.Node:
-    """Returns the permutation of `size` rows that swaps rows i and pivots[..., i], for i ascending.
+    """Returns the permutation of `size` rows that swaps rows i and pivots[..., i], for ascending i.
 
-    Pivots that are out of bounds swap nothing. It is a loop over pivots, each iteration of which
-    processes all rows.
+    Pivots that are out of bounds swap nothing. The result is computed by a loop over pivots, in
+    which each iteration processes all rows.
     """
     *batch, count = pivots.shape
     flat = b.convert(b.reshape(pivots, (math.prod(batch), count)), np.int32)

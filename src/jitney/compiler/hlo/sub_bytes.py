@@ -1,7 +1,7 @@
-"""Bitcasts of elements narrower than a byte.
+"""Lowers bitcasts of elements narrower than a byte.
 
-In memory each element has a byte of its own, and the node `Bitcast` is defined on bytes. So shifts
-combine narrow elements into words, and split words.
+In memory, each such element occupies a byte of its own, but the node `Bitcast` reinterprets whole
+bytes. So narrow elements are combined into words, and extracted from them, by shifts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _UINT8 = np.dtype(np.uint8)
 
 
 def bitcast(b: Builder, x: Node, dtype: np.dtype) -> Node:
-    """Returns the bits of `x` as `dtype`; a different width appends or removes a last axis."""
+    """Reinterprets the bits of `x` as `dtype`; a different width appends or removes a last axis."""
     old, new = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(dtype)
     if x.dtype == dtype or min(old, new) >= 8:
         return b.bitcast(x, dtype)
@@ -54,6 +54,6 @@ def _masked(b: Builder, word: Node, bits: int) -> Node:
 
 
 def _offsets(b: Builder, word: Node, bits: int) -> Node:
-    """Returns the shifts of the parts along the last axis."""
+    """Returns the shift of each part of a word, along the last axis."""
     places = b.iota(word.dtype, word.shape, len(word.shape) - 1)
     return b.apply("mul", places, b.full(word.shape, bits, word.dtype))

@@ -1,4 +1,4 @@
-"""Prints the tensor IR as text, one node a line; `parse` reads it back.
+"""Prints the tensor IR as text, one node per line; `parse` reads it back.
 
     module f(p0: float32[3]) {
       %1 = constant 2.0 : float32[]
@@ -7,8 +7,9 @@
       return %3
     }
 
-Numbers are decimals where these have exactly the same value, else bits (`0x7fc00001`); complex ones
-are `real:imaginary`. The text of host calls cannot be parsed. The grammar is in `docs/hlo.md`.
+Numbers are printed in decimal if that identifies their value exactly, otherwise as bits
+(`0x7fc00001`); complex numbers are printed as `real:imaginary`. Host calls can be printed but not
+parsed. `docs/hlo.md` gives the grammar.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from jitney.core.util.record import fields
 if TYPE_CHECKING:
     from jitney.core.typing import Value
 
-# Constants with more elements are shortened to their first ones; such text cannot be parsed.
+# Constants with more elements are elided after the first few; such text cannot be parsed.
 ELIDE_ABOVE = 64
 _SHOWN = 4
-# Attributes that are printed in another way, or have no text.
+# Attributes that are printed in another way, or not at all.
 _UNPRINTED = {
     (ir.Parameter, "index"),
     (ir.Constant, "value"),
@@ -51,8 +52,9 @@ def print_module(
 
     Args:
       module: the program.
-      elide_above: constants with more elements are shortened.
-      note: returns a comment to append to a node's line; such text cannot be parsed.
+      elide_above: the number of elements above which constants are elided.
+      note: a function that returns a comment to append to a node's line; text with comments cannot
+          be parsed.
     """
     return f"module {module.name}{print_region(module.region, '', elide_above, note)}"
 
@@ -63,7 +65,7 @@ def print_region(
     elide_above: int = ELIDE_ABOVE,
     note: Callable[[ir.Node], str] = _no_note,
 ) -> str:
-    """Returns the text of a region: its parameters, nodes and results."""
+    """Returns the text of a region, with its parameters, nodes and results."""
     names: dict[ir.Node, str] = {p: f"p{p.index}" for p in region.parameters}
     params = ", ".join(f"{names[p]}: {p.type}" for p in region.parameters)
     lines = [f"({params}) {{"]
@@ -151,7 +153,7 @@ def array_text(value: np.ndarray, elide_above: int = ELIDE_ABOVE) -> str:
 
 
 def number_text(value: Value) -> str:
-    """Returns the text of a scalar, from which `parse_number` returns the same bits."""
+    """Returns the text of a scalar, which `parse_number` converts back to the same bits."""
     array = np.asarray(value)
     dtype = array.dtype
     if dtype == np.bool_:
@@ -165,18 +167,18 @@ def number_text(value: Value) -> str:
 
 
 def _decimals(array: np.ndarray) -> Iterator[str]:
-    """Yields texts of a float or complex number, the shortest first."""
+    """Yields decimal texts of a float or complex number, the shortest first."""
     if array.dtype.kind == "c":
         yield f"{number_text(np.real(array))}:{number_text(np.imag(array))}"
         return
-    if array.dtype.itemsize == 4:  # for the shortest text
+    if array.dtype.itemsize == 4:  # its shortest text is tried first
         short = str(np.float32(array))
         yield short if any(c in short for c in ".ein") else f"{short}.0"
     yield repr(float(array))
 
 
 def parse_number(text: str, dtype: np.dtype) -> np.ndarray:
-    """Returns the scalar with the text `text`.
+    """Parses the text of a scalar.
 
     Raises:
       ValueError: if `text` is not a number.

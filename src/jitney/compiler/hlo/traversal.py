@@ -1,4 +1,4 @@
-"""Traversal of the graph: operands of a node, rebuilding with new operands, topological order."""
+"""Traversal of the graph: operands of nodes, topological order, rebuilding with new operands."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from jitney.compiler.hlo.build import Builder
 
 
 def operands(node: ir.Node) -> tuple[ir.Node, ...]:
-    """Returns the nodes that `node` is computed from, in order."""
+    """Returns the operands of `node`, in order."""
     kind = type(node)
     if kind is ir.Apply:
-        return node.args  # type: ignore[attr-defined]  # isinstance takes longer
+        return node.args  # type: ignore[attr-defined]  # faster than isinstance
     nodes: list[ir.Node] = []
     for name in ir.fields_of(kind).operands:
         value: ir.Node | tuple[ir.Node, ...] = getattr(node, name)
@@ -25,7 +25,9 @@ def operands(node: ir.Node) -> tuple[ir.Node, ...]:
 
 
 def regions(node: ir.Node) -> list[tuple[str, ir.Region]]:
-    """Returns the regions of `node` by their printed names; several are `case0`, `case1` ..."""
+    """Returns the regions of `node` with their printed names; several are named `case0`, `case1`
+    ...
+    """
     named: list[tuple[str, ir.Region]] = []
     for name in ir.fields_of(type(node)).regions:
         value: ir.Region | tuple[ir.Region, ...] | str | None = getattr(node, name)
@@ -45,14 +47,14 @@ def window_sizes(node: ir.Scatter) -> list[int]:
 
 
 def roots(region: ir.Region) -> list[ir.Node]:
-    """Returns the roots of `region`: its results, and nodes with effects."""
+    """Returns the roots of `region`: its results and its nodes with effects."""
     return [*region.results, *region.ordered]
 
 
 def storage_of(node: ir.Node) -> ir.Node:
-    """Returns the node whose memory and elements `node` shares.
+    """Returns the node whose buffer `node` shares.
 
-    Reshapes move no data, and a loop returns invariant carries as they were.
+    Reshapes move no data, and a loop returns its invariant carries unchanged.
     """
     while True:
         match node:
@@ -69,7 +71,7 @@ def _hands_on(body: ir.Region, index: int) -> bool:
 
 
 def reachable(results: Iterable[ir.Node]) -> dict[int, ir.Node]:
-    """Returns all nodes that `results` depend on, by id, in no particular order."""
+    """Returns all nodes that `results` depend on, keyed by Python `id`, in no particular order."""
     nodes: dict[int, ir.Node] = {}
     stack = list(results)
     while stack:
@@ -81,13 +83,13 @@ def reachable(results: Iterable[ir.Node]) -> dict[int, ir.Node]:
 
 
 def topological_order(results: Iterable[ir.Node]) -> list[ir.Node]:
-    """Returns all nodes that `results` depend on, operands first, in order of construction."""
+    """Returns all nodes that `results` depend on, in order of construction: operands come first."""
     needed = reachable(results)
     return [needed[i] for i in sorted(needed)]
 
 
 def count_uses(nodes: Iterable[ir.Node], results: Iterable[ir.Node]) -> dict[ir.Node, int]:
-    """Returns how often each of `nodes` is used as an operand or a result."""
+    """Returns the number of uses of each of `nodes` as an operand or a result."""
     uses = dict.fromkeys(nodes, 0)
     for node in uses:
         for x in operands(node):
@@ -103,7 +105,7 @@ _Map = Callable[[ir.Node], ir.Node]
 
 
 def rebuild(b: Builder, node: ir.Node, new: _Map) -> Any:
-    """Builds `node` in `b` with operands `new(operand)`; returns a list for several results."""
+    """Rebuilds `node` in `b` with operands `new(operand)`; returns a list for several results."""
     kind = type(node)
     return (_rebuilders.get(kind) or _rebuilder(kind))(b, node, new)
 
@@ -114,14 +116,15 @@ def rebuild_all(
     new: MutableMapping[ir.Node, Any],
     make: Callable[[ir.Node], Any] | None = None,
 ) -> None:
-    """Builds in `b` all that `results` depend on.
+    """Rebuilds in `b` all nodes that `results` depend on.
 
     Args:
       b: the builder.
-      results: old nodes.
-      new: existing new nodes of old ones: parameters, and any that are replaced. Receives what is
-        built: a node, or a list of them for a node with several results.
-      make: builds one node, whose operands are in `new`; `rebuild` if None.
+      results: nodes of the old graph.
+      new: maps old nodes to new ones. Initially it contains the parameters and any nodes to be
+        replaced; the nodes that are built are added to it, as a list for a node with several
+        results.
+      make: a function that builds one node whose operands are in `new`; `rebuild` if None.
     """
     for node in topological_order(results):
         if node in new:
@@ -134,7 +137,9 @@ def rebuild_all(
 
 
 def with_regions(node: ir.Node, change: Callable[[ir.Region], ir.Region]) -> ir.Node:
-    """Returns the loop or conditional `node` with its regions changed; other nodes unchanged."""
+    """Returns a loop or conditional with `change` applied to its regions, and other nodes
+    unchanged.
+    """
     match node:
         case ir.While():
             rebuilt = ir.While(node.type, node.id, change(node.cond), change(node.body), node.init)
@@ -150,9 +155,9 @@ def with_regions(node: ir.Node, change: Callable[[ir.Region], ir.Region]) -> ir.
 def rewrite(
     region: ir.Region, make: Callable[[Builder, ir.Node, MutableMapping[ir.Node, Any]], Any]
 ) -> ir.Region:
-    """Returns `region` built again.
+    """Returns `region` rebuilt, with `make` in place of `rebuild` for each node.
 
-    `make(b, node, new)` builds a node in `b`; its operands are in `new`.
+    `make(b, node, new)` builds the replacement of `node` in `b`, with operands from `new`.
     """
     b = Builder()
     new: dict[ir.Node, Any] = {}
@@ -163,17 +168,17 @@ def rewrite(
     return ir.Region(tuple([new[p] for p in region.parameters]), results, tuple(b.ordered))
 
 
-# Methods of the builder that are not named after the kind of node.
+# Builder methods that are not named after the kind of node.
 _METHODS: dict[type[ir.Node], str] = {ir.While: "while_", ir.Apply: "apply_again"}
 _rebuilders: dict[type, Callable[[Builder, Any, _Map], Any]] = {}
 
 
 def _rebuilder(kind: type[ir.Node]) -> Callable[[Builder, Any, _Map], Any]:
-    """Returns a function (builder, node, new) that builds a node of `kind` again.
+    """Returns a function (builder, node, new) that rebuilds a node of `kind`.
 
-    It calls the builder's method, whose parameters have the names of the fields; `shape`, `dtype`,
-    `types` are those of the node. The function is generated as text, once for each kind, since
-    every pass builds most nodes of a program again.
+    It calls the builder's method, whose parameters are named after the fields; `shape`, `dtype` and
+    `types` are taken from the node. For speed, the function is generated as source text, once per
+    kind: every pass rebuilds most nodes of a program.
     """
     rebuilder = _rebuilders.get(kind)
     if rebuilder is None:
@@ -198,15 +203,15 @@ def builder_method(kind: type[ir.Node]) -> str:
 
 
 def builder_parameters(kind: type[ir.Node]) -> tuple[str, ...]:
-    """Returns the names of the parameters of that method."""
+    """Returns the names of the parameters of the builder's method for `kind`."""
     code = getattr(Builder, builder_method(kind)).__code__
     return code.co_varnames[1 : code.co_argcount]
 
 
 def scalar_value(node: ir.Node) -> Any:
-    """Returns the value of all elements of a constant or broadcast constant, as a NumPy scalar.
+    """Returns the common value of all elements of a constant or broadcast constant, as a scalar.
 
-    It is None for other nodes.
+    Returns None for other nodes.
     """
     while isinstance(node, ir.Broadcast | ir.Reshape):
         node = node.x

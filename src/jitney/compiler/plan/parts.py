@@ -31,7 +31,7 @@ def by_rows(
 ) -> tuple[ir.Launch, list[ir.Launch]] | None:
     """Returns a sum over rows as partial sums over a few rows each, and what adds these up.
 
-    It is None if `launch` is not such a sum.
+    Returns None if `launch` is not such a sum.
 
     Args:
       launch: any launch.

@@ -1,17 +1,17 @@
-"""Index spaces: how the axes of the operands and results of an operation relate.
+"""Index maps, which relate the axes of the operands and results of an operation.
 
-An operation computes over an index space. Each axis of it is a *factor*; an axis of an operand or
-of a result runs over one factor, over several (for a reshape; major first), or over none that
-another tensor has. A product has three factors:
+An operation computes over an iteration space, whose axes are called *factors*. An axis of an
+operand or result corresponds to one factor, to several (in a reshape; major to minor), or to none
+if no other tensor shares it. A matrix product has three factors:
 
     x[i, k] y[k, j] -> out[i, j], k reduced by add
 
-Three things are derived from these maps: shardings in types (`core.sharding_in_types`), sharding
-propagation and the partitioner (`compiler.hlo`). To shard an operation is to assign mesh axes to
-factors, and the shardings of operands and results follow.
+Shardings in types (`core.sharding_in_types`), sharding propagation and the partitioner
+(`compiler.hlo`) are derived from these maps: an operation is sharded by assigning mesh axes to its
+factors, which determines the shardings of its operands and results.
 
-The idea is Shardy's (openxla.org/shardy), where factors that a device needs completely are also
-marked, as here in `replicated`.
+The idea is from Shardy (openxla.org/shardy), which likewise marks the factors along which a device
+needs all elements; here they are listed in `replicated`.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from typing import Any, TypeAlias
 from jitney.core.util.record import record, replace
 
 Shape: TypeAlias = tuple[int, ...]
-Dims: TypeAlias = tuple[tuple[int, ...], ...]  # for each axis of a tensor, its factors
+Dims: TypeAlias = tuple[tuple[int, ...], ...]  # the factors of each axis of a tensor
 Names: TypeAlias = tuple[Any, ...]  # mesh axes, major first
-# For each axis of a tensor, the mesh axes that it is sharded along.
+# The mesh axes along which each axis of a tensor is sharded.
 Spec: TypeAlias = tuple[Names, ...]
-Division: TypeAlias = Mapping[int, Names]  # the mesh axes assigned to factors
+Division: TypeAlias = Mapping[int, Names]  # the mesh axes assigned to each factor
 
 
 @record(frozen=True, eq=False)
 class IndexMap:
-    """How the axes of the operands and results of an operation relate.
+    """The relation between the axes of the operands and results of an operation.
 
     Attributes:
       sizes: sizes of the factors; the number of shards along a factor has to divide its size.
-      operands: for each operand the factors of its axes.
-      results: for each result the factors of its axes.
-      reduced: factors that results are reduced over, with the monoid; along these, results are
-        partial.
-      replicated: factors along which each element of a result may depend on all elements of
-        operands, as of a sort; a device that computes a shard needs them completely.
+      operands: the factors of each operand's axes.
+      results: the factors of each result's axes.
+      reduced: the factors that are reduced over, with their monoids. If one is sharded, each device
+        computes a partial result.
+      replicated: factors along which an element of a result may depend on all elements of the
+        operands, as in a sort. A device needs all elements along them to compute its shard.
     """
 
     sizes: Sequence[int]
@@ -52,7 +52,7 @@ class IndexMap:
     replicated: frozenset[int] = frozenset()
 
     def divisible(self) -> IndexMap:
-        """Returns the map without its replicated factors: axes along them have none."""
+        """Returns the map without its replicated factors, which are removed from all axes."""
         if not self.replicated:
             return self
         operands = [without_factors(dims, self.replicated) for dims in self.operands]
@@ -62,10 +62,10 @@ class IndexMap:
     def read(
         self, dims: Dims, spec: Spec, parts: Callable[[Names], int]
     ) -> dict[int, Names]:  # fmt: skip
-        """Returns the sharding of factors that a tensor with axes `dims` and `spec` implies.
+        """Returns the mesh axes of the factors, given the axes `dims` and the spec of a tensor.
 
-        Mesh axes that do not divide factors evenly are left out; `parts` counts the shards along
-        mesh axes.
+        Mesh axes that do not divide a factor evenly are left out. `parts` returns the number of
+        shards along mesh axes.
         """
         division: dict[int, Names] = {}
         for factors, names in zip(dims, spec, strict=True):
@@ -87,7 +87,7 @@ class IndexMap:
     def spec(self, dims: Dims, division: Division, parts: Callable[[Names], int]) -> Spec:
         """Returns the spec of a tensor with axes `dims` for a sharding of factors.
 
-        An axis is sharded along a factor only if it is sharded completely along those before it.
+        An axis is sharded along a factor only if it is fully sharded along the more major ones.
         """
         spec: list[Names] = []
         for factors in dims:
@@ -105,7 +105,7 @@ class IndexMap:
 
 
 def plain(rank: int, whole: Sequence[int] = ()) -> Dims:
-    """Returns dims in which axis k has factor k; axes of `whole` have none."""
+    """Returns dims in which axis k has factor k; the axes in `whole` have no factor."""
     return tuple([() if k in whole else (k,) for k in range(rank)])
 
 
@@ -115,7 +115,7 @@ def without(dims: Dims, gone: Sequence[int] | frozenset[int]) -> Dims:
 
 
 def without_factors(dims: Dims, gone: Sequence[int] | frozenset[int]) -> Dims:
-    """Returns `dims` whose axes lack the factors `gone`."""
+    """Returns `dims` with the factors `gone` removed from its axes."""
     return tuple([tuple([f for f in factors if f not in gone]) for factors in dims])
 
 
@@ -220,10 +220,10 @@ def windows(
     pairs: Sequence[tuple[int, int]],
     rank: int,
 ) -> tuple[list[int], Dims, Dims, Dims]:
-    """Returns the factors of a gather or scatter: sizes, and those of operand, indices, windows.
+    """Returns factor sizes of a gather or scatter, and the factors of operand, indices and windows.
 
-    Windows run over the operand's factors along axes that they span completely, and over those of
-    the indices along the others.
+    The axes of the windows have the operand's factors where they span the operand, and otherwise
+    the factors of the indices.
 
     Args:
       shape: the shape of the operand.
@@ -248,14 +248,14 @@ def windows(
 
 
 def refinement(old: Shape, new: Shape) -> tuple[list[int], Dims, Dims]:
-    """Returns the common factors of the axes of two shapes of equal size.
+    """Returns the common refinement of the axes of two shapes of equal size.
 
-    They are the sizes of the factors, and the factors of each axis of the two shapes.
+    The results are the sizes of the common factors, and the factors of each axis of either shape.
     """
     bounds = sorted({*_bounds(old), *_bounds(new)}, reverse=True)
     spans = [*itertools.pairwise(bounds)]
     usable = {span for span in spans if span[0] % span[1] == 0}
-    while True:  # factors after an unusable one in an axis are not blocks of it
+    while True:  # in an axis, the factors after one that is not shared are not blocks of it
         before = len(usable)
         for shape in (old, new):
             for axis, inner in zip(_spans(shape, spans), _bounds(shape)[1:], strict=True):
@@ -276,7 +276,7 @@ def _bounds(shape: Shape) -> list[int]:
 
 
 def _spans(shape: Shape, spans: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Returns the spans that each axis of a shape consists of."""
+    """Returns, for each axis of a shape, the spans that it consists of."""
     bounds = _bounds(shape)
     return [
         [span for span in spans if high >= span[0] and span[1] >= low]

@@ -255,7 +255,7 @@ class _Divider:
     def _fills(self, carry: int) -> ir.Node | None:
         """Returns what each iteration writes to its row of `carry`.
 
-        It is None unless the loop writes all rows and reads none.
+        Returns None unless the loop writes all rows and reads none.
         """
         if not is_fully_overwritten(self.loop, carry):
             return None
