@@ -112,7 +112,7 @@ class Builder:
     def iota(self, dtype: DTypeLike, shape: Sequence[int], dim: int) -> Node:
         """Returns a tensor in which each element is its own index along `dim`."""
         type_ = TensorType(tuple(shape), np.dtype(dtype))
-        assert 0 <= dim < type_.rank, f"iota.C1: axis {dim} of {type_}"
+        assert 0 <= dim < type_.rank, f"iota.C1: axis {dim} is out of range for {type_}"
         if type_.dtype.kind == "c":
             real = self.iota(real_dtype(type_.dtype), shape, dim)
             return self.convert(real, type_.dtype)
@@ -127,7 +127,7 @@ class Builder:
         for type_ in types:
             assert type_.shape == shape, f"apply.C1: {fn} of {', '.join(map(str, types))}"
         result = lookup(fn).result
-        assert result is not None, f"apply.C4: {fn} without a dtype"
+        assert result is not None, f"apply.C4: {fn} needs a result dtype"
         dtype = result([type_.dtype for type_ in types])
         return self._make(ir.Apply, TensorType(shape, dtype), fn, args)
 
@@ -170,7 +170,7 @@ class Builder:
             return self._make(ir.Apply, TensorType(x.shape, dtype), "bitcast", (x,))
         if old > new:
             return self._make(ir.Bitcast, TensorType((*x.shape, old // new), dtype), x)
-        assert x.shape and x.shape[-1] * old == new, f"bitcast.C1: {x.type} as {dtype}"
+        assert x.shape and x.shape[-1] * old == new, f"bitcast.C1: the last axis of {x.type} does not hold one {dtype}"
         return self._make(ir.Bitcast, TensorType(x.shape[:-1], dtype), x)
 
     def reduce_precision(self, x: Node, exponent_bits: int, mantissa_bits: int) -> Node:
@@ -211,10 +211,10 @@ class Builder:
         if x.shape == shape:
             return x
         assert list(dims) == sorted(set(dims)) and len(dims) == len(x.shape), (
-            f"broadcast.C1: {dims}"
+            f"broadcast.C1: dims {dims} must be increasing, one for each axis of {x.type}"
         )
         assert all(n in (1, shape[d]) for n, d in zip(x.shape, dims, strict=True)), (
-            f"broadcast.C2: {x.type} to {shape} by {dims}"
+            f"broadcast.C2: cannot broadcast {x.type} to {shape} along dims {dims}"
         )
         return self._make(ir.Broadcast, TensorType(shape, x.dtype), x, dims)
 
@@ -226,13 +226,13 @@ class Builder:
         if isinstance(x, ir.Reshape):
             return self.reshape(x.x, shape)
         type_ = TensorType(shape, x.dtype)
-        assert type_.size == x.tensor_type.size, f"reshape.C1: {x.type} to {shape}"
+        assert type_.size == x.tensor_type.size, f"reshape.C1: cannot reshape {x.type} to {shape}"
         return self._make(ir.Reshape, type_, x)
 
     def transpose(self, x: Node, perm: Sequence[int]) -> Node:
         """Permutes axes: axis k of the result is axis perm[k] of `x`."""
         perm = tuple(perm)
-        assert sorted(perm) == list(range(len(x.shape))), f"transpose.C1: {perm} of {x.type}"
+        assert sorted(perm) == list(range(len(x.shape))), f"transpose.C1: {perm} is not a permutation of the axes of {x.type}"
         if perm == tuple(range(len(perm))):
             return x
         if isinstance(x, ir.Transpose):
@@ -254,7 +254,7 @@ class Builder:
         assert all(
             0 <= lo <= hi <= n and step >= 1
             for lo, hi, step, n in zip(starts, limits, strides, x.shape, strict=True)
-        ), f"slice.C1: {starts}:{limits}:{strides} of {x.type}"
+        ), f"slice.C1: invalid slice {starts}:{limits}:{strides} of {x.type}"
         return self._make(ir.Slice, TensorType(shape, x.dtype), x, starts, limits, strides)
 
     def reverse(self, x: Node, dims: Sequence[int]) -> Node:
@@ -274,7 +274,7 @@ class Builder:
             for lo, hi, inner, n in zip(low, high, interior, x.shape, strict=True)
         )
         assert all(n >= 0 for n in shape) and value.shape == () and value.dtype == x.dtype, (
-            f"pad.C1: {x.type} with {value.type} by {low}, {high}, {interior}"
+            f"pad.C1: cannot pad {x.type} with {value.type} by {low}, {high}, {interior}"
         )
         return self._make(ir.Pad, TensorType(shape, x.dtype), x, value, low, high, interior)
 
@@ -285,7 +285,7 @@ class Builder:
             return kept[0]
         shape = list(kept[0].shape)
         shape[dim] = sum(p.shape[dim] for p in kept)
-        assert all(p.dtype == kept[0].dtype for p in kept), "concatenate.C1: dtypes differ"
+        assert all(p.dtype == kept[0].dtype for p in kept), "concatenate.C1: the dtypes of the operands differ"
         return self._make(ir.Concatenate, TensorType(tuple(shape), kept[0].dtype), kept, dim)
 
     # --- indexed ----------------------------------------------------------------------------------

@@ -36,20 +36,20 @@ def result_type(
     options: dict[str, Any] = dict(params)
     assert (
         kind in KINDS and set(options) == _PARAMS[kind] and len(args) == (kind != "axis_index")
-    ), f"collective.C1: {kind} of {len(args)} operands, {params}"
-    assert options.get("fn", "add") in _MONOIDS, f"collective.C1: {kind} by {options['fn']}"
+    ), f"collective.C1: invalid collective {kind} with {len(args)} operands and parameters {params}"
+    assert options.get("fn", "add") in _MONOIDS, f"collective.C1: {kind} with unknown monoid {options['fn']}"
     everyone = range(math.prod([n for _, n in axes]))
     assert groups is None or (
         len({len(group) for group in groups}) == 1
         and sorted([k for group in groups for k in group]) == [*everyone]
-    ), f"collective.C2: groups {groups} of {axes}"
+    ), f"collective.C2: groups {groups} do not partition the participants along {axes}"
     size = group_size(axes, groups)
     if kind == "axis_index":
         return TensorType((), np.dtype(np.int32))
     x = args[0].tensor_type
     shape = list(x.shape)
     dims = [v for k, v in options.items() if k.endswith("dim")]
-    assert all(0 <= dim < x.rank for dim in dims), f"collective.C3: {kind} of {x}, {params}"
+    assert all(0 <= dim < x.rank for dim in dims), f"collective.C3: an axis in {params} is out of range for {kind} of {x}"
     divided = options.get("split_dim", options["dim"] if kind == "reduce_scatter" else None)
     if divided is not None:
         assert shape[divided] % size == 0, (
@@ -62,10 +62,10 @@ def result_type(
     if kind == "permute":
         for side in zip(*options["pairs"], strict=True):
             assert len({*side}) == len(side) and {*side} <= {*range(size)}, (
-                f"collective.C5: pairs {options['pairs']} of {size}"
+                f"collective.C5: invalid pairs {options['pairs']} for {size} participants"
             )
     if kind == "broadcast":
-        assert 0 <= options["source"] < size, f"collective.C5: source {options['source']} of {size}"
+        assert 0 <= options["source"] < size, f"collective.C5: source {options['source']} is not one of {size} participants"
     return TensorType(tuple(shape), x.dtype)
 
 

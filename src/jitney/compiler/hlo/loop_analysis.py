@@ -47,9 +47,10 @@ def is_invariant(body: ir.Region, node: ir.Node) -> bool:
 
 
 def is_fully_overwritten(node: ir.While, carry: int) -> bool:
-    """Returns whether the loop writes every row of a carry, one per iteration, and reads none.
+    """Returns whether the loop writes every row of a carry, one in each iteration.
 
-    Such carries are the stacked results of a scan; their initial values do not matter.
+    Such carries are the stacked results of a scan. Their initial values do not matter unless the
+    loop reads them as well.
     """
     trips = count_trips(node)
     result = node.body.results[carry]
@@ -62,7 +63,7 @@ def is_fully_overwritten(node: ir.While, carry: int) -> bool:
 
 
 def covers_all_rows(start: ir.Node, counter: ir.Node, count: int) -> bool:
-    """Returns whether `start` is `counter`, or counts down from `count` - 1 as `counter` counts up.
+    """Returns whether `start` is `counter`, or `count` - 1 - `counter`.
     """
     while isinstance(start, ir.Apply) and start.fn == "convert" and start.dtype.itemsize >= 4:
         (start,) = start.args

@@ -80,7 +80,7 @@ class _Reader:
         """Consumes and returns the text that matches `pattern`."""
         match = re.compile(r"\s*(" + pattern + ")").match(self.source, self.at)
         if match is None:
-            while self.source[self.at : self.at + 1].isspace():  # the error names the line of the next token
+            while self.source[self.at : self.at + 1].isspace():  # errors name the next token's line
                 self.at += 1
             raise self.error(f"{what} expected, found {self.source[self.at : self.at + 20]!r}")
         self.at = match.end()

@@ -1,12 +1,12 @@
-"""Sharding propagation: how values are sharded on a mesh, given the shardings of operands.
+"""Sharding propagation: infers the shardings of all values from those of a program's parameters.
 
-This is a forward analysis. The index map of a node (`index_map`) gives the sharding of its results
-for given shardings of its operands, such that no data moves without need. Results of a node without
-a map are replicated. Where the user constrains a value's sharding there is a node,
-`ShardingConstraint`. The values of a program do not depend on the analysis.
+This is a forward dataflow analysis. The index map of a node (`index_map`) determines the shardings
+of its results from those of its operands, such that no data moves needlessly. The results of a node
+without a map are replicated. A user's constraint on a sharding is a `ShardingConstraint` node. The
+analysis does not affect the values that a program computes.
 
-The idea is GSPMD's (Xu et al., "GSPMD: General and Scalable Parallelization for ML Computation
-Graphs", 2021), without its backward passes.
+The algorithm follows GSPMD (Xu et al., "GSPMD: General and Scalable Parallelization for ML
+Computation Graphs", 2021), but without its backward passes.
 """
 
 from __future__ import annotations
@@ -29,40 +29,41 @@ if TYPE_CHECKING:
 
 
 class SaysDivision(ABC):
-    """The function of a host call that defines its own sharding rule. It is never called.
+    """The function of a host call with a sharding rule of its own. It is never called.
 
     Attributes:
-      key: identifies the operation, also when the program is built again.
+      key: identifies the operation; it stays the same when the program is built again.
     """
 
     key: Hashable
 
     def __call__(self, *_: np.ndarray) -> NoReturn:
-        raise RuntimeError("it occurs only in programs for sharding propagation")
+        raise RuntimeError("this operation only describes a sharding rule; it is never executed")
 
     @abstractmethod
     def of_results(self, operands: Sequence[Spec], extents: Mapping[Any, int]) -> list[Spec] | None:
-        """Returns the spec of each result, given those of the operands and the sizes of mesh axes.
+        """Returns the specs of the results, given those of the operands and the sizes of mesh axes.
 
-        None means that all results are replicated.
+        Returns None if all results are replicated.
         """
 
     @abstractmethod
     def of_operands(
         self, operands: Sequence[Spec], is_open: Sequence[bool], extents: Mapping[Any, int]
     ) -> list[Spec]:
-        """Returns the specs that operands should have.
+        """Returns the specs that the operands should have.
 
-        Those that `is_open` marks may be sharded along further mesh axes.
+        Operands marked in `is_open` can be sharded along further mesh axes.
         """
 
 
 class PlacementBuilder(Builder):
-    """Builds programs that are analyzed for the shardings of their results, and never run.
+    """Builds programs that are only analyzed for the shardings of their results, and never run.
 
     Attributes:
       mesh: the mesh that the program is partitioned for.
-      calls_on_parts: nodes of operations that are built differently for each device's shards.
+      calls_on_parts: the host calls whose operations are built differently for each device's
+          shards.
     """
 
     mesh: ClassVar[Mesh | AbstractMesh | None] = None
@@ -74,11 +75,11 @@ class PlacementBuilder(Builder):
 
 
 class PartBuilder(Builder):
-    """Builds programs in which some operations are computed by each device on its shards.
+    """Builds programs in which some operations run on each device's shards separately.
 
     Attributes:
-      places: for each kind of such operations, in the order in which they are built, the shardings
-        of the operands.
+      places: the shardings of the operands of such operations, by kind of operation, in the order
+        in which the operations are built.
     """
 
     places: ClassVar[Mapping[Hashable, Iterator[Sequence[Sharding]]]]
@@ -91,14 +92,14 @@ class PartBuilder(Builder):
         return type(cls.__name__, (cls,), {"places": each})
 
     def places_of(self, key: Hashable) -> Sequence[Sharding] | None:
-        """Returns the shardings of the operands of the next operation of a kind.
+        """Returns the shardings of the operands of the next operation of kind `key`.
 
         Returns None if the operation is nested in another such operation.
         """
         return next(self.places.get(key, iter(())), None)
 
 
-ANY_CALL = 0  # the kind of all calls of Python functions
+ANY_CALL = 0  # the kind of all calls of Python functions without a sharding rule
 
 
 def kind_of(node: ir.HostCall) -> Hashable:
@@ -118,7 +119,7 @@ def propagate(
       region: the program.
       specs: the specs of its parameters.
       extents: sizes of the mesh axes.
-      calls: receives the calls of Python functions, and the specs of the operands of each.
+      calls: a mapping that receives the calls of Python functions, each with its operands' specs.
     """
     return _Propagation(extents, calls).region(region, specs)
 
@@ -136,9 +137,9 @@ def whole(ndim: int) -> Spec:
 def fitting(
     specs: Sequence[Spec] | None, shapes: Sequence[ir.Shape], extents: Mapping[Any, int]
 ) -> tuple[Spec, ...]:
-    """Returns `specs` restricted to mesh axes that are valid for arrays of `shapes`.
+    """Returns `specs` restricted to the mesh axes that are valid for arrays of shapes `shapes`.
 
-    Mesh axes that do not divide an axis evenly, or occur twice, are removed.
+    Mesh axes that do not divide an axis evenly, or that occur twice, are removed.
     """
     if specs is None:
         return tuple([whole(len(shape)) for shape in shapes])
@@ -158,7 +159,7 @@ def _parts(names: Sequence[Any], extents: Mapping[Any, int]) -> int:
     return math.prod([extents[name] for name in names])
 
 
-_SAID = (ir.Parameter, ir.ShardingConstraint)  # nodes whose sharding is fixed
+_SAID = (ir.Parameter, ir.ShardingConstraint)  # nodes whose sharding is given
 
 
 class _Propagation:
@@ -192,7 +193,8 @@ class _Propagation:
     def results(
         self, node: ir.Node, specs_of: Mapping[ir.Node, tuple[Spec, ...]]
     ) -> Sequence[Spec] | None:
-        """Returns the specs of results for given specs of operands; None if replicated."""
+        """Returns the specs of a node's results, given those of its operands; None if replicated.
+        """
         xs = [specs_of[x][0] for x in traversal.operands(node)]
         match node:
             case ir.While():
@@ -228,9 +230,10 @@ class _Propagation:
                 return self.mapped(related, xs)
 
     def mapped(self, related: IndexMap, xs: Sequence[Spec]) -> list[Spec]:
-        """Returns the specs of results that an index map gives for specs of its operands.
+        """Returns the specs that an index map implies for results, given those of the operands.
 
-        Operands that are sharded differently along a factor of the results are merged.
+        If operands are sharded differently along a factor of the results, their shardings are
+        merged.
         """
         kept = {factor for dims in related.results for axis in dims for factor in axis}
         divisions = [
@@ -245,11 +248,12 @@ class _Propagation:
         return [related.spec(dims, division, self.parts) for dims in related.results]
 
     def loop(self, node: ir.While, init: list[Spec]) -> list[Spec]:
-        """Merges the specs of carries' initial values and of the body's results.
+        """Merges the specs of the carries' initial values with those of the body's results.
 
-        The latter have priority. They depend on the carries, so the body is analyzed to a fixed
-        point, or as often as mesh axes may be added: carries that are swapped have new specs each
-        time. The stacked results of a map loop are sharded along the rows like its operands.
+        The body's results have priority. They depend on the carries, so the body is analyzed until
+        a fixed point is reached. The number of iterations is bounded by the number of mesh axes
+        that could be added, since carries that are swapped get new specs each time. The stacked
+        results of a map loop are sharded along their rows like its operands.
         """
         mapped = map_loops.as_map(node)
         rows = () if mapped is None else next((n for k in mapped.sliced if (n := init[k][0])), ())
@@ -269,7 +273,7 @@ class _Propagation:
         return self.carried(node, init)
 
     def carried(self, node: ir.While, init: list[Spec]) -> list[Spec]:
-        """Returns the specs of a loop's carries, whose initial values have the specs `init`."""
+        """Returns the specs of a loop's carries, given the specs `init` of their initial values."""
         carry = init
         for _ in range(len(self.extents) + 1):
             after = self.region(node.body, carry)
@@ -286,7 +290,7 @@ def wanted(sharding: ir.TensorSharding, inferred: Spec, extents: Mapping[Any, in
     Args:
       sharding: the constraint.
       inferred: the spec of the value without the constraint. It is kept along open dimensions, and
-        if the constraint refers to another mesh.
+        everywhere if the constraint refers to another mesh.
       extents: sizes of the mesh axes.
     """
     taken = {name for names in sharding.dimensions for name in names}
@@ -302,9 +306,9 @@ def wanted(sharding: ir.TensorSharding, inferred: Spec, extents: Mapping[Any, in
 def merged(specs: Sequence[Spec], *, last_wins: bool = False) -> Spec:
     """Merges specs of equal length.
 
-    If one spec of an axis is a prefix of the other, the longer one is kept. Where two conflict, the
-    axis is replicated, or has the last spec if that has priority. A mesh axis that shards two axes
-    stays with the first.
+    If one spec of an axis is a prefix of the other, the longer one is kept. If two specs conflict,
+    the axis is replicated, or gets the last spec if `last_wins`. A mesh axis that would shard two
+    axes is kept for the first only.
     """
     out = list(specs[0])
     contradicted: set[int] = set()

@@ -25,8 +25,7 @@ def operands(node: ir.Node) -> tuple[ir.Node, ...]:
 
 
 def regions(node: ir.Node) -> list[tuple[str, ir.Region]]:
-    """Returns the regions of `node` with their printed names; several are named `case0`, `case1`
-    ...
+    """Returns the regions of `node` with their printed names, such as `body`, `case0`, `case1`.
     """
     named: list[tuple[str, ir.Region]] = []
     for name in ir.fields_of(type(node)).regions:
@@ -71,7 +70,7 @@ def _hands_on(body: ir.Region, index: int) -> bool:
 
 
 def reachable(results: Iterable[ir.Node]) -> dict[int, ir.Node]:
-    """Returns all nodes that `results` depend on, keyed by Python `id`, in no particular order."""
+    """Returns all nodes that `results` depend on, keyed by `Node.id`, in no particular order."""
     nodes: dict[int, ir.Node] = {}
     stack = list(results)
     while stack:
@@ -137,8 +136,7 @@ def rebuild_all(
 
 
 def with_regions(node: ir.Node, change: Callable[[ir.Region], ir.Region]) -> ir.Node:
-    """Returns a loop or conditional with `change` applied to its regions, and other nodes
-    unchanged.
+    """Returns `node` with `change` applied to its regions if it is a loop or conditional.
     """
     match node:
         case ir.While():

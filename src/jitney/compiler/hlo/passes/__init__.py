@@ -1,1 +1,1 @@
-"""Passes on the tensor IR; each returns a module that computes the same bits."""
+"""Passes on the tensor IR. Each takes a module and returns an equivalent one."""

@@ -1,9 +1,9 @@
-"""Scalar expansion: computes for all iterations at once what a loop computes in each of them.
+"""Scalar expansion: computes a value of a loop's body for all iterations at once.
 
-A value of an iteration becomes an array with one more leading axis, a row for each iteration (Padua
-and Wolfe, "Advanced compiler optimizations for supercomputers", 1986). Loop fission and the other
-passes on loops use it. Its cost is linear in the nodes that are expanded; memory grows with the
-trip count, which callers bound.
+A value of one iteration becomes an array with an additional leading axis, which holds one row per
+iteration (Padua and Wolfe, "Advanced compiler optimizations for supercomputers", 1986). Loop
+fission and other passes on loops use it. The compile time is linear in the number of expanded
+nodes. Memory use grows with the trip count, so callers have to bound it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def is_loop_invariant(loop: ir.While, node: ir.Node) -> bool:
 
 
 def row(loop: ir.While, trips: CountedLoop, node: ir.Node) -> ir.DynamicSlice | None:
-    """Returns `node` if it is each iteration's row of a loop-invariant array, else None."""
+    """Returns `node` if it reads each iteration's row of a loop-invariant array, else None."""
     if not isinstance(node, ir.DynamicSlice) or not is_loop_invariant(loop, node.x):
         return None
     shape = node.x.shape
@@ -35,14 +35,15 @@ def row(loop: ir.While, trips: CountedLoop, node: ir.Node) -> ir.DynamicSlice | 
 
 
 def is_forward(start: ir.Node, counter: ir.Node) -> bool:
-    """Returns whether `start`, which runs over all rows, is the counter itself, not reversed."""
+    """Returns whether `start`, an index over all rows, is the counter and not its reverse.
+    """
     while isinstance(start, ir.Apply) and start.fn == "convert":
         (start,) = start.args
     return start is counter
 
 
 def can_lift(loop: ir.While, trips: CountedLoop, node: ir.Node) -> bool:
-    """Returns whether `batch_over_iterations` can compute `node` from its operands."""
+    """Returns whether `batch_over_iterations` can expand `node`, given its expanded operands."""
     match node:
         case ir.Parameter():
             return node.index == trips.counter or is_loop_invariant(loop, node)
@@ -63,15 +64,15 @@ def batch_over_iterations(
     results: Iterable[ir.Node],
     rows: MutableMapping[ir.Node, ir.Node],
 ) -> None:
-    """Computes in `b` the values of `results` in all iterations, along a new leading axis.
+    """Builds in `b` the values of `results` in all iterations, along a new leading axis.
 
     Args:
       b: the builder of the loop.
       loop: the loop.
       trips: its trip count and counter.
-      results: nodes of its body.
-      rows: known values of nodes in all iterations, from which `results` can be computed. Receives
-        the values that are computed.
+      results: the nodes of its body to expand.
+      rows: maps nodes of the body to their values in all iterations. It has to contain the nodes
+        from which `results` can be computed; the values that are built are added to it.
     """
     stack = list(results)
     needed: set[ir.Node] = set()
@@ -86,7 +87,7 @@ def batch_over_iterations(
 
 
 def broadcast_over_iterations(b: Builder, x: ir.Node, iterations: int) -> ir.Node:
-    """Broadcasts `x` along a new leading axis for the iterations."""
+    """Broadcasts `x` along a new leading axis of size `iterations`."""
     return b.broadcast(x, (iterations, *x.shape), tuple(range(1, len(x.shape) + 1)))
 
 
@@ -137,7 +138,7 @@ def _after(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _rows_read(b: Builder, loop: ir.While, trips: CountedLoop, node: ir.DynamicSlice) -> ir.Node:
-    """Returns the rows that the iterations read, in the order of iterations."""
+    """Returns the rows that `node` reads, in the order of the iterations."""
     if isinstance(node.x, ir.Parameter):
         x = loop.init[node.x.index]
     else:
@@ -151,9 +152,9 @@ def _rows_read(b: Builder, loop: ir.While, trips: CountedLoop, node: ir.DynamicS
 def with_stacked_outputs(
     b: Builder, loop: ir.While, trips: CountedLoop, stacked: Sequence[ir.Node], kept: Sequence[int]
 ) -> ir.While:
-    """Returns `loop` with the carries `kept`, and with stacked values of `stacked`.
+    """Returns `loop` with the carries `kept`, and with stacked outputs for the nodes `stacked`.
 
-    Each of these is a further carry, with a row for each iteration.
+    Each stacked output is an additional carry, with one row per iteration.
     """
 
     def write_down(

@@ -1,22 +1,22 @@
-"""Removes and adds carries of loops: dead and congruent carries, and predictive commoning.
+"""Removes dead and congruent carries of loops, and adds carries by predictive commoning.
 
-    while (a, b) ...   where nothing needs b   ->   while (a) ...
+    while (a, b) ...   where b is dead   ->   while (a) ...
 
-    while (a, b) ...   where b starts as a and is updated as a   ->   while (a) ...
+    while (a, b) ...   where b starts and is updated like a   ->   while (a) ...
 
-    while (a, c) ...   where c is a constant and stays so   ->   while (a) ... c itself
+    while (a, c) ...   where c always is the same constant   ->   while (a) ... constant
 
-    while (a) ...  y = f(a), z = f(a')   where a' is the next a
-        ->  while (a, y = f(a)) ...  z = f(a'), and that is the next y
+    while (a) ...  y = f(a), z = f(a')   where a' is the next value of a
+        ->  while (a, y = f(a)) ...  z = f(a'), which is also the next value of y
 
-A carry is removed if nothing needs it (dead code elimination by liveness of carries), if it equals
-another (congruent induction variables), or if it is a constant. One is added for a value that two
-iterations would compute (predictive commoning, O'Brien 1990; scalar replacement, Callahan, Carr and
-Kennedy 1990): for the forces in Verlet integration, and for Runge-Kutta methods whose last stage is
-the first of the next step.
+A carry is removed if it is dead (by liveness analysis of carries), if it always equals another
+carry (congruent induction variables), or if it is constant. A carry is added for a value that two
+consecutive iterations would both compute (predictive commoning, O'Brien 1990; scalar replacement,
+Callahan, Carr and Kennedy 1990). Examples are the forces in Verlet integration, and Runge-Kutta
+methods in which the last stage of a step is the first stage of the next one.
 
-Congruence is found by optimistic partition refinement. The cost of each analysis is linear in the
-nodes of the body, times the number of refinements.
+Congruent carries are found by optimistic partition refinement. The cost of each analysis is linear
+in the number of nodes of the body, times the number of refinements.
 """
 
 from __future__ import annotations
@@ -35,12 +35,15 @@ Place: TypeAlias = int | ir.Constant | None
 
 
 def run(module: ir.Module) -> ir.Module:
-    """Returns `module`, in whose loops no carry is dead or congruent to another."""
+    """Returns `module` with dead and congruent carries removed, and common values carried."""
     return change_loops(module, _loop)
 
 
 def _loop(b: Builder, loop: ir.While, used: set[int]) -> list[ir.Node]:
-    """Returns the results of `loop`; those that are not `used` are the initial values."""
+    """Returns the results of `loop`, rebuilt in `b`.
+
+    Results that are not in `used` are replaced by the initial values.
+    """
     values = list(loop.init)
     needed = live_carries(loop, used)
     if len(needed) < len(loop.init):
@@ -64,8 +67,8 @@ def _loop(b: Builder, loop: ir.While, used: set[int]) -> list[ir.Node]:
 def live_carries(loop: ir.While, used: Iterable[int]) -> list[int]:
     """Returns the live carries of a loop.
 
-    These are the carries that are `used` after it, and those that they, the test or effects depend
-    on.
+    These are the carries that are `used` after the loop, and all carries that they, the condition,
+    or effects depend on.
     """
     body = loop.body
     tested = [
@@ -87,11 +90,12 @@ def live_carries(loop: ir.While, used: Iterable[int]) -> list[int]:
 
 
 def congruent_carries(loop: ir.While) -> tuple[list[int], list[Place]]:
-    """Returns the distinct, changing carries, and what each carry equals.
+    """Returns the representatives of congruence classes of carries, and each carry's replacement.
 
-    The latter is the index of one of the former, or a constant. Carries are congruent if they start
-    equal and, assuming congruence, become equal: the coarsest such partition, found by refinement
-    until it is stable.
+    The representatives are distinct carries that change. A replacement is the position of a
+    representative, or a constant. Carries are congruent if their initial values are equal and if,
+    assuming congruence, their next values are equal. The result is the coarsest such partition; it
+    is refined until it is stable.
     """
     first: dict[ir.Node, int] = {}
     group = [first.setdefault(x, len(first)) for x in loop.init]
@@ -122,8 +126,8 @@ def congruent_carries(loop: ir.While) -> tuple[list[int], list[Place]]:
 def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) -> ir.While:
     """Returns `loop` with only the carries `kept`.
 
-    Carry i becomes number place[i] of them, or a constant. It is None if the others do not need the
-    carry.
+    Uses of carry i are replaced by the new carry number place[i], or by a constant. place[i] is
+    None if the kept carries do not depend on carry i.
     """
     init = tuple([loop.init[i] for i in kept])
 
@@ -145,7 +149,8 @@ def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) ->
 
 
 def project_carries(loop: ir.While, kept: Sequence[int]) -> ir.While:
-    """Returns `loop` with the carries `kept`, in order, and the invariant ones that these need."""
+    """Returns `loop` with the carries `kept`, in order, and the invariant ones that they need.
+    """
     body = loop.body
     needed = traversal.topological_order([*[body.results[i] for i in kept], *body.ordered])
     needed += traversal.topological_order(loop.cond.results)
@@ -169,15 +174,15 @@ def add_carries(
     replace: Change | None = None,
     following: Following | None = None,
 ) -> ir.While:
-    """Returns `loop` with more carries.
+    """Returns `loop` with additional carries.
 
     Args:
       loop: the loop.
-      first_values: initial values of the added carries.
-      replace: takes the builder of the new body, the new nodes by the old, and the parameters of
-        the added carries; records new nodes that the body uses in place of old ones.
-      following: takes the same arguments and returns the next values of the added carries; None if
-        they do not change.
+      first_values: the initial values of the added carries.
+      replace: a function of the builder of the new body, the map from old to new nodes, and the
+        parameters of the added carries. It adds replacements of old nodes to the map.
+      following: a function of the same arguments that returns the next values of the added carries;
+        None if they do not change.
     """
     init = (*loop.init, *first_values)
     types = tuple([x.tensor_type for x in init])
@@ -199,10 +204,11 @@ def add_carries(
 
 
 def common_across_iterations(loop: ir.While) -> dict[ir.Node, ir.Node]:
-    """Returns the nodes of the body whose values the previous iteration has computed.
+    """Returns the nodes of the body whose values the previous iteration has computed already.
 
-    They are mapped to the nodes that computed them: these are equal to them after each carry is
-    replaced by its next value. Of such nodes, the largest that are worth a carry are returned.
+    The result maps each such node y to the node z that computed its value: substituting the next
+    values of the carries in y yields z. Only the largest such expressions are returned, if they are
+    worth a carry.
     """
     body = loop.body
     if not any(_worth(node) for node in traversal.topological_order(traversal.roots(body))):
@@ -233,7 +239,7 @@ def common_across_iterations(loop: ir.While) -> dict[ir.Node, ir.Node]:
 def _frontier(
     body: ir.Region, nodes: Sequence[ir.Node], known: dict[ir.Node, ir.Node]
 ) -> list[ir.Node]:
-    """Returns those of `known` that other nodes or results use, and that are worth a carry."""
+    """Returns the nodes in `known` that are used outside `known`, and that are worth a carry."""
     needed = {x for node in nodes if node not in known for x in traversal.operands(node)}
     needed.update(body.results)
     frontier: list[ir.Node] = []
@@ -253,7 +259,7 @@ _PURE = (
 
 
 def _worth(node: ir.Node) -> bool:
-    """Returns whether a single `node` can be worth a carry."""
+    """Returns whether `node` alone can be expensive enough to be worth a carry."""
     if isinstance(node, ir.Apply):
         return COSTS.function(node.fn) >= COSTS.transfer
     return isinstance(node, ir.Reduce | ir.ArgReduce | ir.Cumulative | ir.Dot | ir.Scatter)
@@ -276,9 +282,9 @@ def _work(node: ir.Node) -> int:
 
 
 def with_known(b: Builder, loop: ir.While, known: dict[ir.Node, ir.Node]) -> ir.While:
-    """Returns `loop` with a carry for each of `known`.
+    """Returns `loop` with an additional carry for each node in `known`.
 
-    Their initial values are computed in `b`.
+    The initial values of these carries are computed in `b`.
     """
     first: dict[ir.Node, Any] = dict(zip(loop.body.parameters, loop.init, strict=True))
     traversal.rebuild_all(b, known, first)

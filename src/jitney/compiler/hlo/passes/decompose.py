@@ -1,30 +1,31 @@
-"""Decomposition: replaces operations by simpler ones, for which kernels can be generated.
+"""Decomposition (legalization): rewrites operations into simpler ones that have kernels.
 
     arg_reduce x            ->  m = max of x;  min of the indices i where x[i] = m or x[i] is NaN
 
     running reduction of x  ->  for i < n  a = a + x[i];  y[i] = a
 
-    fold of x by a region   ->  for i < n  a = region of a, x[i]
+    reduce_region of x      ->  for i < n  a = region(a, x[i])
 
-    dot x, y of bfloat16    ->  convert of the dot of x and y as float32, if it is large
+    dot x, y of bfloat16    ->  a float32 dot, converted to bfloat16, if it is large
 
-    dot x, y of bytes       ->  calls of native code, or products of floats; likewise of bfloat16,
-                                with tile registers; see `hlo/narrow_products.py`
+    dot x, y of 8-bit ints  ->  calls of native code, or float32 dots; see
+                                `hlo/narrow_products.py`, also for bfloat16 in tile registers
 
     dot x, y                ->  dot of transposes, if BLAS or tiles do not support the layouts
 
-    convolution x, w        ->  calls of native code, products; see `hlo/convolutions.py`
+    convolution x, w        ->  calls of native code, or dots; see `hlo/convolutions.py`
 
-    sort x                  ->  r[i] = how many elements come before x[i];  y[r[i]] = x[i]
+    sort x                  ->  r[i] = number of elements that precede x[i];  y[r[i]] = x[i]
 
     sort x of many elements ->  transpose, call of native code, transpose; see `compiler/sorting.py`
 
-This is also called expansion, or legalization. NumPy could compute these operations as well, but a
-small one takes less time than a call of Python, which also blocks other threads, and prevents
-fusion and native loops. The sort is counting of ranks (Knuth, vol. 3, 5.2, algorithm C): each
-element is compared with each, n**2 comparisons without a branch, and 64 elements take less than a
-microsecond. More elements, and complex ones, are sorted by digits, or by NumPy where it is faster.
-A sorting network would take n log(n)**2 comparisons.
+NumPy could compute these operations as well. But for small operands, a call into Python takes
+longer than the operation itself, blocks other threads, and prevents fusion and native loops.
+
+Short arrays are sorted by comparison counting (Knuth, vol. 3, 5.2, algorithm C): each element is
+compared with all others, in n**2 comparisons without branches. 64 elements take less than a
+microsecond. Longer arrays are sorted by native code (radix sort), or by NumPy where it is faster. A
+sorting network would take n log(n)**2 comparisons.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _SORTED = frozenset([np.dtype(d) for d in "?bhilBHILefd"] + [np.dtype(ml_dtypes.
 
 
 def is_needed(region: ir.Region) -> bool:
-    """Returns whether `region`, or a region nested in it, has such operations."""
+    """Returns whether `region`, or a region nested in it, has operations to decompose."""
     for node in traversal.topological_order(traversal.roots(region)):
         if _is_expanded(node) or any(is_needed(inner) for _, inner in traversal.regions(node)):
             return True
@@ -64,7 +65,7 @@ def is_needed(region: ir.Region) -> bool:
 
 
 def run(module: ir.Module) -> ir.Module:
-    """Returns `module` without such operations."""
+    """Returns `module` with these operations decomposed."""
     return replace(module, region=_region(module.region))
 
 
@@ -128,18 +129,18 @@ def _is_expanded(node: ir.Node) -> bool:
 
 
 def _is_compared(xs: Sequence[ir.Node], dim: int) -> bool:
-    """Returns whether a sort of `xs` is small enough to compare all pairs of elements."""
+    """Returns whether a sort of `xs` is small enough for comparison counting."""
     return all(x.dtype in _SORTED for x in xs) and _is_short(xs[0].shape, dim)
 
 
 def _has_code(xs: Sequence[ir.Node], dim: int) -> bool:
-    """Returns whether native code sorts `xs`, and NumPy is not faster."""
+    """Returns whether native code can sort `xs`, and is faster than NumPy."""
     types = [x.tensor_type for x in xs]
     return sorting.is_native(types, dim) and sorting.is_faster(types)
 
 
 def _is_short(shape: Sequence[int], dim: int) -> bool:
-    """Returns whether all pairs of elements along `dim` may be compared."""
+    """Returns whether `dim` is short enough to compare all pairs of elements along it."""
     if not shape or 0 in shape:
         return False
     return (
@@ -148,7 +149,8 @@ def _is_short(shape: Sequence[int], dim: int) -> bool:
 
 
 def with_layouts(b: Builder, node: ir.Node) -> ir.Node:
-    """Returns the contraction `node` with operands in the layouts that its implementation needs."""
+    """Returns the contraction `node` with operands in the layouts that its implementation needs.
+    """
     if not isinstance(node, ir.Dot):
         return node
     order = rhs_permutation(node)
@@ -164,10 +166,10 @@ def _axes_of_y(node: ir.Dot) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def gathered_dot(b: Builder, node: ir.Dot) -> ir.Node:
-    """Returns the contraction `node` on operands in layouts that BLAS supports.
+    """Returns the contraction `node` with operands in layouts that BLAS supports.
 
-    The others are transposed. A transpose reads and writes an operand once; NumPy, which would
-    compute such a contraction otherwise, may loop over all products.
+    Operands in other layouts are transposed. A transpose reads and writes an operand once, whereas
+    NumPy, the fallback for such a contraction, may loop over all products.
     """
 
     def scattered(contract: tuple[tuple[int, ...], tuple[int, ...]]) -> list[bool]:
@@ -207,10 +209,7 @@ def arg_reduce(
 
 
 def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.Node:
-    """Returns the running reduction of `x` along `dim`, from the end if `reverse`.
-
-    It is a loop over rows.
-    """
+    """Returns the running reduction of `x` along `dim`, from the end if `reverse`, as a loop."""
     n = x.shape[dim]
     if n == 1:
         return x
@@ -235,8 +234,8 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
 def _long_run(b: Builder, fn: str, rows: ir.Node, reverse: bool) -> ir.Node:
     """Returns the running sum, product or logaddexp of many rows.
 
-    For float32 it is accumulated in float64, which costs a conversion at each step; for float64 it
-    is computed in order within blocks, which are combined as in the reference.
+    float32 is accumulated in float64, which costs a conversion per step. float64 is accumulated in
+    order within blocks, which are combined as in the reference implementation.
     """
     n, dtype = rows.shape[0], rows.dtype
     start = b.full(rows.shape[1:], _neutral(fn, _FLOAT64), _FLOAT64)
@@ -270,11 +269,11 @@ def _long_run(b: Builder, fn: str, rows: ir.Node, reverse: bool) -> ir.Node:
 
 
 def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
-    """Applies `fn` to a partial result and a row; NaN propagates.
+    """Combines a partial result with a row by `fn`; NaN propagates.
 
-    Iterations are bound by latency: for max and min, the dependence between them is only a
-    comparison and a select. The maximum of 0.0 and -0.0 is 0.0, the minimum is -0.0: for this, the
-    zero that wins is compared as if it were the adjacent float.
+    The loop is bound by the latency of this dependence, so for max and min it consists only of a
+    comparison and a select. The maximum of 0.0 and -0.0 is 0.0, and the minimum is -0.0. To achieve
+    this, the zero that wins is replaced by the adjacent float in comparisons.
     """
     if (
         fn not in ("max", "min")
@@ -285,7 +284,7 @@ def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
     further = "gt" if fn == "max" else "lt"
     zero, one = (b.full(row.shape, value, row.dtype) for value in (0, 1))
     next_to_zero = np.nextafter(row.dtype.type(0), row.dtype.type(1 if fn == "max" else -1))
-    # Zeros differ only in their reciprocals.
+    # 0.0 and -0.0 compare equal, but their reciprocals differ.
     is_further_zero = b.apply(
         "and", b.apply("eq", row, zero), b.apply(further, b.apply("div", one, row), zero)
     )
@@ -295,7 +294,7 @@ def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
 
 
 def _neutral(fn: str, dtype: np.dtype) -> float:
-    """Returns the value that, combined with x, yields x bit for bit."""
+    """Returns the neutral element of `fn`: combined with any x, it yields x bit for bit."""
     match fn:
         case "add":
             return -0.0 if dtype.kind == "f" else 0
@@ -319,10 +318,7 @@ def fold(
     dims: Sequence[int],
     body: ir.Region,
 ) -> list[ir.Node]:
-    """Folds arrays together over `dims` by a region of scalars.
-
-    It is a loop in row-major order.
-    """
+    """Reduces arrays jointly over `dims` by a region of scalars, in a loop in row-major order."""
     kept = [k for k in range(len(xs[0].shape)) if k not in dims]
     shape = tuple([xs[0].shape[k] for k in kept])
     n = math.prod([xs[0].shape[k] for k in dims])
@@ -341,7 +337,7 @@ def fold(
 
 
 def _is_elementwise(body: ir.Region) -> bool:
-    """Returns whether a region of scalars contains scalar functions only."""
+    """Returns whether a region of scalars consists of scalar functions only."""
     nodes = traversal.topological_order(body.results)
     return all(isinstance(node, ir.Parameter | ir.Constant | ir.Apply) for node in nodes)
 
@@ -349,7 +345,7 @@ def _is_elementwise(body: ir.Region) -> bool:
 def _on_arrays(
     b: Builder, body: ir.Region, args: Sequence[ir.Node], shape: tuple[int, ...]
 ) -> list[ir.Node]:
-    """Applies a region of scalars to each element of arrays of `shape`."""
+    """Applies a region of scalars elementwise to arrays of shape `shape`."""
     new: dict[ir.Node, Any] = dict(zip(body.parameters, args, strict=True))
 
     def rebuild(node: ir.Node) -> ir.Node | Sequence[ir.Node]:
@@ -366,7 +362,7 @@ def _on_arrays(
 
 
 def sort(b: Builder, xs: Sequence[ir.Node], dim: int, num_keys: int) -> list[ir.Node]:
-    """Sorts `xs` together along `dim` by the first `num_keys`; equal elements keep their order."""
+    """Sorts `xs` jointly and stably along `dim`, by the first `num_keys` of them."""
     moved = [_to_last(b, x, dim) for x in xs]
 
     def before(x: Sequence[ir.Node], y: Sequence[ir.Node]) -> ir.Node:
@@ -377,10 +373,10 @@ def sort(b: Builder, xs: Sequence[ir.Node], dim: int, num_keys: int) -> list[ir.
 
 
 def top_k(b: Builder, x: ir.Node, k: int, dim: int) -> list[ir.Node]:
-    """Returns the k largest of `x` along `dim`, descending, and their indices.
+    """Returns the k largest elements of `x` along `dim`, in descending order, and their indices.
 
     Of equal elements, those with lower indices come first. Floats are ordered by their bits: NaN is
-    largest, -0.0 is less than 0.0.
+    the largest value, and -0.0 is less than 0.0.
     """
     x = _to_last(b, x, dim)
     ranks = _ranks(b, [_ordered(b, x)], lambda x, y: _less(b, y, x))
@@ -389,7 +385,7 @@ def top_k(b: Builder, x: ir.Node, k: int, dim: int) -> list[ir.Node]:
 
 
 def sort_rows(b: Builder, xs: Sequence[ir.Node], dim: int, num_keys: int) -> list[ir.Node]:
-    """Sorts like `sort`, by native code, which sorts rows."""
+    """Sorts like `sort`, but by native code, which sorts along the last axis."""
     rows = [_to_last(b, x, dim) for x in xs]
     routine = sorting.sort_routine([x.tensor_type for x in rows], num_keys)
     sorted_ = b.library_call(routine.name, routine.params, rows)
@@ -397,7 +393,7 @@ def sort_rows(b: Builder, xs: Sequence[ir.Node], dim: int, num_keys: int) -> lis
 
 
 def top_k_of_rows(b: Builder, x: ir.Node, k: int, dim: int) -> list[ir.Node]:
-    """Computes `top_k` by native code, which works on rows."""
+    """Computes `top_k` by native code, which works along the last axis."""
     rows = _to_last(b, x, dim)
     routine = sorting.top_k_routine(rows.tensor_type, k)
     results = b.library_call(routine.name, routine.params, [rows])
@@ -418,7 +414,7 @@ _Before = Callable[[Sequence[ir.Node], Sequence[ir.Node]], ir.Node]
 
 
 def _ranks(b: Builder, xs: Sequence[ir.Node], before: _Before) -> ir.Node:
-    """Returns how many elements along the last axis come before each; all ranks are distinct."""
+    """Returns the rank of each element along the last axis; all ranks are distinct."""
     shape = xs[0].shape
     n, last = shape[-1], len(shape) - 1
     square = (*shape, n)
@@ -431,7 +427,8 @@ def _ranks(b: Builder, xs: Sequence[ir.Node], before: _Before) -> ir.Node:
 
 
 def _less(b: Builder, xs: Sequence[ir.Node], ys: Sequence[ir.Node]) -> ir.Node:
-    """Returns whether `xs` come lexicographically before `ys`; NaN is last, and equals NaN."""
+    """Returns whether `xs` precede `ys` lexicographically; NaN is the largest value.
+    """
     result: ir.Node | None = None
     for x, y in reversed(list(zip(xs, ys, strict=True))):
         less, greater = _one_less(b, x, y), _one_less(b, y, x)
@@ -454,7 +451,7 @@ def _one_less(b: Builder, x: ir.Node, y: ir.Node) -> ir.Node:
 
 
 def _ordered(b: Builder, x: ir.Node) -> ir.Node:
-    """Returns integers in the order of the bits of `x`: -inf ... -0.0, 0.0 ... inf, NaN."""
+    """Returns integers that are ordered like `x`: -inf ... -0.0, 0.0 ... inf, NaN."""
     if x.dtype.kind not in "fV":
         return x
     width = 8 * x.dtype.itemsize
@@ -466,7 +463,7 @@ def _ordered(b: Builder, x: ir.Node) -> ir.Node:
 
 
 def _placed(b: Builder, x: ir.Node, ranks: ir.Node, k: int) -> ir.Node:
-    """Returns the elements of `x` with ranks 0 to k - 1 in order, bit for bit."""
+    """Returns the elements of `x` with ranks 0 to k - 1, in this order, bit for bit."""
     dtype, last = x.dtype, len(x.shape) - 1
     unsigned = np.dtype(f"uint{8 * dtype.itemsize}")
     bits = b.convert(x, unsigned) if dtype == _BOOL else b.bitcast(x, unsigned)

@@ -1,16 +1,16 @@
-"""Hoists work on loop-invariant matrices out of loops.
+"""Loop-invariant code motion for matrices: hoists products and transposes out of loops.
 
     while (...)  y = xs[i] @ w   where xs and w are loop-invariant
         ->  ys = xs @ w;  while (...)  y = ys[i]
 
-    while (...)  w @ x   where w is loop-invariant, and its rows are short
+    while (...)  w @ x   where w is loop-invariant and has short rows
         ->  t = transpose(w);  while (...)  transpose(t) @ x
 
-The first, loop-invariant code motion of the matrix and batching of the products, applies to the
-inputs of a recurrent network: one large product reads `w` once, where 500 small ones read it 500
-times. The order of reductions within a product is unspecified, so it may change. The second, a
-choice of layout, lets kernels read along the long axis (`simplify.dot_of_narrow_constant` does it
-for constants). The cost is linear in the loop's nodes.
+The first rewrite batches the products of all iterations into one, which reads `w` once instead of,
+say, 500 times. It applies to the inputs of recurrent networks. It can change the order of the
+additions in a product, which is unspecified. The second rewrite changes the layout of a matrix so
+that kernels read it along its long axis; `simplify.dot_of_narrow_constant` does the same for
+constants. The compile time is linear in the number of nodes of the loop.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _FLOATS = ("float32", "float64")
 
 
 def run(module: ir.Module) -> ir.Module:
-    """Returns `module` with loop-invariant matrices multiplied or transposed before its loops."""
+    """Returns `module` with work on loop-invariant matrices hoisted out of its loops.
+    """
     return change_loops(module, _loop)
 
 
@@ -51,12 +52,12 @@ def _loop(b: Builder, loop: ir.While, used: set[int]) -> list[ir.Node]:
 
 @record(eq=False)
 class _Product:
-    """A product of one row of `rows` with the matrix `matrix`, both loop-invariant.
+    """A product, in a loop, of this iteration's row of an array with a matrix, both loop-invariant.
 
     Attributes:
       node: the product.
-      side: which of its operands is the row.
-      row: the slice that reads the row.
+      side: the index of the operand that is the row.
+      row: the slice that reads the row from the array.
     """
 
     node: ir.Dot
@@ -101,7 +102,7 @@ def _row_of(body: ir.Region, node: ir.Node) -> ir.DynamicSlice | None:
 
 
 def _pays(loop: ir.While, trips: CountedLoop, product: _Product) -> bool:
-    """Returns whether one product of all rows is much less work than one in each iteration."""
+    """Returns whether one product of all rows is much cheaper than one product per iteration."""
     row, matrix = product.operands
     if not (is_invariant(loop.body, matrix) or isinstance(matrix, ir.Constant)):
         return False
@@ -118,7 +119,8 @@ def _pays(loop: ir.While, trips: CountedLoop, product: _Product) -> bool:
 
 
 def _without_products(b: Builder, loop: ir.While, products: Sequence[_Product]) -> ir.While:
-    """Returns `loop` with `products` read from arrays that are computed before it, in `b`."""
+    """Returns `loop` with `products` looked up in arrays that `b` computes before the loop.
+    """
     ready = [_all_rows(b, loop, product) for product in products]
 
     def look_up(inner: Builder, new: dict[ir.Node, Any], every: Sequence[ir.Node]) -> None:
@@ -131,9 +133,9 @@ def _without_products(b: Builder, loop: ir.While, products: Sequence[_Product]) 
 
 
 def _all_rows(b: Builder, loop: ir.While, product: _Product) -> ir.Node:
-    """Returns the products of all rows.
+    """Returns the product of all rows with the matrix.
 
-    Its axes are the rows, the row's free axes, and the matrix's free axes.
+    Its axes are the rows, the free axes of a row, and the free axes of the matrix.
     """
     row, matrix = product.operands
     rows = b.reshape(loop.init[product.rows.index], (product.rows.shape[0], *row.shape))
@@ -148,7 +150,7 @@ def _all_rows(b: Builder, loop: ir.While, product: _Product) -> ir.Node:
 
 
 def _looked_up(b: Builder, product: _Product, every: ir.Node, start: ir.Node) -> ir.Node:
-    """Returns the product of this iteration's row."""
+    """Returns the product of this iteration's row, looked up in the products of all rows."""
     out = b.row(every, start)
     if product.side == 0:
         return out
@@ -161,7 +163,10 @@ def _looked_up(b: Builder, product: _Product, every: ir.Node, start: ir.Node) ->
 
 
 def _narrow_matrices(loop: ir.While) -> dict[ir.Parameter, list[tuple[ir.Dot, int]]]:
-    """Returns loop-invariant matrices of short rows, with the products (and sides) they are in."""
+    """Returns the loop-invariant matrices with short rows, and their uses in products.
+
+    A use is a product and the side on which the matrix occurs.
+    """
     uses: dict[ir.Parameter, list[tuple[ir.Dot, int]]] = {}
     for node in traversal.topological_order(traversal.roots(loop.body)):
         if isinstance(node, ir.Dot) and node.x is not node.y:

@@ -1,21 +1,22 @@
-"""Loop fission: splits a loop in which most of an iteration does not depend on the previous one.
+"""Loop fission: splits a loop if most of an iteration does not depend on the previous iteration.
 
     for i < n  k = g(k);  x = x + 0.1 * normal(k)
         ->  for i < n  k = g(k), ks[i] = k
             zs = normal(ks)
             for i < n  x = x + 0.1 * zs[i]
 
-It is also called loop distribution (Kuck 1981; Kennedy and McKinley, "Loop distribution with
-arbitrary control flow", 1990), here followed by scalar expansion of the values between
-(`batch_iterations`). An iteration then takes as long as its own chain of operations; the
-computation between the loops is vectorized, and uses all processors. Steps with random draws,
-forcing terms, and observations of a state benefit.
+Loop fission, or loop distribution (Kuck 1981; Kennedy and McKinley, "Loop distribution with
+arbitrary control flow", 1990), is combined with scalar expansion of the values that pass between
+the loops (`batch_iterations`). Each loop then contains only the chain of dependent operations; the
+computation between the loops is vectorized and uses all processors. Simulations with random draws,
+forcing terms or observations of the state benefit.
 
-The carries are split in two: early ones, which depend only on each other, and late ones. A node
-that is computed from early carries is computed in the first loop, if their chain needs it; between
-the loops, if it is expensive; or else by the iterations of the second, as before. The most
-promising sets of carries that are closed under dependence are tried as the first loop (at most
-`fission_attempts`), and the one that saves most is chosen: linear in the nodes of the body.
+The carries are divided into early ones, which depend only on each other, and late ones. A node that
+depends only on early carries is computed in the first loop if the chain of early carries needs it,
+between the loops if it is expensive, and otherwise in the second loop. The candidates for the early
+carries are sets closed under dependence. The most promising ones (at most `fission_attempts`) are
+tried, and the split that saves most is chosen. The cost is linear in the number of nodes of the
+body.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ from jitney.core.util.record import record
 
 
 def run(module: ir.Module) -> ir.Module:
-    """Returns `module` with its loops split as long as that saves work."""
+    """Returns `module` with its loops split, repeatedly if that saves more work."""
     return change_loops(module, lambda b, loop, used: run_in_parts(b, loop))
 
 
 def run_in_parts(b: Builder, loop: ir.While) -> list[ir.Node]:
-    """Returns the results of `loop`, built in `b`, and split as long as that saves work."""
+    """Builds `loop` in `b`, split repeatedly while that saves work, and returns its results."""
     division = _find_fission(loop)
     if division is None:
         return b.while_(loop.cond, loop.body, loop.init)
@@ -61,17 +62,17 @@ def run_in_parts(b: Builder, loop: ir.While) -> list[ir.Node]:
 
 @record(eq=False)
 class _Fission:
-    """Where each value of a split loop is computed.
+    """A split of a loop, which defines where each value is computed.
 
     Attributes:
       early: the carries of the first loop, except the counter.
-      stacked: values that the first loop stores in each iteration.
-      read: values, known for all iterations, that the second loop reads.
-      filled: carries that are filled with values known for all iterations.
-      fillers: these values.
-      fixed: loop-invariant values that those known for all iterations are computed from.
+      stacked: the values that the first loop stores in each iteration.
+      read: the values, known for all iterations, that the second loop reads.
+      filled: the carries whose rows are values known for all iterations.
+      fillers: those values.
+      fixed: the loop-invariant operands of the values that are computed between the loops.
       late: the carries of the second loop, except the counter.
-      saved: additions saved per iteration.
+      saved: the estimated saving per iteration, in additions.
     """
 
     early: list[int]
@@ -101,7 +102,7 @@ def _find_fission(loop: ir.While) -> _Fission | None:
 
 
 def _gain(node: ir.Node) -> float:
-    """Estimates the additions saved by computing `node` for all iterations at once, in vectors."""
+    """Estimates the additions saved per iteration by vectorizing `node` over the iterations."""
     if not isinstance(node, ir.Apply):
         return 0
     size = node.tensor_type.size
@@ -111,7 +112,7 @@ def _gain(node: ir.Node) -> float:
 
 
 class _Needs:
-    """The carries that each node of a body depends on; a set of carries is a bit mask."""
+    """The carries that each node of a body depends on, as bit masks."""
 
     def __init__(self, loop: ir.While, nodes: Sequence[ir.Node]) -> None:
         body = loop.body
@@ -128,7 +129,7 @@ class _Needs:
         self._nodes = nodes
 
     def closed(self, carries: int) -> int:
-        """Returns `carries` and all carries that they depend on, in any iteration."""
+        """Returns the transitive closure of `carries` under dependence across iterations."""
         closure = fresh = carries
         while fresh:
             needed = 0
@@ -139,7 +140,7 @@ class _Needs:
         return closure
 
     def sets(self) -> list[int]:
-        """Returns sets of carries from which much can be computed faster by vectors."""
+        """Returns candidate sets of early carries, from which much work can be vectorized."""
         gains: dict[int, float] = {}
         for node in self._nodes:
             gain = _gain(node)
@@ -160,23 +161,23 @@ class _Needs:
 
 
 def bits(mask: int) -> Iterable[int]:
-    """Yields the indices of set bits, ascending."""
+    """Yields the indices of the set bits of `mask`, in ascending order."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
 
 
-_CAP = 1e6  # on estimates: sums over shared operands grow without bound
+_CAP = 1e6  # on estimates, which count shared operands repeatedly and could grow exponentially
 
 
 class _Divider:
     """Splits a loop for a given set of early carries.
 
-    Each node of the body is one of these:
+    Each node of the body is in one of these classes:
       fixed: loop-invariant;
-      chain: computed by the first loop, because early carries need it or it cannot be lifted;
-      lifted: computed from early carries, for all iterations at once; `work` has its gain;
+      chain: computed in the first loop, because early carries need it or it cannot be lifted;
+      lifted: computed from early carries for all iterations at once; `work` maps it to its gain;
       rest: all others.
     """
 
@@ -212,17 +213,14 @@ class _Divider:
                 self.chain.add(node)
 
     def _can_lift(self, node: ir.Node) -> bool:
-        """Returns whether `node` should be computed for all iterations at once.
-
-        It does not depend on late carries.
-        """
+        """Returns whether `node`, which does not depend on late carries, can be lifted."""
         if not can_lift(self.loop, self.trips, node) or node.dtype.kind == "c":
             return False
         known = (self.work, self.chain, self.fixed)
         return all(any(x in group for group in known) for x in traversal.operands(node))
 
     def division(self) -> _Fission:
-        """Returns the split; it saves nothing if nothing is left for a second loop."""
+        """Returns the split; its saving is 0 if nothing would remain for the second loop."""
         body, counter = self.loop.body, self.trips.counter
         filled: list[int] = []
         fillers: list[ir.Node] = []
@@ -253,9 +251,9 @@ class _Divider:
         return _Fission(early, stacked, read, filled, fillers, outside, late, saved)
 
     def _fills(self, carry: int) -> ir.Node | None:
-        """Returns what each iteration writes to its row of `carry`.
+        """Returns the value that each iteration writes to its row of `carry`.
 
-        Returns None unless the loop writes all rows and reads none.
+        Returns None if the loop does not write all rows.
         """
         if not is_fully_overwritten(self.loop, carry):
             return None
@@ -265,12 +263,13 @@ class _Divider:
         return x.x if isinstance(x, ir.Reshape) else x
 
     def _is_heavy(self, node: ir.Node) -> bool:
-        """Returns whether `node` is lifted, and cheaper to store and load than to recompute."""
+        """Returns whether `node` is lifted, and is cheaper to store and load than to recompute."""
         work = self.work.get(node)
         return work is not None and work > COSTS.transfer * (node.tensor_type.size + 1)
 
     def _read_by(self, results: Iterable[ir.Node]) -> list[ir.Node]:
-        """Returns the nodes, known for all iterations, that `results` are computed from."""
+        """Returns the values known for all iterations that the second loop reads for `results`.
+        """
         stored_nodes: dict[ir.Node, None] = {}
         seen: set[ir.Node] = set()
         stack = list(results)
@@ -287,7 +286,7 @@ class _Divider:
         return sorted(stored_nodes, key=lambda node: node.id)
 
     def _cone(self, ends: Iterable[ir.Node]) -> tuple[list[ir.Node], list[ir.Node]]:
-        """Returns the lifted nodes that `ends` depend on, and the chain nodes that feed these."""
+        """Returns the lifted nodes that `ends` depend on, and the chain nodes that feed them."""
         inner: dict[ir.Node, None] = {}
         sources: dict[ir.Node, None] = {}
         stack = list(ends)
@@ -307,7 +306,7 @@ class _Divider:
 
 
 def _divided(b: Builder, loop: ir.While, division: _Fission) -> list[ir.Node]:
-    """Returns the results of `loop`, split as `division` states."""
+    """Builds `loop` in `b`, split according to `division`, and returns its results."""
     trips = count_trips(loop)
     assert trips is not None
     results = list(loop.init)
@@ -339,9 +338,9 @@ def _lift(
     division: _Fission,
     rows: dict[ir.Node, ir.Node],
 ) -> None:
-    """Computes values for all iterations in `b`.
+    """Builds the values for all iterations in `b`.
 
-    These are the values that the second loop reads, and those that carries are filled with.
+    These are the values that the second loop reads, and those that fill carries.
     """
     outside: dict[ir.Node, Any] = dict(zip(loop.body.parameters, loop.init, strict=True))
     traversal.rebuild_all(b, division.fixed, outside)
@@ -353,7 +352,7 @@ def _lift(
 def _filled_with(
     b: Builder, loop: ir.While, trips: CountedLoop, carry: int, value: ir.Node
 ) -> ir.Node:
-    """Returns the final value of `carry`, whose rows are those of `value` in iteration order."""
+    """Returns the final value of `carry`; iteration i writes row i of `value` to its own row."""
     result = loop.body.results[carry]
     assert isinstance(result, ir.DynamicUpdateSlice)
     filled = b.reshape(value, result.shape)
@@ -364,7 +363,7 @@ def _filled_with(
 def _reading(
     loop: ir.While, trips: CountedLoop, division: _Fission, rows: dict[ir.Node, ir.Node]
 ) -> ir.While:
-    """Returns the second loop: the late carries, and reads of values known for all iterations."""
+    """Returns the second loop: the late carries, with values known for all iterations looked up."""
 
     def look_up(inner: Builder, new: dict[ir.Node, Any], every: Sequence[ir.Node]) -> None:
         counter = new[loop.body.parameters[trips.counter]]

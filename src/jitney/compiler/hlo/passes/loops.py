@@ -1,8 +1,9 @@
-"""The traversal that the passes on loops share: `carries`, `hoist`, `sink_reductions`, `loop_fission`.
+"""The traversal that the passes on loops share.
 
-A pass gives a function that builds one loop anew, whose condition and body it has already changed:
-inner loops come before the loops around them. The cost of each pass is linear in the nodes of the
-program, unless its module says otherwise.
+The passes are `carries`, `hoist`, `sink_reductions` and `loop_fission`. A pass is given by a
+function that rebuilds a single loop. Inner loops are rebuilt before the loops that contain them, so
+the function receives a loop whose regions have been processed already. The cost of each pass is
+linear in the number of nodes of the program, unless its module states otherwise.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.core.util.record import replace
 
-# (builder, loop, the results of it that are used) -> its results
+# (builder, loop, indices of its results that are used) -> its results
 Change: TypeAlias = Callable[[Builder, ir.While, set[int]], Sequence[ir.Node]]
 
 
 def has_loops(module: ir.Module) -> bool:
-    """Returns whether `module` has loops, or branches that may have some."""
+    """Returns whether `module` has loops, or conditionals, which can contain loops."""
     return _has_loops(_nodes(module.region))
 
 
 def change_loops(module: ir.Module, change: Change) -> ir.Module:
-    """Returns `module` with each loop replaced by what `change` builds for it."""
+    """Returns `module` with each loop replaced by the nodes that `change` builds for it."""
     return replace(module, region=_region(module.region, change))
 
 
@@ -38,7 +39,7 @@ def _has_loops(nodes: Sequence[ir.Node]) -> bool:
 
 def _region(region: ir.Region, change: Change) -> ir.Region:
     nodes = _nodes(region)
-    if not _has_loops(nodes):  # building it again would take longer than most changes
+    if not _has_loops(nodes):  # rebuilding the region would take longer than most changes
         return region
     used: dict[ir.Node, set[int]] = {}
     for node in nodes:

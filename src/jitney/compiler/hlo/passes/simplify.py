@@ -1,10 +1,11 @@
 """Algebraic simplification and constant folding: exact rewrite rules, applied to a fixed point.
 
 The program is rebuilt, operands first. The rules for its kind are applied to each new node; a rule
-returns a simpler node or None. Building interns nodes (hash-consing, Ershov 1958), which is common
-subexpression elimination by value numbering; nodes that nothing needs are never built, which is
-dead code elimination. The cost is linear in the number of nodes and rules; a rule sees its node's
-operands, never its users.
+returns a simpler node, or None if it does not apply. Two classic optimizations are side effects of
+rebuilding: the builder interns nodes (hash-consing, Ershov 1958), which is common subexpression
+elimination by value numbering, and unused nodes are never built, which is dead code elimination.
+The cost is linear in the number of nodes and rules. A rule inspects the operands of its node, but
+never its users.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ Rules = Mapping[type, tuple[Rule, ...]]
 
 
 def run(module: ir.Module, rules: Rules | None = None) -> ir.Module:
-    """Returns `module` simplified, including nested regions.
+    """Returns `module` with the rules applied to it and to nested regions.
 
     Args:
       module: the program.
-      rules: for each kind of node, the rules to apply; all if None.
+      rules: the rules to apply, by kind of node; all rules if None.
     """
     return replace(module, region=_region(module.region, _rules if rules is None else rules))
 
@@ -90,9 +91,9 @@ def _is_small_constant(node: ir.Node) -> bool:
 
 
 def _may_round_differently(node: ir.Node) -> bool:
-    """Returns whether compiled code may round `node` differently than the reference.
+    """Returns whether compiled code may round `node` differently from the reference.
 
-    Constants are folded by the reference.
+    Constants are folded by the reference implementation.
     """
     if not isinstance(node, ir.Apply):
         return False
@@ -101,7 +102,7 @@ def _may_round_differently(node: ir.Node) -> bool:
 
 
 def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
-    """Folds f(constants) to a constant."""
+    """Evaluates a function of constants."""
     operands = traversal.operands(node)
     if not operands or not all(map(_is_small_constant, operands)):
         return None
@@ -120,7 +121,8 @@ def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
 
 
 def neutral_operand(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """Rewrites x * 1, x + (-0.0), and x + 0, `and`, `or` of integers with neutral elements to x."""
+    """Rewrites x * 1, x + (-0.0), and x + 0, x | 0, x & -1 of integers to x.
+    """
     if len(node.args) != 2:
         return None
     x, y = node.args
@@ -190,7 +192,7 @@ def division_by_power_of_two(b: Builder, node: ir.Apply) -> ir.Node | None:
 
 
 def select_of_constant(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """Simplifies a select with a constant predicate, or between equal operands."""
+    """Simplifies a select with a constant predicate or with equal operands."""
     if node.fn != "select":
         return None
     predicate, yes, no = node.args
@@ -201,7 +203,7 @@ def select_of_constant(b: Builder, node: ir.Apply) -> ir.Node | None:
 
 
 def apply_to_scalars(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """Rewrites f(broadcast scalar, ...) to broadcast f(scalar, ...), computed once."""
+    """Rewrites f(broadcast scalar, ...) to broadcast f(scalar, ...), so that f is computed once."""
     if not node.shape:
         return None
     inner: list[ir.Node] = []
@@ -225,16 +227,16 @@ def _no_loss(old: np.dtype, new: np.dtype) -> bool:
     """Returns whether every value of `old` is representable in `new`."""
     if "V" in (old.kind, new.kind):
         return False
-    if old.kind in "iu" and new.kind == "f":  # NumPy calls int64 to float64 safe
+    if old.kind in "iu" and new.kind == "f":  # NumPy considers int64 to float64 a safe cast
         return old.itemsize < new.itemsize
     return np.can_cast(old, new)
 
 
 def convert_of_convert(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """Rewrites convert(convert(x)) to convert(x) where the first is lossless.
+    """Rewrites convert(convert(x)) to convert(x) if the inner conversion is lossless.
 
-    This excludes conversions from integers to integers through floats: floats out of range are
-    clamped, integers wrap.
+    Conversions between integers through floats are excluded: out-of-range floats are clamped,
+    whereas integers wrap around.
     """
     if node.fn != "convert":
         return None
@@ -283,7 +285,8 @@ def transpose_of_scalar(b: Builder, node: ir.Transpose) -> ir.Node | None:
 
 
 def slice_of_simple(b: Builder, node: ir.Slice) -> ir.Node | None:
-    """Simplifies slices of broadcast scalars, of slices, and within one part of a concatenation."""
+    """Simplifies slices of broadcast scalars, of slices, and of one part of a concatenation.
+    """
     x = node.x
     if isinstance(x, ir.Broadcast) and not x.x.shape:
         return b.broadcast(x.x, node.shape, ())
@@ -314,10 +317,10 @@ def slice_of_simple(b: Builder, node: ir.Slice) -> ir.Node | None:
 
 
 def dot_of_transpose(b: Builder, node: ir.Dot) -> ir.Node | None:
-    """Folds transposes of operands into the dimension numbers.
+    """Folds transposes of operands into a contraction's dimension numbers.
 
-    The axes of the result must keep their order. It keeps a transpose if BLAS, or loops over tiles,
-    would not support the layout without it (`decompose.with_layouts` adds such transposes).
+    The axes of the result must keep their order. A transpose is kept if neither BLAS nor register
+    tiles would support the layout without it (`decompose.with_layouts` adds such transposes).
     """
     if has_tiles(node):
         return None
@@ -347,9 +350,9 @@ def dot_of_transpose(b: Builder, node: ir.Dot) -> ir.Node | None:
 
 
 def dot_of_one_product(b: Builder, node: ir.Dot) -> ir.Node | None:
-    """Rewrites a contraction over axes of size 1 to a product, which can be fused.
+    """Rewrites a contraction over axes of size 1 to an elementwise product, which can be fused.
 
-    Sums start from 0, so that a product of -0.0 becomes 0.0.
+    Sums start from 0, so a product of -0.0 becomes 0.0.
     """
     if node.dtype.kind not in "iuf" or any(node.x.shape[j] != 1 for j in node.contract[0]):
         return None
@@ -371,7 +374,7 @@ def dot_of_one_product(b: Builder, node: ir.Dot) -> ir.Node | None:
 
 
 def is_narrow(node: ir.Dot, side: int) -> bool:
-    """Returns whether an operand of `node` is a tall matrix with rows too short for vectors."""
+    """Returns whether an operand of `node` is a tall matrix with rows too short to vectorize."""
     shape = (node.x, node.y)[side].shape
     if node.batch[0] or len(shape) != 2 or len(node.contract[side]) != 1:
         return False
@@ -381,7 +384,7 @@ def is_narrow(node: ir.Dot, side: int) -> bool:
 def with_transposed(
     b: Builder, node: ir.Dot, side: int, matrix: ir.Node, other: ir.Node
 ) -> ir.Node:
-    """Returns the product `node` with one operand replaced by its transpose."""
+    """Returns the product `node` with an operand replaced by its transpose."""
     along, others = 1 - node.contract[side][0], node.contract[1 - side]
     if side == 0:
         return b.dot(matrix, other, ((along,), others), node.batch, node.dtype)
@@ -389,7 +392,7 @@ def with_transposed(
 
 
 def dot_of_narrow_constant(b: Builder, node: ir.Dot) -> ir.Node | None:
-    """Transposes a constant matrix of short rows, so that kernels read along its long axis."""
+    """Transposes a constant matrix with short rows, so that kernels read along its long axis."""
     for side, x in enumerate((node.x, node.y)):
         if isinstance(x, ir.Constant) and is_narrow(node, side):
             matrix = b.constant(np.ascontiguousarray(x.value.T))
@@ -398,7 +401,7 @@ def dot_of_narrow_constant(b: Builder, node: ir.Dot) -> ir.Node | None:
 
 
 def transpose_of_dot(b: Builder, node: ir.Transpose) -> ir.Node | None:
-    """Rewrites transpose(x @ y) to y @ x, with the roles of axes swapped."""
+    """Rewrites transpose(x @ y) to y @ x, with the roles of their axes swapped."""
     x = node.x
     if not isinstance(x, ir.Dot) or x.batch[0]:
         return None
@@ -413,9 +416,9 @@ def transpose_of_dot(b: Builder, node: ir.Transpose) -> ir.Node | None:
 
 
 def scatter_of_one_window(b: Builder, node: ir.Scatter) -> ir.Node | None:
-    """Rewrites x.at[i].set(y), or add, with a single window to an update of a slice.
+    """Rewrites a scatter of a single window, as in x.at[i].set(y), to an update of a slice.
 
-    A window that would be dropped writes the old elements.
+    A window that the scatter would drop is replaced by the old elements.
     """
     dims, shape = node.dims, node.x.shape
     batch = node.indices.shape[:-1]
@@ -430,7 +433,7 @@ def scatter_of_one_window(b: Builder, node: ir.Scatter) -> ir.Node | None:
     for j, axis in enumerate(dims.scatter_dims_to_operand_dims):
         lower, upper = [0] * len(batch) + [j], [1] * len(batch) + [j + 1]
         one = b.slice(node.indices, lower, upper, [1] * (len(batch) + 1))
-        if one.dtype == np.uint64:  # values above int64's range are out of bounds
+        if one.dtype == np.uint64:  # values above the range of int64 are out of bounds
             one = b.apply("min", one, b.full(one.shape, np.iinfo(wide).max, one.dtype))
         start = starts[axis] = b.convert(b.reshape(one, ()), wide)
         most = b.constant(wide.type(shape[axis] - sizes[axis]))
@@ -454,7 +457,7 @@ def scatter_of_one_window(b: Builder, node: ir.Scatter) -> ir.Node | None:
 def reduce_of_one(b: Builder, node: ir.Reduce) -> ir.Node | None:
     """Rewrites a reduction over axes of size 1 to a reshape.
 
-    Sums start from 0, so that -0.0 becomes 0.0; a sum cannot be -0.0.
+    Sums start from 0, so -0.0 becomes 0.0.
     """
     if any(node.x.shape[d] != 1 for d in node.dims):
         return None
@@ -473,7 +476,7 @@ def reduce_of_one(b: Builder, node: ir.Reduce) -> ir.Node | None:
 
 
 def collective_of_one(b: Builder, node: ir.Collective) -> ir.Node | None:
-    """Rewrites a collective of a group of one participant to its operand, or zero."""
+    """Rewrites a collective in a group of one participant to its operand, or to zero."""
     if collectives.group_size(node.axes, node.groups) != 1:
         return None
     if collectives.is_operand(node.kind, node.params):

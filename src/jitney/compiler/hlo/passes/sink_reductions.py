@@ -1,13 +1,14 @@
-"""Sinks reductions over the iterations of a loop below the loop.
+"""Sinks reductions over the iterations of a loop to after the loop.
 
     for i < n  a = a + outer(u, v)     where a starts as 0, and u and v are small
         ->  for i < n  us[i] = u, vs[i] = v;  a = sum over i of outer(us[i], vs[i])
 
-These are the delayed updates of blocked linear algebra (rank-1 updates aggregated into one
-product). Gradients of weights in recurrent networks accumulate like this: each iteration would read
-and write all of `a`, which afterwards stays in registers while its sum runs over the iterations.
-The order of additions is the same. Rows of loop-invariant arrays (u = xs[i]) are not stacked, since
-they are in memory already. The cost is linear in the nodes of the body.
+This corresponds to the delayed updates of blocked linear algebra, which aggregate rank-1 updates
+into one product. Gradients of weights in recurrent networks are accumulated in this way. In the
+loop, each iteration would read and write all of `a`; after the loop, the sum over iterations is
+kept in registers. The order of additions does not change. Rows of loop-invariant arrays (u = xs[i])
+are not stacked, since they are in memory already. The cost is linear in the number of nodes of the
+body.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from jitney.core.util.record import record
 _FLOATS = (
     np.dtype(np.float32),
     np.dtype(np.float64),
-)  # other dtypes are rounded once, not in each iteration
+)  # sums of other dtypes would be rounded once instead of in each iteration
 _ELEMENTWISE = (ir.Apply, ir.Broadcast, ir.Transpose, ir.Reshape)
 
 
@@ -41,9 +42,9 @@ class Sum:
     """A carry to which each iteration adds `term`.
 
     Attributes:
-      index: index of the carry.
-      term: what each iteration adds.
-      sources: small values of an iteration, and loop-invariant ones, that `term` is computed from.
+      index: the index of the carry.
+      term: the value that each iteration adds.
+      sources: the small or loop-invariant values of an iteration from which `term` is computed.
     """
 
     index: int
@@ -52,7 +53,7 @@ class Sum:
 
 
 def run(module: ir.Module) -> ir.Module:
-    """Returns `module`, whose loops leave sums of small terms to reductions after them."""
+    """Returns `module` with sums over the iterations of loops computed after the loops."""
     return change_loops(module, _loop)
 
 
@@ -82,7 +83,7 @@ def sums_over_iterations(loop: ir.While) -> list[Sum]:
             continue
         fresh = [x for x in sources if _is_stacked(loop, trips, x) and x not in stacked]
         needed = trips.count * sum([x.tensor_type.nbytes for x in fresh])
-        if needed <= room:  # no more memory than the loop works on
+        if needed <= room:  # do not use more memory than the loop does
             room -= needed
             stacked.update(fresh)
             sums.append(Sum(i, term, sources))
@@ -90,7 +91,7 @@ def sums_over_iterations(loop: ir.While) -> list[Sum]:
 
 
 def _term(loop: ir.While, index: int) -> ir.Node | None:
-    """Returns what each iteration adds to a large carry that starts as 0, else None."""
+    """Returns the value that each iteration adds to a large carry that starts as 0, else None."""
     start, result = loop.init[index], loop.body.results[index]
     if not isinstance(result, ir.Apply) or result.fn != "add" or result.dtype not in _FLOATS:
         return None
@@ -102,13 +103,14 @@ def _term(loop: ir.While, index: int) -> ir.Node | None:
 
 
 def _is_zero(node: ir.Node) -> bool:
-    """Returns whether all elements of `node` are 0, not -0."""
+    """Returns whether all elements of `node` are +0."""
     value = node.x if isinstance(node, ir.Broadcast) else node
     return isinstance(value, ir.Constant) and not any(value.value.tobytes())
 
 
 def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
-    """Returns the small values that `term` is computed from elementwise; None if any is large."""
+    """Returns the small values from which `term` is computed elementwise; None if any is large.
+    """
     size = term.tensor_type.size
     sources: dict[ir.Node, None] = {}
     seen: set[ir.Node] = set()
@@ -131,13 +133,13 @@ def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
 
 
 def _is_stacked(loop: ir.While, trips: CountedLoop, node: ir.Node) -> bool:
-    """Returns whether `node` has to be stored by each iteration."""
+    """Returns whether each iteration has to store `node`."""
     is_leaf = isinstance(node, ir.Parameter | ir.Constant | ir.DynamicSlice)
     return not (is_leaf and can_lift(loop, trips, node))
 
 
 def without_sums(b: Builder, loop: ir.While, sums: Sequence[Sum]) -> list[ir.Node]:
-    """Returns the results of `loop`, built in `b` without the carries of `sums`."""
+    """Builds `loop` in `b` without the carries of `sums`, and returns its results."""
     trips = count_trips(loop)
     assert trips is not None
     every = dict.fromkeys([x for one in sums for x in one.sources])
@@ -161,9 +163,9 @@ def without_sums(b: Builder, loop: ir.While, sums: Sequence[Sum]) -> list[ir.Nod
 
 
 def _zeros_added(term: ir.Node) -> dict[ir.Node, ir.Node]:
-    """Returns the sums x + 0 that `term` consists of, with their x.
+    """Returns a map from the nodes x + 0 that `term` is composed of to their x.
 
-    In a sum that starts as 0, x + 0 and x have the same effect.
+    Adding x + 0 or x to a sum that starts as 0 has the same effect.
     """
     summands: dict[ir.Node, ir.Node] = {}
     while True:

@@ -1,16 +1,16 @@
-"""Splits complex values into pairs of real ones: kernels and loops need only real arithmetic.
+"""Splits complex values into real and imaginary parts, so that kernels need only real arithmetic.
 
     z = x * y   ->   re = real(x) * real(y) - imag(x) * imag(y)
                      im = real(x) * imag(y) + imag(x) * real(y)
                      z = complex(re, im)   if z is needed in memory
 
-This is known as the split-complex, or planar, format. Inputs and outputs of the program, operands
-and results of library calls and Python functions, and loop-invariant carries stay interleaved in
-memory: kernels read them through `real` and `imag` and write them through `complex`. All other
-values, including carries of loops, become two. A short contraction becomes a sum of products, whose
-real and imaginary parts share one kernel.
+The result is in the split-complex, or planar, format. Inputs and outputs of the program, operands
+and results of library calls and Python functions, and loop-invariant carries remain interleaved in
+memory; kernels read them through `real` and `imag` and write them through `complex`. All other
+values, including most carries of loops, are replaced by two real ones. A contraction of few
+elements becomes a sum of products, whose real and imaginary parts are computed in one kernel.
 
-Functions without such a form are left to their reference implementation.
+Functions that cannot be expressed in real arithmetic like this call their reference implementation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from jitney.core.util.record import record, replace
 
 _BOOL = np.dtype(bool)
 
-# Nodes whose real and imaginary parts are the same node on the parts of their operands.
+# Kinds of nodes whose result is split by applying the same node to the parts of the operands.
 _LINEAR = (
     ir.Broadcast, ir.Reshape, ir.Transpose, ir.Slice, ir.Reverse, ir.Pad, ir.Concatenate,
     ir.DynamicSlice, ir.DynamicUpdateSlice,
@@ -39,11 +39,11 @@ _LINEAR = (
 
 @record(frozen=True)
 class Split:
-    """A complex value.
+    """A complex value as two real nodes.
 
     Attributes:
       re, im: its real and imaginary parts.
-      whole: the value itself, if it is in memory anyway.
+      whole: the complex node, if it is in memory anyway, or None.
     """
 
     re: ir.Node
@@ -70,7 +70,7 @@ def is_needed(region: ir.Region) -> bool:
 
 
 def run(module: ir.Module) -> ir.Module:
-    """Returns `module` with its complex values split."""
+    """Returns `module` with complex values split into real and imaginary parts."""
     n = len(module.region.parameters)
     whole = [False] * max(n, len(module.region.results))
     region = _region(module.region, whole[:n], whole[: len(module.region.results)])
@@ -78,9 +78,7 @@ def run(module: ir.Module) -> ir.Module:
 
 
 def _region(region: ir.Region, split: Sequence[bool], split_results: Sequence[bool]) -> ir.Region:
-    """Returns `region` with some complex parameters and results split in two.
-
-    `split` and `split_results` mark them.
+    """Returns `region` with the parameters and results marked in `split` and `split_results` split.
     """
     b = Builder()
     new: dict[ir.Node, Any] = {}
@@ -116,21 +114,21 @@ def is_complex(node: ir.Node) -> bool:
 
 
 def _value(b: Builder, node: ir.Node) -> _Value:
-    """Returns the value of `node`, which is in memory."""
+    """Returns `node`, which is in memory, as a value, split if it is complex."""
     if isinstance(node.type, tuple) or not is_complex(node):
         return node
     return Split(b.apply("real", node), b.apply("imag", node), node)
 
 
 def _whole(b: Builder, value: _Value) -> ir.Node:
-    """Returns a value as a single node."""
+    """Returns a value as a single node, which is complex if the value is split."""
     if not isinstance(value, Split):
         return value
     return b.apply("complex", value.re, value.im) if value.whole is None else value.whole
 
 
 def _pair(b: Builder, value: _Value) -> _Pair:
-    """Returns the real and imaginary parts of a value, complex or not."""
+    """Returns the real and imaginary parts of a value, which may be real."""
     if isinstance(value, Split):
         return value.re, value.im
     return value, b.full(value.shape, 0, value.dtype)
@@ -145,7 +143,10 @@ def _part(value: _Value, which: int) -> ir.Node:
 
 
 def _made(b: Builder, node: ir.Node, new: _Values) -> _Value | Sequence[_Value]:
-    """Builds `node` in `b`: a node, a `Split`, or a list of them for several results."""
+    """Rebuilds `node` in `b`.
+
+    Returns a node, a `Split`, or a list of them for several results.
+    """
     match node:
         case ir.While():
             return _while(b, node, new)
@@ -192,7 +193,7 @@ def _as_it_is(b: Builder, node: ir.Node, new: _Values) -> Any:
 
 
 def _of_parts(b: Builder, node: ir.Node, new: _Values) -> Split:
-    """Applies the operation to either part."""
+    """Applies the operation to both parts separately."""
     re, im = (traversal.rebuild(b, node, lambda x, k=k: _part(new[x], k)) for k in (0, 1))
     return Split(re, im)
 
@@ -212,7 +213,7 @@ def _optimization_barrier(b: Builder, node: ir.OptimizationBarrier, new: _Values
 
 
 def _flattened(values: Sequence[_Value]) -> list[ir.Node]:
-    """Returns all values, complex ones as two."""
+    """Returns the nodes of all values; a split value contributes two."""
     flat: list[ir.Node] = []
     for x in values:
         flat += [x.re, x.im] if isinstance(x, Split) else [x]
@@ -220,7 +221,7 @@ def _flattened(values: Sequence[_Value]) -> list[ir.Node]:
 
 
 def _joined(nodes: Sequence[ir.Node], like: Sequence[_Value]) -> list[_Value]:
-    """Inverts `_flattened`."""
+    """The inverse of `_flattened`."""
     flat = iter(nodes)
     return [Split(next(flat), next(flat)) if isinstance(x, Split) else next(flat) for x in like]
 
@@ -252,7 +253,8 @@ def _cond(b: Builder, node: ir.Cond, new: _Values) -> list[_Value]:
 
 
 def _apply(b: Builder, node: ir.Apply, args: Sequence[_Value]) -> _Value | None:
-    """Returns a scalar function in terms of parts, or None if it has no such form."""
+    """Returns a scalar function in terms of the parts of `args`, or None if that is impossible.
+    """
     fn = node.fn
     if fn == "complex":
         re, im = args
@@ -296,9 +298,9 @@ def _compare(fn: str, joined_by: str) -> Callable[[Builder, _Pair, _Pair], ir.No
 
 
 def _extreme(order: str) -> Callable[[Builder, _Pair, _Pair], _Pair]:
-    """Returns a function that selects the lexicographic extreme of two complex values.
+    """Returns a function that selects the lexicographic minimum or maximum of two complex values.
 
-    It compares (real, imaginary), and selects the second operand if neither is beyond the other.
+    It compares (real, imaginary), and selects the second operand if they are equal.
     """
 
     def rule(b: Builder, x: _Pair, y: _Pair) -> _Pair:
@@ -329,14 +331,14 @@ _FORMS: dict[str, _Unary | _Binary] = {
 
 
 def _dot(b: Builder, node: ir.Dot, x: _Value, y: _Value) -> Split | None:
-    """Returns a contraction of few elements as a sum of products, or None for others."""
+    """Returns a contraction of few elements as a sum of products, or None if it is larger."""
     (cx, cy), (bx, by) = node.contract, node.batch
     fx = [j for j in range(len(node.x.shape)) if j not in cx and j not in bx]
     fy = [j for j in range(len(node.y.shape)) if j not in cy and j not in by]
     contracted = [node.x.shape[j] for j in cx]
     if not is_small_dot(node):
         return None
-    # Axes of the products: batch, free ones of x, free ones of y, contracted.
+    # Axes of the products: batch, free axes of x, free axes of y, contracted axes.
     shape = (*node.shape, *contracted)
     last = range(len(node.shape), len(shape))
     places_x = dict(zip((*bx, *fx, *cx), (*range(len(bx) + len(fx)), *last), strict=True))
@@ -349,7 +351,7 @@ def _dot(b: Builder, node: ir.Dot, x: _Value, y: _Value) -> Split | None:
 
 
 def _folded(b: Builder, node: ir.Reduce, x: _Pair) -> Split | None:
-    """Reduces by a product, or to an extreme: each step folds the second half into the first."""
+    """Computes a product, minimum or maximum in steps that fold the second half into the first."""
     n = math.prod([node.x.shape[d] for d in node.dims])
     if n == 0 or node.in_order or node.fn not in _FORMS:
         return None
@@ -368,9 +370,9 @@ def _folded(b: Builder, node: ir.Reduce, x: _Pair) -> Split | None:
 
 
 def _run_along(b: Builder, node: ir.Cumulative, x: _Pair) -> Split:
-    """Returns running products or extremes.
+    """Returns running products, minima or maxima as a parallel prefix scan.
 
-    Each step combines elements twice as far apart as the one before (Hillis and Steele).
+    The distance between combined elements doubles in each step (Hillis and Steele).
     """
     dim, n, apart = node.dim, node.shape[node.dim], 1
     while apart < n:
@@ -403,6 +405,7 @@ def _between(b: Builder, x: _Pair, dim: int, low: int, high: int) -> _Pair:
 
 
 def _spread(b: Builder, x: ir.Node, shape: Sequence[int], places: dict[int, int]) -> ir.Node:
-    """Broadcasts `x` to `shape`: its axis a becomes axis places[a]; the others repeat."""
+    """Broadcasts `x` to `shape`: axis a becomes axis places[a]; `x` is repeated along all others.
+    """
     order = sorted(places, key=places.__getitem__)
     return b.broadcast(b.transpose(x, order), shape, [places[a] for a in order])
