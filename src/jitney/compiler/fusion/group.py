@@ -1,15 +1,16 @@
-"""Loop fusion: decides which nodes get buffers, and which are computed within one kernel.
+"""Loop fusion: decides which nodes are stored in buffers, and which are fused into kernels.
 
-A node is *materialized* if something needs it in memory: it is a result, an operand of a library
-call, or fusing it would cost more than it saves, since each use would compute it again.
-Materialized nodes are the roots of groups; all other nodes are inlined into the groups that use
-them.
+A node is *materialized*, that is, written to memory, if it is a result of the program or an operand
+of a library call, or if fusion would cost more than it saves because each use would recompute the
+node. Materialized nodes are the roots of groups. All other nodes are inlined into the groups that
+use them.
 
     group ::= Loop(roots of one shape) | Reductions(reductions of one shape and axes) | Single(node)
 
-Optimal fusion is NP-hard (Darte, "On the complexity of loop fusion", 1999), so this is greedy, by
-estimates of cost. It visits the nodes twice: consumers first, to choose what is materialized;
-operands first, to put independent roots into one group. Both are linear in the size of the program.
+Optimal fusion is NP-hard (Darte, "On the complexity of loop fusion", 1999), so this is a greedy
+algorithm that uses cost estimates. It traverses the nodes twice: consumers first, to choose the
+nodes to materialize, and then operands first, to combine independent roots into groups. Both
+traversals are linear in the size of the program.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ _ALIASES = (ir.Reshape, ir.Bitcast, ir.Project)
 
 @record
 class FusionGroup:
-    """Nodes that one or a few kernels compute together.
+    """Nodes that are computed together, by one kernel or a few.
 
     Attributes:
       kind: "loop", "reduce", "single".
-      roots: the nodes that get buffers.
-      size: approximate number of statements of its kernel.
+      roots: the nodes that are stored in buffers.
+      size: the approximate number of statements of its kernel.
     """
 
     kind: str
@@ -49,8 +50,8 @@ class Grouping:
 
     Attributes:
       groups: the groups, in a valid order of execution.
-      materialized: the nodes that are in memory.
-      reasons: why each of these is.
+      materialized: the nodes that are stored in memory.
+      reasons: the reason why each of them is materialized.
     """
 
     groups: list[FusionGroup]
@@ -59,7 +60,7 @@ class Grouping:
 
 
 Reason: TypeAlias = tuple[str, object]
-"""Why a node is materialized: a text, and the node or number that it mentions."""
+"""The reason why a node is materialized: a format string, and the node or number to insert."""
 
 RESULT = "it is a result"
 EFFECT = "an operation with an effect needs it"
@@ -76,7 +77,7 @@ REUSED = "{} would recompute it for each element that repeats it"
 
 
 def reason_text(reason: Reason) -> str:
-    """Returns a reason as text."""
+    """Returns the text of a reason."""
     text, what = reason
     return text.format(ir.word(what) if isinstance(what, ir.Node) else what)
 
@@ -87,18 +88,19 @@ def is_alias(node: ir.Node) -> bool:
 
 
 class _Marks:
-    """State of the first pass.
+    """The state of the first traversal, from consumers to operands.
 
     Attributes:
-      materialized: nodes that need memory.
-      owner: for other nodes, the id of the root that is computed from them, or _MANY.
-      size: approximate number of statements of the group of a root.
-      copies: number of statements of a group that compute a node for each path that leads to it.
-      written_out: axes that a group may unroll, and compute once what is equal along them.
-      access_paths: for each node, ids of the paths through views by which its group reads it; each
-        is a statement, at its own index.
-      reductions: ids of the roots that are reductions.
-      long_rows: nodes that feed reductions of rows longer than a cache.
+      materialized: the nodes that are stored in memory.
+      owner: the id of the root into which each other node is inlined, or _MANY.
+      size: the approximate number of statements of the group of each root.
+      copies: the number of copies of a node in a group per access path, due to unrolled reductions.
+      written_out: the axes of a node that its group can unroll, so that values that do not vary
+          along them are computed once.
+      access_paths: for each node, the ids of the paths through views by which its group reads it.
+        Each path needs a statement of its own, at its own index.
+      reductions: the ids of the roots that are reductions.
+      long_rows: the nodes that feed reductions of rows too long for a strip.
     """
 
     def __init__(self) -> None:
@@ -113,7 +115,7 @@ class _Marks:
         self.long_rows: set[ir.Node] = set()
 
     def store(self, nodes: Iterable[ir.Node], reason: str, what: object = None) -> None:
-        """Materializes nodes, and records the reason."""
+        """Materializes nodes and records the reason."""
         for node in nodes:
             self.materialized.add(node)
             self.reasons.setdefault(node, (reason, what))
@@ -121,7 +123,7 @@ class _Marks:
     def inline(
         self, node: ir.Node, owner: int, access_paths: frozenset[int], user: ir.Node
     ) -> None:
-        """Records that the group of root `owner` computes `node`, for `user`."""
+        """Records that the group of root `owner` computes `node` as an operand of `user`."""
         copies = 1 if user in self.materialized else self.copies[user]
         if isinstance(user, ir.Reduce) and user not in self.materialized:
             copies *= _count(user)
@@ -139,10 +141,7 @@ class _Marks:
         )
 
     def axes_of_operand(self, node: ir.Node, x: ir.Node) -> frozenset[int]:
-        """Returns the axes of operand `x` of `node` that may be unrolled.
-
-        The group of `node` computes `x`.
-        """
+        """Returns the axes of `x` that can be unrolled if it is inlined as an operand of `node`."""
         if isinstance(node, ir.Reduce):
             kept = [j for j in range(len(x.shape)) if j not in node.dims]
             if node in self.materialized:
@@ -168,7 +167,7 @@ class _Marks:
                 return frozenset()
 
     def paths_to_operand(self, node: ir.Node, x: ir.Node) -> frozenset[int]:
-        """Returns the access paths from the group to operand `x` of `node`."""
+        """Returns the access paths by which a group reads operand `x` of `node`."""
         access_paths = (
             frozenset((node.id,)) if node in self.materialized else self.access_paths[node]
         )
@@ -188,12 +187,12 @@ def group(
     """Groups the nodes that `results` depend on.
 
     Args:
-      results: what the program returns.
-      ordered: nodes with effects, which are kept.
-      is_native: whether a kernel can compute an elementwise node or view.
-      is_reduction: whether a kernel computes a node that is a reduction (or contraction).
-      is_scatter: whether a kernel computes a scatter.
-      stored: further nodes that need buffers.
+      results: the results of the program.
+      ordered: the nodes with effects, which are kept.
+      is_native: tells whether a kernel can compute an elementwise node or view.
+      is_reduction: tells whether a kernel computes a node as a reduction (or contraction).
+      is_scatter: tells whether a kernel computes a scatter.
+      stored: further nodes that have to be materialized.
     """
     nodes = traversal.topological_order([*results, *ordered])
     marks = _Marks()
@@ -209,16 +208,16 @@ def group(
 
 
 def _own_cost(node: ir.Node) -> int:
-    """Returns the cost of `node`, given its operands, in additions per element."""
+    """Returns the cost of `node` itself, without its operands, in additions per element."""
     if isinstance(node, ir.Apply):
         return COSTS.function(node.fn)
     return COSTS.gather if isinstance(node, ir.Gather) else 0
 
 
 def _costs(nodes: Sequence[ir.Node], stored: set[ir.Node]) -> dict[ir.Node, int]:
-    """Returns the cost of computing each node from buffers, including those of `stored` nodes.
+    """Returns the cost of computing each node from buffers, given that `stored` nodes have some.
 
-    Nodes with several uses count for each (as a tree), up to a cap.
+    A node with several uses is counted for each use, as in a tree, up to a cap.
     """
     costs: dict[ir.Node, int] = {}
     for node in nodes:
@@ -251,11 +250,11 @@ def _mark(
         owner = marks.owner[node]
         access_paths = len(marks.access_paths[node]) if node.tensor_type.size != 1 else 1
         repeated = (owner == _MANY or access_paths > 1) and costs[node] > COSTS.store_above
-        if repeated and isinstance(node, ir.Broadcast):  # the smaller operand will be in memory
+        if repeated and isinstance(node, ir.Broadcast):  # its smaller operand will be in memory
             repeated = not _must_be_stored(node, node.x, costs, marks)
         if repeated and node in marks.long_rows and access_paths <= COSTS.recomputed_paths:
             repeated = not _costs_less_than_memory(node, costs, marks.materialized)
-        # Reductions of parts would be separate, and add in another order.
+        # Separate kernels would reduce the parts separately, in a different order of additions.
         divides = piecewise and (owner == _MANY or owner in marks.reductions)
         statements = access_paths * marks.copies[node]
         if not inlined:
@@ -289,9 +288,9 @@ def _mark(
 
 
 def _has_long_rows(node: ir.Reduce) -> bool:
-    """Returns whether `node` reduces large data, in rows longer than a strip.
+    """Returns whether `node` reduces a large array along rows that are too long for a strip.
 
-    Rows that fit into a strip (`plan/row_strips.py`) are in a cache when they are needed again.
+    Rows that fit into a strip (`plan/row_strips.py`) are still in cache when they are needed again.
     """
     assert isinstance(node.x.type, ir.TensorType)
     size = node.x.type.nbytes
@@ -302,9 +301,9 @@ def _has_long_rows(node: ir.Reduce) -> bool:
 
 
 def _costs_less_than_memory(node: ir.Node, costs: dict[ir.Node, int], stored: set[ir.Node]) -> bool:
-    """Returns whether recomputing `node` costs less than writing it to memory and reading it.
+    """Returns whether recomputing `node` costs less than storing it in memory and loading it.
 
-    Its inputs have to be read instead, so they must not be larger.
+    Its inputs have to be loaded instead, so they must not be larger.
     """
     if costs[node] > COSTS.recomputed_below:
         return False
@@ -326,9 +325,9 @@ def _costs_less_than_memory(node: ir.Node, costs: dict[ir.Node, int], stored: se
 
 
 def _is_free(node: ir.Node) -> bool:
-    """Returns whether all elements of `node` are one constant.
+    """Returns whether all elements of `node` are the same constant.
 
-    Such a node is never worth a buffer, however many uses it has.
+    Such a node is never worth a buffer, no matter how many uses it has.
     """
     return (
         isinstance(node, ir.Broadcast)
@@ -338,24 +337,24 @@ def _is_free(node: ir.Node) -> bool:
 
 
 def _is_piecewise(node: ir.Node) -> bool:
-    """Returns whether kernels for parts of an iteration domain can inline `node`."""
+    """Returns whether kernels for parts of the iteration domain could inline `node`."""
     if isinstance(node, ir.Concatenate):
         return len(node.parts) <= COSTS.max_parts
     return isinstance(node, ir.Pad) and not any(node.interior)
 
 
 def is_short(node: ir.Node) -> bool:
-    """Returns whether `node` is a reduction that is unrolled where it is used."""
+    """Returns whether `node` is a short reduction, which is unrolled where it is used."""
     return isinstance(node, ir.Reduce) and 1 <= _count(node) <= COSTS.short_axis
 
 
 def _count(node: ir.Reduce) -> int:
-    """Returns the number of elements that are reduced to one."""
+    """Returns the number of elements that are reduced to one element."""
     return math.prod([node.x.shape[d] for d in node.dims])
 
 
 def _joins_axes(node: ir.Node) -> bool:
-    """Returns whether `node` is a reshape that can only be read from a buffer."""
+    """Returns whether `node` is a reshape whose operand must be in a buffer."""
     return isinstance(node, ir.Reshape) and not is_affine_reshape(node)
 
 
@@ -363,13 +362,13 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
     """Returns whether inlining operand `x` into `node` is impossible or repeats costly work."""
     if isinstance(node, ir.DynamicUpdateSlice):
         return x is node.x
-    if isinstance(node, ir.Dft):  # each element once, but in a statement for each offset
+    if isinstance(node, ir.Dft):  # reads each element once, but by a separate statement for each offset
         return x.dtype.kind == "c" or _is_piecewise(x) or costs[x] > COSTS.store_above
     if isinstance(node, ir.Scatter):
-        # Scatters run element by element: what costs more than memory is vectorized before.
+        # Scatters are not vectorized, so operands that cost more than a load are computed before.
         if x is node.x or x.dtype.kind == "c":
             return True
-        numbers = x.shape[-1] if x is node.indices else 1  # indices per update
+        numbers = x.shape[-1] if x is node.indices else 1  # number of indices per update
         repeats = x.tensor_type.size < numbers * node.updates.tensor_type.size
         return repeats or costs[x] > numbers * COSTS.vectorize_above
     if x.dtype.kind == "c":
@@ -386,10 +385,10 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
 
 
 def _keeps_index(node: ir.Node, x: ir.Node) -> bool:
-    """Returns whether `node` reads operand `x` at the index at which it is computed itself.
+    """Returns whether `node` reads operand `x` at the same index at which `node` is computed.
 
-    This includes nodes that add or remove axes of size 1, and the indices of a gather of single
-    elements.
+    This is true of nodes that only add or remove axes of size 1, and of the indices of a gather of
+    single elements.
     """
     if isinstance(node, ir.Reshape | ir.Broadcast):
         return [n for n in node.shape if n != 1] == [n for n in x.shape if n != 1]
@@ -399,9 +398,9 @@ def _keeps_index(node: ir.Node, x: ir.Node) -> bool:
 
 
 def _joins_starts(node: ir.Node, x: ir.Node) -> bool:
-    """Returns whether `x` concatenates the start indices of the gather `node` for single axes.
+    """Returns whether `x` concatenates the indices of the gather `node` into index vectors.
 
-    Then no read crosses parts.
+    Each part then has the indices of certain axes, so no read can cross parts.
     """
     return (
         isinstance(node, ir.Gather)
@@ -413,7 +412,7 @@ def _joins_starts(node: ir.Node, x: ir.Node) -> bool:
 
 
 def _copies_written_out(node: ir.Node, marks: _Marks) -> int:
-    """Returns how many equal elements of the broadcast `node` a point of a kernel stores."""
+    """Returns the number of equal elements of a broadcast that one point of its kernel stores."""
     count = 1
     if isinstance(node, ir.Broadcast) and node not in marks.materialized:
         for axis in marks.written_out[node]:
@@ -439,10 +438,10 @@ def _units(
     is_native: Callable[[ir.Node], bool],
     is_reduction: Callable[[ir.Node], bool],
 ) -> list[FusionGroup]:
-    # The level of a root is the length of the longest chain of groups below it; each of the ordered
-    # nodes counts as being below the next. A root that reads another only at the same element,
-    # through elementwise nodes, can share a group with it: `near` is the highest level of such
-    # roots below a node, `below` that of all others.
+    # The level of a root is the length of the longest chain of groups that it depends on; each
+    # ordered node counts as a dependence of the next one. A root that reads another root only at
+    # the same element, through elementwise nodes, can share its group. `near` is the highest level
+    # of such roots among the dependences of a node, and `below` that of all other roots.
     below: dict[ir.Node, int] = {}
     near: dict[ir.Node, int] = {}
     last_ordered = 0
@@ -497,10 +496,10 @@ def _drop_inner_roots(
     groups: Sequence[FusionGroup],
     kept: set[ir.Node],
 ) -> None:
-    """Removes the memory of roots that only their own group reads, at the same element."""
+    """Removes the buffers of roots that only their own group reads, at the same element."""
     materialized = marks.materialized
     group_of = {root: group for group in groups for root in group.roots}
-    readers: dict[ir.Node, FusionGroup | None] = {}  # None: several, or something that needs memory
+    readers: dict[ir.Node, FusionGroup | None] = {}  # None: several, or one that needs memory
     for node in reversed(nodes):
         reader = group_of.get(node) if node in materialized else readers.get(node)
         for x in traversal.operands(node):
@@ -519,7 +518,7 @@ def _drop_inner_roots(
 
 
 def reduction_signature(node: ir.Node) -> object:
-    """Returns a value that is equal for reductions that can share a loop nest."""
+    """Returns a key that is equal for reductions that can share a loop nest."""
     if isinstance(node, ir.Reduce):
         return (node.x.shape, node.dims, node.in_order)
     return node

@@ -1,1 +1,1 @@
-"""The kernel IR: loop nests with scalar bodies."""
+"""The kernel IR, loop nests with scalar bodies, and its construction and optimization."""

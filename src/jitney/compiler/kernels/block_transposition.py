@@ -1,7 +1,8 @@
-"""Loads that are contiguous along an axis other than the lanes', as in a transposed array.
+"""Block transposition, for loads that are contiguous along an axis other than the vector axis.
 
-They are read block by block: a square block is transposed to the stack, and the lanes are loaded
-from there. Memory is then read and written along its rows, and no lane is loaded by itself.
+Such loads occur if a kernel reads an array and its transpose. A square block of the array is
+transposed into a buffer on the stack, from which vectors are loaded. Memory is then accessed along
+contiguous rows, and no lane has to be loaded separately.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ Place = tuple[int, Affine]
 
 @record(frozen=True)
 class Block:
-    """The transposed block of one buffer.
+    """The transposed block of a buffer.
 
     Attributes:
-      param: the buffer.
-      index: the index of the first element, or of the first of two.
-      count: adjacent elements that stay together: 2 for the components of complex numbers.
+      param: the number of the buffer among the kernel's parameters.
+      index: the index of the first element, or of the first of two components.
+      count: the number of adjacent elements that stay together; 2 for the components of complex
+          numbers.
     """
 
     param: int
@@ -31,11 +33,11 @@ class Block:
 
 @record(frozen=True)
 class BlockTransposition:
-    """The loads of a kernel that are made from transposed blocks.
+    """The loads of a kernel that read transposed blocks.
 
     Attributes:
-      axis: the axis along which they are contiguous.
-      side: size of a block along this axis and along the lanes.
+      axis: the axis along which the loads are contiguous.
+      side: the size of a block, along this axis and along the vector axis.
       blocks: the blocks.
     """
 
@@ -44,7 +46,7 @@ class BlockTransposition:
     blocks: tuple[Block, ...]
 
     def places(self) -> dict[Place, tuple[int, int]]:
-        """Returns for each position loaded from a block its number, and the element in it."""
+        """Returns the block, by number, and the element for each position loaded from a block."""
         return {
             (block.param, replace(block.index, offset=block.index.offset + which)): (number, which)
             for number, block in enumerate(self.blocks)
@@ -53,7 +55,7 @@ class BlockTransposition:
 
 
 def find_block_transposition(kernel: Kernel, vector: int, axis: int) -> BlockTransposition | None:
-    """Returns the loads of `kernel` contiguous along `axis` and far apart along `vector`."""
+    """Returns the loads of `kernel` that are contiguous along `axis` and strided along `vector`."""
     enough = min(kernel.extents[vector], kernel.extents[axis]) >= COSTS.transposed_extent
     if not enough or kernel.points < COSTS.transposed_points:
         return None
@@ -65,7 +67,7 @@ def find_block_transposition(kernel: Kernel, vector: int, axis: int) -> BlockTra
         if abs(s.index.coefficients[vector]) > COSTS.picked_stride:
             places.add((s.param, s.index))
     blocks: list[Block] = []
-    seconds: set[Place] = set()  # second elements: a position is in one block
+    seconds: set[Place] = set()  # second components: each position belongs to one block
     for param, index in sorted(places, key=_offset):
         stride = abs(index.coefficients[axis])
         second = param, replace(index, offset=index.offset + 1)

@@ -1,13 +1,14 @@
-"""From groups of tensor IR nodes to kernels: views become index arithmetic.
+"""Builds kernels from groups of tensor IR nodes; views become index arithmetic.
 
-A `KernelBuilder` is given the iteration domain and the nodes that have buffers of their own. To
-compute a node at an index (one `Affine` per axis), it descends through elementwise nodes and views
-to buffers, constants and positions, and emits statements. A node that is needed twice at the same
-index is computed once.
+A `KernelBuilder` is given the iteration domain and the nodes that are stored in buffers. To compute
+a node at an index (one `Affine` per axis), it descends through elementwise nodes and views to
+buffers, constants and positions, and emits statements. A node that is used twice at the same index
+is computed once.
 
-All elements of the domain must come from the same operand of a concatenation; if they do not, a
-`CrossingError` says where to split the domain. For anything else that a kernel cannot express the
-builder raises `NotExpressibleError`, and its caller computes the node another way.
+All points of the domain must read the same operand of a concatenation. If they do not, the builder
+raises `CrossingError`, which states where to split the domain. For anything else that a kernel
+cannot express, the builder raises `NotExpressibleError`, and the caller computes the node in
+another way.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
 Index = tuple[Affine, ...]
 
 _INT32, _INT64, _BOOL = np.dtype(np.int32), np.dtype(np.int64), np.dtype(bool)
-PARTS = ("real", "imag")  # functions that read a component of a complex array in memory
+PARTS = ("real", "imag")  # functions that return a component of a complex number
 
 
 def element_dtype(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype of loads and stores of arrays of `dtype`; for complex, its components'."""
+    """Returns the dtype of loads and stores of `dtype`: for complex, that of its components."""
     return real_dtype(dtype) if dtype.kind == "c" else dtype
 
 
@@ -48,7 +49,7 @@ def row_major(shape: Sequence[int]) -> list[int]:
 
 
 def combine(parts: Sequence[Affine], factors: Sequence[int], offset: int, rank: int) -> Affine:
-    """Returns offset + sum(factor * part)."""
+    """Returns the linear combination offset + sum(factor * part)."""
     coefficients = [0] * rank
     terms: dict[int, int] = {}
     for part, factor in zip(parts, factors, strict=True):
@@ -63,32 +64,32 @@ def combine(parts: Sequence[Affine], factors: Sequence[int], offset: int, rank: 
 
 
 def is_affine_reshape(node: hlo.Reshape) -> bool:
-    """Returns whether a reshape only splits axes of the operand, and never merges any."""
+    """Returns whether a reshape only splits axes of its operand, and never merges axes."""
     groups = reshape_groups(node.x.shape, node.shape)
     return 0 not in node.shape and all([len(taken) == 1 for taken, _ in groups])
 
 
 class NotExpressibleError(Exception):
-    """A kernel cannot express the value that was requested: it has to be computed another way."""
+    """A value that no kernel can express, so that it has to be computed in another way."""
 
 
 class CrossingError(NotExpressibleError):
-    """The domain spans operands of a concatenation, or an array and its padding.
+    """The domain spans several operands of a concatenation, or an array and its padding.
 
     Attributes:
       node: the concatenation or padding.
-      axis, at: where to split the domain.
+      axis, at: the axis of the domain to split, and the position.
     """
 
     def __init__(self, node: hlo.Node, axis: int, at: int) -> None:
-        super().__init__(f"{type(node).__name__} crosses axis {axis} at {at}")
+        super().__init__(f"the domain crosses parts of {type(node).__name__} on axis {axis} at {at}")
         self.node = node
         self.axis = axis
         self.at = at
 
 
 class UnresolvedError(NotExpressibleError):
-    """The index into `node` is not an affine function of the loop indices: it needs a buffer."""
+    """The index into `node` is not an affine function of the loop indices; it needs a buffer."""
 
     def __init__(self, node: hlo.Node) -> None:
         super().__init__(type(node).__name__)
@@ -106,16 +107,16 @@ class KernelBuilder:
     """A builder of one kernel.
 
     Args:
-      extents: the domain, parallel axes first.
-      reduced: how many of the last axes are reduced.
-      has_buffer: whether a node is to be loaded rather than computed.
-      origin: where the domain begins, if it is part of another.
+      extents: the sizes of the axes of the domain, parallel axes first.
+      reduced: the number of trailing axes that are reduced.
+      has_buffer: tells whether a node is loaded from a buffer instead of computed.
+      origin: the position at which the domain begins in another one of which it is a part.
 
     Attributes:
-      node: the node being written, to which new statements and outputs are attributed.
+      node: the node that is being computed, to which new statements and outputs are attributed.
     """
 
-    rules: dict[type, _Rule]  # set below, after the rules
+    rules: dict[type, _Rule]  # set below, after the definitions of the rules
 
     def __init__(
         self,
@@ -149,18 +150,18 @@ class KernelBuilder:
         return Affine(offset, (0,) * self.rank)
 
     def identity(self, axes: Sequence[int] | None = None) -> Index:
-        """Returns the index whose axis j is axis `axes[j]` of the domain."""
+        """Returns the index in which entry j is the loop index of axis `axes[j]` of the domain."""
         return tuple([self.axis(k) for k in (range(self.rank) if axes is None else axes)])
 
     def scaled(self, index: Affine, factor: int, offset: int) -> Affine:
-        """Returns the index offset + factor * index."""
+        """Returns the index offset + factor * `index`."""
         return combine([index], [factor], offset, self.rank)
 
     def span(self, node: hlo.Node, index: Affine) -> tuple[int, int]:
-        """Returns the least and greatest value of `index`, into an axis of `node`, in the domain.
+        """Returns the range of `index`, an index into an axis of `node`, over the domain.
 
         Raises:
-          UnresolvedError: if it depends on values.
+          UnresolvedError: if the index depends on values of statements.
         """
         if index.terms:
             raise UnresolvedError(node)
@@ -171,7 +172,7 @@ class KernelBuilder:
         )
 
     def crossing(self, node: hlo.Node, index: Affine, at: int) -> Exception:
-        """Returns the error that names the place where `index` reaches position `at` of `node`."""
+        """Returns the error that states where `index` reaches position `at` of `node`."""
         moving = [k for k, c in enumerate(index.coefficients) if c and self.extents[k] > 1]
         if len(moving) != 1:
             return UnresolvedError(node)
@@ -181,7 +182,7 @@ class KernelBuilder:
         return CrossingError(node, k, self.origin[k] + first)
 
     def divided(self, node: hlo.Node, index: Affine, by: int) -> tuple[Affine, Affine]:
-        """Returns quotient and remainder of `index`, a position in `node`, by a positive number.
+        """Returns the quotient and remainder of `index`, a position in `node`, divided by `by` > 0.
 
         Raises:
           UnresolvedError: if they are not affine over the whole domain.
@@ -206,7 +207,7 @@ class KernelBuilder:
     # --- statements -------------------------------------------------------------------------------
 
     def add(self, key: Hashable, make: Callable[[], ir.Statement]) -> int:
-        """Returns the number of the statement with `key`, made by `make` at the first request."""
+        """Returns the number of the statement with key `key`, which `make` creates on first use."""
         number = self._interned.get(key)
         if number is None:
             number = self._interned[key] = len(self.body)
@@ -214,12 +215,12 @@ class KernelBuilder:
         return number
 
     def number(self, value: Value | None, dtype: np.dtype) -> int:
-        """Returns the statement of a constant."""
+        """Returns the statement with a constant as its value."""
         array = np.asarray(value, dtype)
         return self.add(("number", dtype, array.tobytes()), lambda: ir.Const(array.reshape(())))
 
     def call(self, fn: str, args: tuple[int, ...], dtype: np.dtype) -> int:
-        """Returns the statement that applies a scalar function to statements."""
+        """Returns the statement that applies a scalar function to the values of statements."""
         return self.add(("call", fn, args, dtype), lambda: ir.Call(fn, args, dtype, self.node))
 
     def convert(self, value: int, dtype: np.dtype) -> int:
@@ -229,7 +230,7 @@ class KernelBuilder:
         return self.call("convert", (value,), dtype)
 
     def position(self, index: Affine, dtype: np.dtype) -> int:
-        """Returns the statement with an index as its value."""
+        """Returns the statement with an index as its value, converted to `dtype`."""
         if dtype.kind in "iu":
             return self.add(("position", index, dtype), lambda: ir.IndexValue(index, dtype))
         return self.convert(self.position(index, _INT32), dtype)
@@ -242,7 +243,7 @@ class KernelBuilder:
         )
 
     def load_part(self, node: hlo.Node, index: Affine, which: int) -> int:
-        """Returns the load of the real (0) or imaginary (1) part of an element of `node`."""
+        """Returns the statement that loads the real (0) or imaginary (1) part of an element."""
         param, place = self.param(node), self.scaled(index, 2, which)
         dtype = element_dtype(node.dtype)
         return self.add(("load", param, place), lambda: ir.Load(param, place, dtype, self.node))
@@ -263,8 +264,8 @@ class KernelBuilder:
         known = self._known(node, index)
         if known is not None:
             return known
-        # Rules yield what they need instead of recursing: programs may be deeper than Python's
-        # stack.
+        # Rules are generators that yield their operands instead of calling each other recursively,
+        # since expressions can be deeper than Python's stack.
         asked = [(node, index)]
         rules = [self._rule(node)(self, node, index)]
         answer: int | None = None
@@ -287,14 +288,14 @@ class KernelBuilder:
         return answer
 
     def _rule(self, node: hlo.Node) -> _Rule:
-        """Returns the rule that computes `node`."""
+        """Returns the rule for the kind of `node`."""
         rule = self.rules.get(type(node))
         if rule is None:
             raise UnresolvedError(node)
         return rule
 
     def _known(self, node: hlo.Node, index: Index) -> int | None:
-        """Returns the statement for `node` at `index`, if it exists or is a load."""
+        """Returns the statement for `node` at `index` if it exists or is a load, else None."""
         key = (node.id, index)
         statement = self._value_of.get(key)
         if statement is None and self.has_buffer(node):
@@ -304,7 +305,7 @@ class KernelBuilder:
     # --- outputs ----------------------------------------------------------------------------------
 
     def store(self, buffer: Any, index: Affine, value: int, where: int | None = None) -> None:
-        """Adds a store of `value` to the buffer `buffer`, conditional on predicate `where`."""
+        """Adds a store of `value` to the buffer `buffer`, conditional on the predicate `where`."""
         node = self._part_of(buffer)
         self.outputs.append(ir.Store(self.param(buffer), index, value, where, node))
 
@@ -316,16 +317,16 @@ class KernelBuilder:
     def reduce(
         self, buffer: Any, index: Affine, fn: str, value: int, factor: int | None = None
     ) -> None:
-        """Adds a reduction of `value`, or its products with `factor`, into the buffer `buffer`."""
+        """Adds a reduction of `value`, or of `value` * `factor`, into the buffer `buffer`."""
         node = self._part_of(buffer)
         self.outputs.append(ir.Reduce(self.param(buffer), index, fn, value, factor, node))
 
     def _part_of(self, buffer: object) -> hlo.Node | None:
-        """Returns the node to which writing a buffer is attributed."""
+        """Returns the node to which stores to a buffer are attributed."""
         return buffer if isinstance(buffer, hlo.Node) else self.node
 
     def kernel(self, dtype_of: Callable[[Any], np.dtype], in_order: bool = False) -> ir.Kernel:
-        """Returns the kernel written so far."""
+        """Returns the kernel that consists of the statements and outputs added so far."""
         return ir.Kernel(
             self.extents,
             self.reduced,
@@ -336,9 +337,10 @@ class KernelBuilder:
         )
 
 
-# --- rules: how each kind of node is computed at an index -----------------------------------------
+# --- rules, which compute a node of some kind at an index -----------------------------------------
 
-# A rule yields (node, index), is sent the statement that computes it, and returns its own.
+# A rule is a generator. It yields (node, index) for an operand, receives the statement that
+# computes it there, and returns the statement that computes the node itself.
 Steps = Generator[tuple[hlo.Node, Index], int, int]
 _Rule = Callable[[Any, Any, Index], Steps]  # (builder, a node of the kind, an index)
 
@@ -371,7 +373,7 @@ def _broadcast(k: KernelBuilder, node: hlo.Broadcast, index: Index) -> Steps:
 
 
 def _reshape(k: KernelBuilder, node: hlo.Reshape, index: Index) -> Steps:
-    if k.has_buffer(node.x):  # the same elements in the same order
+    if k.has_buffer(node.x):  # the operand has the same elements in the same order
         return k.load(node.x, k.linear(node.shape, index))
     groups = reshape_groups(node.x.shape, node.shape)
     inner = [k.fixed(0)] * len(node.x.shape)
@@ -421,7 +423,7 @@ def clamped_start(k: KernelBuilder, start: int, most: int) -> int:
 def checked_start(k: KernelBuilder, start: int, most: int) -> tuple[int, int]:
     """Returns a start index as int64, clamped to [0, most], and whether it was in bounds.
 
-    Negative indices, read as unsigned, exceed any bound: one comparison is enough.
+    A single comparison of unsigned integers is enough, since negative indices exceed any bound.
     """
     dtype = k.body[start].dtype
     if dtype.kind not in "iu" or (dtype.kind == "i" and most > np.iinfo(dtype).max):
@@ -434,7 +436,7 @@ def checked_start(k: KernelBuilder, start: int, most: int) -> tuple[int, int]:
 
 
 def shifted(k: KernelBuilder, index: Affine, start: int) -> Affine:
-    """Returns index + value of statement `start`."""
+    """Returns `index` + the value of statement `start`."""
     return combine([index, Affine(0, (0,) * k.rank, ((start, 1),))], [1, 1], 0, k.rank)
 
 
@@ -489,7 +491,7 @@ def _concatenate(k: KernelBuilder, node: hlo.Concatenate, index: Index) -> Steps
         if first < end <= last:
             raise k.crossing(node, at, end)
         start = end
-    raise AssertionError("a position past the end")
+    raise AssertionError("the position is past the end of the concatenation")
 
 
 def _pad(k: KernelBuilder, node: hlo.Pad, index: Index) -> Steps:
@@ -510,7 +512,7 @@ def _pad(k: KernelBuilder, node: hlo.Pad, index: Index) -> Steps:
 
 
 def _reduce(k: KernelBuilder, node: hlo.Reduce, index: Index) -> Steps:
-    """Unrolls a reduction of few elements, with the same bits as a reduction kernel."""
+    """Unrolls a reduction of few elements; the result has the same bits as that of a kernel."""
     wide = accumulator(node.dtype)
     values: list[int] = []
     for at in itertools.product(*[range(node.x.shape[d]) for d in node.dims]):
@@ -527,10 +529,10 @@ def _reduce(k: KernelBuilder, node: hlo.Reduce, index: Index) -> Steps:
 
 
 def combined_in_order(k: KernelBuilder, fn: str, values: Sequence[int], dtype: np.dtype) -> int:
-    """Returns statements combined by `fn`, from left to right; float sums start at 0.
+    """Combines statements by `fn` from left to right.
 
-    So they are never -0. The 0 is added to the last element, so that the others need not wait for
-    that.
+    Float sums include the term 0, so they are never -0. The 0 is added to the last element, so that
+    it does not lengthen the chain of additions of the others.
     """
     *leading, last = values
     if fn == "add" and dtype.kind == "f":
@@ -561,10 +563,10 @@ KernelBuilder.rules = _rules
 
 
 def rule(kind: type[hlo.Node]) -> Callable[[_Rule], _Rule]:
-    """Registers how kernels compute an element of nodes of `kind`: (builder, node, index) -> steps.
+    """Registers the rule by which kernels compute nodes of `kind`: (builder, node, index) -> steps.
 
-    A rule is a generator: it yields (operand, index), is sent the statement of that element, and
-    returns its own.
+    A rule is a generator. It yields (operand, index), receives the statement of that element, and
+    returns the statement of its own element.
     """
 
     def enter(function: _Rule) -> _Rule:

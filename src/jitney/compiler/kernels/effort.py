@@ -1,8 +1,9 @@
-"""Estimates of LLVM's compile time for a kernel, before its text is written.
+"""Estimates LLVM's compile time for a kernel before LLVM IR is generated.
 
-LLVM's time for a function grows slightly faster than its number of instructions. Loop kernels have
-all of an iteration in one function, once per carried scalar: they are made only if their cost is
-bounded (`fits`). For other kernels the bound is `COSTS.kernel_statements`.
+LLVM's compile time for a function grows slightly faster than its number of instructions. A loop
+kernel has the code of a complete iteration in one function, with the computation of every carried
+scalar, so loop kernels are only built if their estimated compile time is bounded (`fits`). For
+other kernels the bound is `COSTS.kernel_statements`.
 """
 
 from __future__ import annotations
@@ -52,5 +53,5 @@ def loop_effort(kernel: LoopKernel) -> int:
 
 
 def fits(kernel: LoopKernel) -> bool:
-    """Returns whether LLVM can compile `kernel` in bounded time."""
+    """Returns whether the estimated compile time of `kernel` is within the bound."""
     return loop_effort(kernel) <= COSTS.max_effort

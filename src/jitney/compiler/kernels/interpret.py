@@ -1,6 +1,7 @@
-"""The semantics of kernels: the body evaluated by NumPy on the whole iteration domain at once.
+"""The semantics of kernels, defined by an interpreter.
 
-Only if stores have data-dependent addresses does NumPy proceed point by point, in order.
+It evaluates the body with NumPy on the whole iteration domain at once. If stores have
+data-dependent addresses, it proceeds point by point, in order.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _run_box(
     axes: Sequence[np.ndarray],
     extents: tuple[int, ...],
 ) -> None:
-    """Runs `kernel` at the points with the coordinates `axes`, which broadcast to `extents`."""
+    """Runs `kernel` at the points with the coordinates `axes`, which are broadcast to `extents`."""
     values: list[np.ndarray] = []
 
     def linear(index: ir.Affine) -> np.ndarray:
@@ -61,7 +62,7 @@ def _run_box(
                     extra = () if row.result is not None else (s.dtype,)
                     values.append(np.asarray(row.reference(*args, *extra)))
         reduced = tuple(range(len(extents) - kernel.reduced, len(extents)))
-        # Reductions write one element for each parallel point, also if they reduce none.
+        # Reductions write one element for each parallel point, even if they reduce no elements.
         written = (*extents[: len(extents) - kernel.reduced], *[1] * kernel.reduced)
         for o in kernel.outputs:
             value = np.broadcast_to(values[o.value], extents)

@@ -5,23 +5,24 @@
     output    ::= Store(param, index, value, where) | Reduce(param, index, fn, value, factor)
     index     ::= Affine(offset, coefficients, terms)
 
-A body is a list of statements; a statement is identified by its position in the list, and refers
-only to earlier ones. It is computed at every point of the domain. Parallel axes come first; the
-last `reduced` axes are reduced: a `Reduce` combines its value over them and writes one element for
-each point of the parallel axes. A `Store` writes at every point, or where a statement is true
-(kernels with stores have no reduced axes). Loads, calls and outputs record the node that they
-belong to, for tools that show where code comes from; nothing else depends on it.
+A body is a list of statements, which is executed at every point of the domain. A statement is
+identified by its position in the list, and refers only to earlier statements. Parallel axes come
+first; the last `reduced` axes are reduced: a `Reduce` combines its value over them, and writes one
+element for each point of the parallel axes. A `Store` writes at every point, or at the points at
+which the statement `where` is true; kernels with stores have no reduced axes. Loads, calls and
+outputs record the tensor IR node that they compute, for tools that show the origin of code; nothing
+else depends on it.
 
-An index is a linear position in a buffer, counted in elements: offset + sum of coefficients times
-loop indices + sum of terms (value of an integer statement times a factor). Terms make loads and
-stores indirect. If the addresses of stores depend on values, points are processed in order, and a
-point may load what an earlier one has stored.
+An index is a linear position in a buffer, in elements: an offset, plus the sum of coefficients
+times loop indices, plus the sum of terms, which are values of integer statements times factors.
+Terms make loads and stores indirect. If the addresses of stores depend on values, points are
+processed in order, and a point can load elements that earlier points have stored.
 
 Constraints (the verifier's identifiers):
     K1  statements refer to earlier statements only
-    K2  coefficients: one per axis
-    K3  terms of reductions are the same at every point; they have coefficient 0 along reduced axes
-    K4  stores and reductions are not mixed, and a kernel of stores has no reduced axes
+    K2  an index has one coefficient per axis
+    K3  indices of reductions have equal terms at every point, and coefficient 0 along reduced axes
+    K4  stores and reductions are not mixed, and a kernel with stores has no reduced axes
     K5  terms are integer statements
     K6  the condition of a store is a predicate
     K7  factors have the dtype of their values, and only sums have factors
@@ -46,7 +47,7 @@ def is_half(dtype: np.dtype) -> bool:
 
 
 def accumulator(dtype: np.dtype) -> np.dtype:
-    """Returns the accumulator dtype for sums of `dtype`; 16-bit floats are rounded at the end."""
+    """Returns the dtype in which sums of `dtype` are accumulated: float32 for 16-bit floats."""
     return np.dtype(np.float32) if is_half(dtype) else dtype
 
 
@@ -59,7 +60,7 @@ class Affine:
     terms: tuple[tuple[int, int], ...] = ()
 
     def bounds(self, extents: Sequence[int]) -> tuple[int, int]:
-        """Returns the least and the greatest value over axes of `extents`, without the terms."""
+        """Returns the range of the index, without its terms, over a domain of sizes `extents`."""
         low = high = self.offset
         for c, n in zip(self.coefficients, extents, strict=True):
             low, high = low + min(c * (n - 1), 0), high + max(c * (n - 1), 0)
@@ -68,7 +69,7 @@ class Affine:
 
 @record(frozen=True, eq=False)
 class Const:
-    """A scalar constant: a 0-dimensional array."""
+    """A scalar constant, as a 0-dimensional array."""
 
     value: np.ndarray
 
@@ -79,7 +80,7 @@ class Const:
 
 @record(frozen=True, eq=False)
 class IndexValue:
-    """An index as a value of `dtype`."""
+    """An index as a value of dtype `dtype`."""
 
     index: Affine
     dtype: np.dtype
@@ -87,7 +88,7 @@ class IndexValue:
 
 @record(frozen=True, eq=False)
 class Load:
-    """The element of `params[param]` at `index`; `node` is the node that it belongs to."""
+    """A load of the element of `params[param]` at `index`; `node` is the node that it computes."""
 
     param: int
     index: Affine
@@ -97,7 +98,7 @@ class Load:
 
 @record(frozen=True, eq=False)
 class Call:
-    """The scalar function `fn` of earlier statements; `convert` and `bitcast` are to `dtype`."""
+    """A call of the scalar function `fn` on earlier statements; its result has dtype `dtype`."""
 
     fn: str
     args: tuple[int, ...]
@@ -110,7 +111,7 @@ Statement: TypeAlias = Const | IndexValue | Load | Call
 
 @record(frozen=True, eq=False)
 class Store:
-    """A store of statement `value` to `params[param]` at `index`, if statement `where` is true."""
+    """A store of statement `value` to `params[param]` at `index`, if `where` is None or true."""
 
     param: int
     index: Affine
@@ -123,9 +124,9 @@ class Store:
 class Reduce:
     """A reduction of statement `value` over the reduced axes by monoid `fn`, written at `index`.
 
-    The value may have a wider dtype than the buffer: the result is rounded once. With a `factor`,
-    it is a sum of products of the two statements (a contraction), which are not rounded themselves
-    if the processor has fused multiply-add.
+    The value can have a wider dtype than the buffer; the result is then rounded once. With a
+    `factor`, it is a sum of products of the two statements (a contraction). The products are not
+    rounded individually if the processor has fused multiply-add.
     """
 
     param: int
@@ -138,15 +139,15 @@ class Reduce:
 
 @record(frozen=True, eq=False)
 class Kernel:
-    """A loop nest. See the module's docstring.
+    """A loop nest. See the docstring of the module.
 
     Attributes:
       extents: the size of each axis, parallel ones first.
       reduced: how many of the last axes are reduced.
-      params: element types of its buffers, inputs and outputs.
-      body: statements.
-      outputs: stores or reductions.
-      in_order: whether reductions combine their elements in index order.
+      params: the element types of its buffers, both inputs and outputs.
+      body: the statements.
+      outputs: the stores or reductions.
+      in_order: whether reductions combine their elements in the order of their indices.
     """
 
     extents: tuple[int, ...]
@@ -171,7 +172,7 @@ class Kernel:
 
 
 def statement_key(s: Statement) -> tuple[object, ...]:
-    """Returns a key, equal for statements that compute the same."""
+    """Returns a key that is equal for statements that compute the same value."""
     match s:
         case Const():
             return ("number", s.dtype, s.value.tobytes())
@@ -184,7 +185,7 @@ def statement_key(s: Statement) -> tuple[object, ...]:
 
 
 def kernel_key(kernel: Kernel) -> tuple[object, ...]:
-    """Returns a key, equal for kernels that compute the same."""
+    """Returns a key that is equal for kernels that compute the same results."""
     return (
         kernel.extents, kernel.reduced, kernel.params, kernel.in_order,
         tuple([statement_key(s) for s in kernel.body]),
@@ -193,14 +194,14 @@ def kernel_key(kernel: Kernel) -> tuple[object, ...]:
 
 
 def output_key(o: Store | Reduce) -> tuple[object, ...]:
-    """Returns a key, equal for outputs that write the same."""
+    """Returns a key that is equal for outputs that write the same elements."""
     if isinstance(o, Reduce):
         return (o.param, o.index, o.value, o.fn, o.factor)
     return (o.param, o.index, o.value, o.where)
 
 
 def invariants(kernel: Kernel) -> list[bool]:
-    """Returns for each statement whether it is the same at every point of the domain."""
+    """Returns, for each statement, whether its value is the same at every point of the domain."""
     fixed: list[bool] = []
     for s in kernel.body:
         match s:
@@ -215,10 +216,10 @@ def invariants(kernel: Kernel) -> list[bool]:
 
 
 def visits_once(kernel: Kernel, index: Affine) -> bool:
-    """Returns whether no two points have the same element at `index`; False if unknown.
+    """Returns whether `index` is known to be a different element at each point of the domain.
 
-    The test is that of a mixed-radix number system whose digits are the indices: each coefficient
-    must exceed the sum of all smaller digits' contributions. Terms have to be the same at every
+    The test treats the loop indices as digits of a mixed-radix number system: each coefficient must
+    exceed the sum of the contributions of all smaller digits. Terms must be the same at every
     point.
     """
     if index.terms:

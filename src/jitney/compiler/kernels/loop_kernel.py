@@ -1,21 +1,21 @@
-"""Loops as kernels: the carry is in registers, and each lane runs the loop.
+"""Loop kernels: a complete loop with its carries in registers, run by each vector lane.
 
     loop ::= LoopKernel(extents, params, carried, body, condition, next_values, outputs)
 
-A `LoopKernel` runs a complete `while` at every point of its iteration domain (no axis, or one: the
-lanes). Its body is that of a kernel, in which a statement `LoopCarried(i)` stands for carried
-scalar i. Each iteration computes `condition`; while it holds (in any lane), stores are made and
-every carried scalar becomes the statement that `next_values` names. At the end carried scalars are
-written to their buffers.
+A `LoopKernel` runs a complete `while` at every point of its iteration domain, which has no axes or
+a single one, the lanes. Its body is like that of a kernel, with statements `LoopCarried(i)` for
+carried scalar i. Each iteration evaluates `condition`. While it is true (in any lane), the stores
+are executed, and every carried scalar is set to the value of its statement in `next_values`. After
+the loop, the carried scalars are written to their buffers.
 
-This is scalar replacement of the carried arrays, complete unrolling of the loops over their
-elements, and vectorization of the outer loop over instances, as SIMT processors do it. Blocks of
-lanes run one after the other, or on several threads. A condition that differs between lanes ("any"
-of the tensor IR) is therefore allowed only if a finished lane keeps its carry, whatever the others
-do (`_check_frozen`).
+This combines scalar replacement of the carried arrays, full unrolling of the loops over their
+elements, and vectorization over instances of the loop, as on SIMT processors. Blocks of lanes run
+one after another, or on several threads, so a block stops as soon as its own lanes have finished. A
+condition that differs between lanes ("any" in the tensor IR) is therefore only allowed if a lane
+whose condition has become false keeps its carries in all further iterations (`_check_frozen`).
 
-`build_loop` converts a `While` of the tensor IR if all values of an iteration are few scalars (per
-lane): small arrays are scalarized. It returns None for all other loops.
+`build_loop` converts a `While` node of the tensor IR if all values of an iteration amount to few
+scalars per lane; small arrays are scalarized. It returns None for all other loops.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 @record(frozen=True, eq=False)
 class LoopCarried:
-    """Carried scalar number `index`; `varies` if it differs between lanes."""
+    """The current value of carried scalar number `index`; `varies` if it differs between lanes."""
 
     index: int
     dtype: np.dtype
@@ -60,9 +60,9 @@ LoopStatement: TypeAlias = ir.Statement | LoopCarried
 
 @record(frozen=True)
 class CarrySlot:
-    """Where a carried scalar is loaded from and stored to: an element of a buffer.
+    """The buffer elements that a carried scalar is loaded from and stored to.
 
-    `dtype` is the scalar's; 16-bit floats may be carried as float32 (`wide`).
+    `dtype` is that of the scalar; 16-bit floats can be carried as float32 (`wide`).
     """
 
     start: int
@@ -74,17 +74,17 @@ class CarrySlot:
 
 @record(frozen=True, eq=False)
 class LoopKernel:
-    """A loop. See the module's docstring.
+    """A loop as a kernel. See the docstring of the module.
 
     Attributes:
       extents: () or (number of lanes,).
-      params: element types of its buffers.
+      params: the element types of its buffers.
       carried: the carried scalars.
-      body: statements.
-      condition: number of the statement that is true while the loop continues.
-      next_values: for each carried scalar, the statement of its next value.
-      outputs: stores of each iteration.
-      trips: the trip count; None if it is unknown.
+      body: the statements.
+      condition: the statement that is true while the loop continues.
+      next_values: the statement of the next value of each carried scalar.
+      outputs: the stores of each iteration.
+      trips: the trip count, or None if it is unknown.
     """
 
     extents: tuple[int, ...]
@@ -104,16 +104,16 @@ class LoopKernel:
 
 
 class NotSunkError(NotExpressibleError):
-    """A loop kernel cannot express the loop."""
+    """A loop that cannot be expressed as a loop kernel."""
 
 
 class LoopBuilder(KernelBuilder):
-    """A builder of the body of a loop, which scalarizes arrays.
+    """A builder of the body of a loop kernel, which scalarizes arrays.
 
     Args:
       extents: () or (number of lanes,).
-      loaded: whether a node is read from a buffer.
-      carried: parameters that are carried in registers -> number of their first scalar.
+      loaded: tells whether a node is read from a buffer.
+      carried: maps parameters that are carried in registers to the numbers of their first scalars.
     """
 
     def __init__(
@@ -126,17 +126,17 @@ class LoopBuilder(KernelBuilder):
         self.carried = carried
 
     def forget_nodes(self) -> None:
-        """Prepares for the nodes of another region; equal statements are still written once."""
+        """Prepares for the nodes of another region; equal statements are still shared."""
         self._value_of.clear()
 
     def constant_of(self, index: Affine) -> int:
         """Returns the value of `index`, which must be the same in every lane and iteration."""
         if index.terms or any(index.coefficients):
-            raise NotSunkError("a position depends on the lane or on a value")
+            raise NotSunkError("a position depends on the lane or on computed values")
         return index.offset
 
     def carried_scalar(self, node: hlo.Node, index: Index) -> int:
-        """Returns the statement for one element of a carried parameter."""
+        """Returns the statement for an element of a carried parameter."""
         shape = node.shape
         lanes = self.is_laned(shape)
         indices, sizes = index, shape
@@ -154,7 +154,7 @@ class LoopBuilder(KernelBuilder):
         )
 
     def is_laned(self, shape: Sequence[int]) -> bool:
-        """Returns whether the first axis of a carried array is that of the lanes."""
+        """Returns whether the first axis of a carried array is the axis of the lanes."""
         return bool(self.rank) and len(shape) > 0
 
     def position(self, index: Affine, dtype: np.dtype) -> int:
@@ -189,15 +189,15 @@ def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Steps:
         v = yield node.y, tuple([of_y[j] for j in range(len(node.y.shape))])
         products.append(k.call("mul", (u, v), node.dtype))
     if not products:
-        raise NotSunkError("a contraction without operands")
+        raise NotSunkError("the contraction has no terms")
     return _balanced_sum(k, products, node.dtype)
 
 
 def _balanced_sum(k: LoopBuilder, terms: list[int], dtype: np.dtype) -> int:
-    """Returns the sum of the terms as a balanced tree of neighbors; it is never -0.
+    """Returns the sum of the terms as a balanced tree of additions; it is never -0.
 
-    A tree minimizes the additions on the path of each term: any of them may be the one that an
-    iteration waits for, such as the newest stage of a Runge-Kutta step.
+    A tree minimizes the number of additions after any one term. That term may be the one on which
+    the critical path of an iteration depends, such as the latest stage of a Runge-Kutta step.
     """
     *terms, last = terms
     terms.append(k.call("add", (last, k.number(0, dtype)), dtype) if dtype.kind == "f" else last)
@@ -242,7 +242,7 @@ def _update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, index: Index) -> Steps
             inner.append(i)
             continue
         if size != 1:
-            raise NotSunkError("an update of several elements of a carried array")
+            raise NotSunkError("an update writes several elements of a carried array")
         start = clamped_start(k, (yield s, ()), n - size)
         here = k.number(k.constant_of(i), k.body[start].dtype)
         hit = k.call("eq", (start, here), _BOOL)
@@ -256,10 +256,10 @@ def _update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, index: Index) -> Steps
 
 
 def _bitcast(k: LoopBuilder, node: hlo.Bitcast, index: Index) -> Steps:
-    """Assembles words from parts, or extracts parts of words; the first part is the lowest."""
+    """Assembles words from parts, or extracts parts of words, in little-endian order."""
     old, new = node.x.dtype, node.dtype
     if old.kind not in "iu" or new.kind not in "iu":
-        raise NotSunkError("bits of non-integers")
+        raise NotSunkError("a bitcast between operands of other kinds than integers")
     old_bits, new_bits = 8 * old.itemsize, 8 * new.itemsize
     narrow, wide = [np.dtype(f"uint{n}") for n in sorted((old_bits, new_bits))]
     if old_bits > new_bits:
@@ -279,7 +279,7 @@ def _bitcast(k: LoopBuilder, node: hlo.Bitcast, index: Index) -> Steps:
 
 def _project(k: LoopBuilder, node: hlo.Project, index: Index) -> Steps:
     if not isinstance(node.node, hlo.OptimizationBarrier):
-        raise NotSunkError("a node with several results")
+        raise NotSunkError("the node has several results")
     return (yield node.node.args[node.index], index)
 
 
@@ -304,12 +304,12 @@ Slot: TypeAlias = tuple[Literal["loaded", "start", "finish", "stored"], int]
 
 @record
 class BuiltLoop:
-    """A loop kernel and its buffers.
+    """A loop kernel and the contents of its buffers.
 
     Attributes:
       kernel: the kernel.
       params: for each of its parameters ("loaded", node), ("start", i), ("finish", i) or ("stored",
-        i), with i the number of a carry.
+        i), where i is the number of a carry.
     """
 
     kernel: LoopKernel
@@ -322,13 +322,13 @@ def build_loop(
     is_native: Callable[[hlo.Node], bool],
     finish: Callable[[LoopKernel], LoopKernel | None],
 ) -> BuiltLoop | None:
-    """Returns the loop kernel of `node`, or None if it cannot be one.
+    """Returns the loop kernel of `node`, or None if there is none.
 
     Args:
       node: a loop.
-      in_place: carries that an iteration updates in part.
-      is_native: whether kernels can compute an elementwise node, view or reduction.
-      finish: returns a kernel as it is to be compiled; None if it is too large for LLVM.
+      in_place: the carries of which an iteration updates a part in place.
+      is_native: tells whether kernels can compute an elementwise node, view or reduction.
+      finish: returns the kernel in the form to compile, or None if it is too large for LLVM.
     """
     for region in (node.cond, node.body):
         for inner in traversal.topological_order(region.results):
@@ -362,7 +362,7 @@ def _changing(node: hlo.While, in_place: set[int]) -> list[int]:
 
 
 def _lane_choices(node: hlo.While, in_place: set[int]) -> list[tuple[int, ...]]:
-    """Returns the domains to try: no lanes if the carry is small, then the common leading size."""
+    """Returns the domains to try: no lanes for small carries, then their common leading size."""
     shapes = [node.body.parameters[i].shape for i in _changing(node, in_place)]
     choices: list[tuple[int, ...]] = []
     if sum(math.prod(s) for s in shapes) <= COSTS.max_carried:
@@ -379,7 +379,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
     changing = _changing(node, in_place)
     k = _builder_of(node, in_place, changing, extents)
     condition = _condition(k, node.cond.results[0])
-    k.forget_nodes()  # the body's nodes may have the ids of the condition's
+    k.forget_nodes()  # nodes of the body can have the same ids as those of the condition
     next_values: list[int] = []
     places: list[CarrySlot] = []
     for i in changing:
@@ -399,7 +399,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
         tuple(k.body),
         condition,
         tuple(next_values),
-        tuple(k.outputs),  # type: ignore[arg-type]  # stores alone: nothing is reduced
+        tuple(k.outputs),  # type: ignore[arg-type]  # all are stores, since nothing is reduced
         None if counted is None else counted.count,
     )
     check_uniform(kernel)
@@ -409,7 +409,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
 def _builder_of(
     node: hlo.While, in_place: set[int], changing: Sequence[int], extents: tuple[int, ...]
 ) -> LoopBuilder:
-    """Returns a builder for the condition and the body, given which carries are in registers."""
+    """Returns a builder for the condition and the body, in which some carries are in registers."""
     first: dict[int, int] = {}
     count = 0
     for i in changing:
@@ -427,12 +427,12 @@ def _builder_of(
     def loaded(n: hlo.Node) -> bool:
         if isinstance(n, hlo.Parameter):
             if numbers[n] in in_place and extents:
-                raise NotSunkError("lanes may read elements that others have updated in place")
+                raise NotSunkError("lanes may read elements that other lanes have updated in place")
             return n not in carried
         return isinstance(n, hlo.Constant) and n.tensor_type.size != 1
 
     k = LoopBuilder(extents, loaded, carried)
-    # Parameters of both regions share the buffers of the carries; equal initial arrays share one
+    # The parameters of both regions share the buffers of the carries; equal initial arrays share a
     # buffer.
     same: dict[hlo.Node, int] = {}
     original = k.param
@@ -441,7 +441,7 @@ def _builder_of(
         if not isinstance(n, hlo.Parameter):
             return original(n)
         number = numbers[n]
-        if number in in_place:  # an iteration reads before it writes
+        if number in in_place:  # an iteration reads it before writing
             return original(("stored", number))
         return original(("loaded", same.setdefault(node.init[number], number)))
 
@@ -452,7 +452,7 @@ def _builder_of(
 def _carry_slots(
     k: LoopBuilder, i: int, parameter: hlo.Node, result: hlo.Node
 ) -> Iterator[tuple[CarrySlot, int]]:
-    """Yields for each element of carry i in a lane its slot and the statement of its next value."""
+    """Yields the slot and the next value's statement of each element of carry i in a lane."""
     laned = k.is_laned(parameter.shape)
     inner = parameter.shape[1:] if laned else parameter.shape
     for at in itertools.product(*[range(n) for n in inner]):
@@ -476,7 +476,7 @@ def _dtype_of(param: hlo.Node | Slot, node: hlo.While) -> np.dtype:
 
 def _condition(k: LoopBuilder, flag: hlo.Node) -> int:
     if k.rank and isinstance(flag, hlo.Reduce) and flag.fn == "or" and flag.x.shape == k.extents:
-        return k.value(flag.x, (k.axis(0),))  # "any" over the block of lanes
+        return k.value(flag.x, (k.axis(0),))  # "any" over lanes is evaluated per block of lanes
     return k.value(flag, ())
 
 
@@ -487,13 +487,13 @@ def _store_update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> 
     axis = lane_axes[0] if lane_axes else None
     sizes = [1 if j == axis else n for j, n in enumerate(shape)]
     if math.prod(sizes) > COSTS.max_carried or (k.rank and axis is None):
-        raise NotSunkError("a large update")
+        raise NotSunkError("an update in place is too large")
     starts = [
         None if n == size else clamped_start(k, k.value(s, ()), n - size)
         for s, n, size in zip(node.starts, node.x.shape, shape, strict=True)
     ]
     if axis is not None and starts[axis] is not None:
-        raise NotSunkError("lanes write to the same elements in different iterations")
+        raise NotSunkError("lanes may write to the same elements in different iterations")
     for at in itertools.product(*[range(n) for n in sizes]):
         index = [k.axis(0) if j == axis else k.fixed(a) for j, a in enumerate(at)]
         value = k.value(node.update, tuple(index))
@@ -503,7 +503,7 @@ def _store_update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> 
 
 
 def varying(kernel: LoopKernel) -> list[bool]:
-    """Returns for each statement whether it differs between lanes."""
+    """Returns, for each statement, whether its value can differ between lanes."""
     out: list[bool] = []
     for s in kernel.body:
         match s:
@@ -519,7 +519,7 @@ def varying(kernel: LoopKernel) -> list[bool]:
 
 
 def changing_statements(kernel: LoopKernel) -> list[bool]:
-    """Returns for each statement whether it differs between iterations."""
+    """Returns, for each statement, whether its value can differ between iterations."""
     written = {o.param for o in kernel.outputs}
     out: list[bool] = []
     for s in kernel.body:
@@ -538,10 +538,10 @@ def changing_statements(kernel: LoopKernel) -> list[bool]:
 
 
 def counted_by(kernel: LoopKernel) -> tuple[int, int] | None:
-    """Returns (carried scalar, statement of its bound) of a counted loop; None for others.
+    """Returns (carried scalar, statement of its bound) of a counted loop, or None for other loops.
 
-    The scalar is the same in all lanes and grows by a positive constant in each iteration, and the
-    loop continues while it is less than the bound, which is loop-invariant.
+    The scalar is the same in all lanes and increases by a positive constant in each iteration, and
+    the loop continues while it is less than the bound, which is loop-invariant.
     """
     body = kernel.body
     condition = body[kernel.condition]
@@ -566,7 +566,7 @@ def counted_by(kernel: LoopKernel) -> tuple[int, int] | None:
 
 
 def check_uniform(kernel: LoopKernel) -> None:
-    """Raises NotSunkError unless lanes are independent of each other."""
+    """Raises NotSunkError unless the lanes are independent of each other."""
     varies = varying(kernel)
     if varies[kernel.condition]:
         _check_frozen(kernel)
@@ -579,9 +579,9 @@ def check_uniform(kernel: LoopKernel) -> None:
 
 
 def _check_frozen(kernel: LoopKernel) -> None:
-    """Raises NotSunkError unless a lane whose condition is false keeps its carry.
+    """Raises NotSunkError unless a lane whose condition is false keeps its carries.
 
-    Other lanes may need more iterations.
+    Other lanes of its block can need more iterations.
     """
     if kernel.outputs:
         raise NotSunkError("lanes write after their loop has ended")

@@ -1,4 +1,4 @@
-"""A parser of printed kernels: print_kernel(parse_kernel(text), name) == text."""
+"""Parses the text of kernels, such that print_kernel(parse_kernel(text), name) == text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TERM = re.compile(r"(%?-?\w+)(?:\*(-?\d+))?")
 
 
 def parse_kernel(source: str) -> ir.Kernel:
-    """Returns the kernel with the text `source`.
+    """Parses the text of a kernel.
 
     Raises:
       ParseError: if it is not the text of a kernel.
@@ -44,7 +44,7 @@ def parse_kernel(source: str) -> ir.Kernel:
 
 
 class _Reader:
-    """The statements and outputs read so far."""
+    """The statements and outputs that have been parsed so far."""
 
     def __init__(self, axes: list[str]) -> None:
         if axes != [axis_name(k) for k in range(len(axes))]:
@@ -54,7 +54,7 @@ class _Reader:
         self.outputs: list[ir.Store | ir.Reduce] = []
 
     def index(self, text: str) -> ir.Affine:
-        """Returns the index with a text like `i*4 + j + %2 + 7`."""
+        """Parses the text of an index, such as `i*4 + j + %2 + 7`."""
         coefficients = [0] * len(self.axes)
         terms: list[tuple[int, int]] = []
         offset = 0

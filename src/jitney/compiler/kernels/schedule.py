@@ -1,8 +1,8 @@
-"""Loop schedules of kernels: which axes are coalesced, which is vectorized, and the loop order.
+"""Schedules the loops of kernels: coalesces axes, and chooses the vector axis and the loop order.
 
-The methods are loop coalescing (Polychronopoulos 1987), interchange, and outer-loop vectorization
-(Nuzman and Zaks 2008), chosen by a cost estimate for each axis that may be the vector axis. They
-affect speed alone; what a kernel computes does not change.
+The transformations are loop coalescing (Polychronopoulos 1987), loop interchange, and outer-loop
+vectorization (Nuzman and Zaks 2008). The cost is estimated with each possible vector axis, and the
+cheapest schedule is chosen. Schedules affect only the speed of a kernel, not its results.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def indices(kernel: Kernel) -> list[Affine]:
 
 
 def collapse(kernel: Kernel) -> Kernel:
-    """Returns `kernel` with adjacent axes coalesced where every index permits it.
+    """Returns `kernel` with adjacent axes coalesced where all indices allow it.
 
-    Axes of size 1 are dropped.
+    Axes of size 1 are removed.
     """
     if 0 in kernel.extents:
         return kernel
@@ -76,16 +76,16 @@ def collapse(kernel: Kernel) -> Kernel:
 
 @record(frozen=True)
 class Schedule:
-    """A loop order.
+    """An order of loops, with one of the axes vectorized.
 
     Attributes:
-      outer: axes of the scalar loops around everything, outermost first (parallel axes).
-      vector: the axis of the lanes; None for a domain without axes.
-      inner: reduced axes of the scalar loops within the lanes, outermost first.
-      reduces_lanes: whether the lanes are reduced.
-      strip: size of the strips of the reduced axis that all lanes finish before the next one
-        begins; 0 if each vector of lanes reduces the complete axis at once.
-      transposition: loads that are made from transposed blocks; their axis is the last of `outer`.
+      outer: the parallel axes of the outer scalar loops, outermost first.
+      vector: the vectorized axis, whose points are lanes; None for a domain without axes.
+      inner: the reduced axes of the scalar loops inside the vector loop, outermost first.
+      reduces_lanes: whether the vectorized axis is reduced.
+      strip: the length of a strip of the reduced axis, which all vectors of lanes process before
+        the next strip begins; 0 if each vector of lanes reduces the complete axis.
+      transposition: the loads that read transposed blocks; their axis is the last one of `outer`.
     """
 
     outer: tuple[int, ...]
@@ -96,9 +96,9 @@ class Schedule:
     transposition: BlockTransposition | None = None
 
 
-@caches.memoized("schedules of kernels", "the kernel", 64)  # each one is requested several times
+@caches.memoized("schedules of kernels", "the kernel", 64)  # each schedule is requested several times
 def schedule(kernel: Kernel | LoopKernel) -> Schedule:
-    """Returns the loop order for `kernel` (collapsed)."""
+    """Returns the schedule of the collapsed kernel `kernel`."""
     axes = range(len(kernel.extents))
     if not axes:
         return Schedule((), None, (), False)
@@ -122,7 +122,8 @@ def schedule(kernel: Kernel | LoopKernel) -> Schedule:
 def _with_transposed_blocks(
     kernel: Kernel | LoopKernel, vector: int, free: Sequence[int]
 ) -> Schedule | None:
-    """Returns the cheapest schedule with transposed blocks, if it beats lanes along `vector`."""
+    """Returns the cheapest schedule with transposed blocks, if cheaper than lanes along `vector`.
+    """
     if isinstance(kernel, LoopKernel) or kernel.reduced or len(kernel.extents) < 2:
         return None
     accesses = [s.index for s in kernel.body if isinstance(s, ir.Load)]
@@ -144,11 +145,12 @@ def _with_transposed_blocks(
 
 
 def _reduces_columns(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
-    """Returns whether lanes reduce columns of large matrices, using few elements of each long row.
+    """Returns whether lanes reduce columns of large matrices, so that they use little of a long
+    row.
 
-    It is faster if all lanes reduce a strip of rows together, so that memory is read along rows.
-    Partial results are in the outputs between strips, so these must have the accumulator's dtype.
-    The order of each sum stays the same.
+    It is then faster to reduce strips of rows in all lanes, so that memory is read along rows.
+    Between strips the partial results are kept in the outputs, which must therefore have the dtype
+    of the accumulators. The order of the additions in each sum does not change.
     """
     vector = plan.vector
     if (
@@ -176,7 +178,7 @@ def _reduces_columns(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
 
 
 def loop_order(plan: Schedule) -> tuple[int, ...]:
-    """Returns the axes in the order of their loops, from the outermost inwards."""
+    """Returns the axes in the order of their loops, outermost first."""
     lanes = () if plan.vector is None else (plan.vector,)
     if plan.reduces_lanes:
         return (*plan.outer, *plan.inner, *lanes)
@@ -184,22 +186,22 @@ def loop_order(plan: Schedule) -> tuple[int, ...]:
 
 
 def outermost(plan: Schedule) -> int | None:
-    """Returns the axis of the outermost loop, which begin and end bound."""
+    """Returns the axis of the outermost loop, the range of which is divided among threads."""
     if plan.outer:
         return plan.outer[0]
     return plan.vector if not plan.reduces_lanes else None
 
 
 def outer_extent(kernel: Kernel | LoopKernel) -> int:
-    """Returns the size of the axis that begin and end bound; 1 if there is none."""
+    """Returns the number of iterations of the outermost loop; 1 if there is none."""
     axis = outermost(schedule(kernel))
     return 1 if axis is None else kernel.extents[axis]
 
 
 def ordered_axes(kernel: Kernel | LoopKernel) -> set[int]:
-    """Returns the axes along which points may write to the same element, and so run in order.
+    """Returns the axes along which points may write to the same element, and have to run in order.
 
-    These are the axes along which addresses depend on values, or do not change.
+    These are the axes along which the addresses of stores depend on values or do not change.
     """
     if isinstance(kernel, LoopKernel):
         return set()
@@ -230,11 +232,11 @@ def ordered_axes(kernel: Kernel | LoopKernel) -> set[int]:
 
 
 def is_independent(kernel: Kernel | LoopKernel, axis: int) -> bool:
-    """Returns whether points that differ along `axis` access different output elements.
+    """Returns whether points that differ along `axis` access different elements of the outputs.
 
-    This holds for axes that are not ordered, and for an ordered axis if the other contributions to
-    an address are less than one step along it. Batches of scatters are of this kind, as positions
-    are clamped.
+    This is true of axes that are not ordered, and of an ordered axis if all other contributions to
+    an address are smaller than one step along the axis. An example is the batch axis of scatters,
+    since positions are clamped.
     """
     if not isinstance(kernel, Kernel) or axis not in ordered_axes(kernel):
         return True
@@ -249,7 +251,7 @@ def is_independent(kernel: Kernel | LoopKernel, axis: int) -> bool:
 
 
 def _is_separated(kernel: Kernel, index: Affine, axis: int) -> bool:
-    """Returns whether other contributions to an address stay below one step along `axis`."""
+    """Returns whether all other contributions to an address are less than one step along `axis`."""
     most = 0
     for k, (coefficient, extent) in enumerate(zip(index.coefficients, kernel.extents, strict=True)):
         most += abs(coefficient) * (extent - 1) if k != axis else 0
@@ -262,7 +264,7 @@ def _is_separated(kernel: Kernel, index: Affine, axis: int) -> bool:
 
 
 def _greatest(kernel: Kernel, statement: int) -> int | None:
-    """Returns the bound of a position that is clamped to [0, bound]; None for other statements."""
+    """Returns the upper bound of a position that is clamped to [0, bound], else None."""
     s = kernel.body[statement]
     if not isinstance(s, ir.Call):
         return None
@@ -282,12 +284,12 @@ def _is_zero(s: ir.Statement) -> bool:
 
 
 def _is_spread(kernel: Kernel | LoopKernel, axis: int, ordered: set[int]) -> bool:
-    """Returns whether neighbors along `axis` write to different elements, whatever the values."""
+    """Returns whether points along `axis` write to different elements regardless of any values."""
     return axis not in ordered and all(o.index.coefficients[axis] for o in kernel.outputs)
 
 
 def _order(kernel: Kernel | LoopKernel, vector: int) -> Schedule:
-    """Returns the loop order with lanes along `vector`."""
+    """Returns the schedule with lanes along `vector`."""
     rank = len(kernel.extents)
     kept = tuple(range(rank - kernel.reduced))
     reduced = tuple(range(rank - kernel.reduced, rank))
@@ -297,7 +299,7 @@ def _order(kernel: Kernel | LoopKernel, vector: int) -> Schedule:
 
 
 def least_estimate(kernel: Kernel) -> float:
-    """Returns the estimated cost of a kernel in vector additions; infinite without lanes."""
+    """Returns the estimated cost of a kernel in vector additions; infinite if it has no lanes."""
     vector = schedule(kernel).vector
     return float("inf") if vector is None else estimate(kernel, vector)
 
@@ -307,9 +309,10 @@ def estimate(
 ) -> float:
     """Returns the estimated cost of all loops with lanes along axis `vector`, in vector additions.
 
-    Each statement runs once per iteration of the loops that it depends on. Contiguous lanes are
-    loaded at once, lanes at a small stride are picked from vectors, those of `transposition` are
-    loaded from transposed blocks, others one by one.
+    Each statement runs once per iteration of the loops on which it depends. Contiguous lanes are
+    loaded by a single instruction, lanes with a small stride are extracted from vectors by
+    shuffles, the loads of `transposition` read transposed blocks, and all other lanes are loaded
+    one by one.
     """
     plan = _order(kernel, vector)
     order = (
@@ -334,8 +337,8 @@ def estimate(
             return 1.0
         if stride > COSTS.picked_stride:
             return each * lanes
-        # A vector and a shuffle each, if loads share all vectors; else all vectors that the
-        # elements span.
+        # If loads share all vectors, each costs one vector and one shuffle; otherwise each costs
+        # all vectors that its elements span.
         near = sum(abs(offset - s.index.offset) < stride for offset in rows[_row_of(s)])
         return 2.0 if near == stride else float(stride + 1)
 
@@ -362,7 +365,7 @@ def estimate(
 
 
 def _lanes_used(extent: int) -> int:
-    """Returns how many lanes an axis uses: those of the longest vector it fills more than half."""
+    """Returns the lanes used along an axis: those of the longest vector that is over half full."""
     lanes = COSTS.lanes
     while lanes > 1 and lanes >= 2 * extent:
         lanes //= 2
@@ -370,11 +373,11 @@ def _lanes_used(extent: int) -> int:
 
 
 def _depths(kernel: Kernel | LoopKernel, order: Sequence[int]) -> list[int]:
-    """Returns for each statement of the body the number of loops that contain it.
+    """Returns, for each statement of the body, the number of loops that contain it.
 
     Args:
-      kernel: the statements.
-      order: axes of the loops, the outermost first.
+      kernel: the kernel.
+      order: the axes of the loops, outermost first.
     """
     place = {axis: depth for depth, axis in enumerate(order, start=1)}
     depths: list[int] = []
@@ -394,7 +397,7 @@ def _depths(kernel: Kernel | LoopKernel, order: Sequence[int]) -> list[int]:
 
 
 def _offsets_by_row(kernel: Kernel | LoopKernel) -> dict[tuple[object, ...], list[int]]:
-    """Groups the offsets of loads, and of stores, whose addresses differ by a constant."""
+    """Groups the offsets of loads, and those of stores, whose addresses differ by a constant."""
     rows: dict[tuple[object, ...], list[int]] = {}
     for s in (*kernel.body, *kernel.outputs):
         if isinstance(s, ir.Load | ir.Store | ir.Reduce):
@@ -403,5 +406,5 @@ def _offsets_by_row(kernel: Kernel | LoopKernel) -> dict[tuple[object, ...], lis
 
 
 def _row_of(s: ir.Load | ir.Store | ir.Reduce) -> tuple[object, ...]:
-    """Returns a key, equal for loads, and for stores, whose addresses differ by a constant."""
+    """Returns a key that is equal for loads, or stores, whose addresses differ by a constant."""
     return (isinstance(s, ir.Load), s.param, s.index.coefficients, s.index.terms)

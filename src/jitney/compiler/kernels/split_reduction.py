@@ -1,8 +1,9 @@
-"""Parallel reduction in two stages: partial results that threads share, then their reduction.
+"""Parallel reductions in two stages: kernels for partial results, then for their reduction.
 
-It is used for large reductions to few elements (`split_fold`), and for sums over the rows of arrays
-that are computed strip by strip (`split`, for `plan/row_strips.py`). The partition does not depend
-on the number of threads, so neither do the bits of the result.
+The first stage is divided among threads. It is used for large reductions to few elements
+(`split_fold`), and for sums over the rows of arrays that are computed strip by strip (`split`, for
+`plan/row_strips.py`). The partition does not depend on the number of threads, and therefore neither
+does the result.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ class Split:
     """A reduction in two stages.
 
     Attributes:
-      inputs: the parameters that it loads from, which are the first ones of `parts`.
-      parts: kernels that write partial results, in the dtype of the accumulator: those of each
-        output to a buffer of its own, after the inputs.
+      inputs: the parameters that the reduction loads from, which are the first ones of `parts`.
+      parts: the kernels that compute partial results, in the dtype of the accumulator. The partial
+        results of each output are written to a separate buffer, which follows the inputs.
       count: the number of partial results of each output.
-      last: for each output, the kernel that reduces these from its first buffer to its second.
+      last: for each output, the kernel that reduces the partial results in its first buffer to the
+          result in its second buffer.
     """
 
     inputs: list[int]
@@ -37,7 +39,9 @@ class Split:
 
 
 def split_fold(kernel: Kernel) -> Split | None:
-    """Returns `kernel` (collapsed) split along its first reduced axis, if that pays off."""
+    """Returns a collapsed kernel split along its first reduced axis, or None if it does not pay
+    off.
+    """
     axis = len(kernel.extents) - kernel.reduced
     if not kernel.reduced or kernel.in_order or kernel.points < COSTS.split_above:
         return None
@@ -50,7 +54,8 @@ def split_fold(kernel: Kernel) -> Split | None:
 
 
 def split(kernel: Kernel, length: int) -> Split:
-    """Returns `kernel` in parts of `length` along its first reduced axis, and a remainder."""
+    """Returns `kernel` split along its first reduced axis into parts of `length` and a remainder.
+    """
     axis = len(kernel.extents) - kernel.reduced
     kept = math.prod(kernel.parallel)
     parts, remainder = divmod(kernel.extents[axis], length)

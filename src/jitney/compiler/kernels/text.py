@@ -1,4 +1,4 @@
-"""The text of kernels, as in `as_text("kernels")`.
+"""Prints kernels as text, as in `as_text("kernels")`.
 
     kernel k0(p0: float32, p1: float32) for i < 1000 {
       %0 = load p0[i] : float32

@@ -1,4 +1,4 @@
-"""Register tiles: contractions whose sums stay in registers, a few rows by a few vectors.
+"""Register tiling of contractions: tiles of a few rows by a few vectors of sums in registers.
 
     for i < 64, for j < 64, reduce k < 64              for i < 16, for j < 64, reduce k < 64
       %0 = load p0[i*64 + k]                             %0 = load p0[i*256 + k]
@@ -8,14 +8,16 @@
                                                          reduce add p2[i*256 + j + 64] <- %2 * %1
                                                          ... two more rows
 
-Lanes are columns of the second operand. Rows of the first are unrolled (`unroll`), so that a vector
-of the second is loaded once for all of them; code generation chooses the number of vectors
-(`codegen/kernel_key.lanes_hint`). These are the innermost loops of Goto and van de Geijn, "Anatomy
-of high-performance matrix multiplication", 2008: there is no packing, so the second operand has to
-fit in the caches as it is. Each sum keeps its order, so tiles change no bits.
+The vector lanes are columns of the second operand. The loop over rows of the first operand is
+unrolled (`unroll`), so that each vector of the second operand is loaded once for several rows. Code
+generation chooses the number of vectors (`codegen/kernel_key.lanes_hint`). These are the innermost
+loops of Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008. Operands
+are not packed, so the second operand has to fit in the caches. Tiling does not change the order of
+the additions in a sum, so results do not change.
 
-A batch of products and their rows become one outermost axis, of which the batch is the quotient: so
-threads, and row strips (`plan/row_strips.py`), see only rows.
+The batch axis and the rows are merged into one outermost axis; the index of the batch is its
+quotient by the number of rows. To threads and row strips (`plan/row_strips.py`), the iterations are
+therefore just rows.
 """
 
 from __future__ import annotations
@@ -34,11 +36,11 @@ _INT64 = np.dtype(np.int64)
 
 @record(frozen=True)
 class _Contraction:
-    """The axes of a contraction whose lanes are columns.
+    """The axes of a contraction whose vector lanes are columns.
 
     Attributes:
       rows: the axis that is tiled.
-      batch: the axis before it that counts products, if these and their rows can be one axis.
+      batch: the batch axis before it, if it can be merged with the rows, or None.
     """
 
     rows: int
@@ -46,13 +48,13 @@ class _Contraction:
 
 
 def tiled(kernel: Kernel) -> list[Kernel]:
-    """Returns `kernel` as tiles: full tiles, then one of the remaining rows.
+    """Returns `kernel` in tiled form: full tiles, then a tile of the remaining rows.
 
     Args:
       kernel: a collapsed kernel.
 
-    Returns: the kernels that replace it; none if it is not a contraction, or if tiling does not pay
-    off.
+    Returns:
+      The kernels that replace it; empty if it is not a contraction, or if tiling does not pay off.
     """
     if kernel.points < COSTS.jam_above:
         return []
@@ -73,7 +75,7 @@ def tiled(kernel: Kernel) -> list[Kernel]:
 
 
 def _contraction(kernel: Kernel) -> _Contraction | None:
-    """Returns the axes for `tiled`; None if the lanes are not columns of a contraction."""
+    """Returns the axes to tile, or None if the lanes are not columns of a contraction."""
     plan = schedule(kernel)
     (out, *others) = kernel.outputs
     if others or not isinstance(out, Reduce) or out.factor is None:
@@ -93,7 +95,7 @@ def _contraction(kernel: Kernel) -> _Contraction | None:
 
 
 def _axes_of(kernel: Kernel, statement: int) -> set[int]:
-    """Returns the axes that a statement depends on."""
+    """Returns the axes on which a statement depends."""
     s = kernel.body[statement]
     match s:
         case Load() | ir.IndexValue():
@@ -106,7 +108,7 @@ def _axes_of(kernel: Kernel, statement: int) -> set[int]:
 
 
 def _are_one(kernel: Kernel, y: set[int]) -> bool:
-    """Returns whether all indices, except the second operand's, traverse axes 0 and 1 as one."""
+    """Returns whether all indices but the second operand's traverse axes 0 and 1 as one axis."""
     for s in kernel.body:
         if isinstance(s, Load | ir.IndexValue):
             first, second = s.index.coefficients[:2]
@@ -124,7 +126,7 @@ def _are_one(kernel: Kernel, y: set[int]) -> bool:
 def _rows_written_out(
     kernel: Kernel, contraction: _Contraction, first: int, count: int, height: int
 ) -> Kernel:
-    """Returns `kernel` for `count` unrolled tiles of `height` rows, from row `first` on."""
+    """Returns `kernel` for `count` tiles of `height` unrolled rows, starting with row `first`."""
     axis = contraction.rows
 
     def change(index: Affine) -> Affine:
@@ -138,7 +140,7 @@ def _rows_written_out(
 
 
 def _joined(kernel: Kernel) -> Kernel:
-    """Returns `kernel` with axes 0 and 1 merged; indices along axis 0 alone use the quotient."""
+    """Returns `kernel` with axes 0 and 1 merged; indices along axis 0 only use the quotient."""
     first, second, *inner_extents = kernel.extents
     if first == 1 or second == 1:
         return kernel

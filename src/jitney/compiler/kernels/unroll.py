@@ -1,4 +1,4 @@
-"""Unroll-and-jam: an iteration of the remaining domain handles several points along a short axis.
+"""Unroll-and-jam: each iteration of the remaining loops computes all points along a short axis.
 
     for i < n, for j < 2, reduce k < m                  for i < n, reduce k < m
       %0 = load p0[i*m + k]                             %0 = load p0[i*m + k]
@@ -7,10 +7,10 @@
                                                         reduce add p2[i*2] <- %0 * %1
                                                         reduce add p2[i*2 + 1] <- %0 * %2
 
-It is also known as register tiling (Callahan, Cocke and Kennedy, "Estimating interlock and
-improving balance for pipelined architectures", 1988). Statements that do not depend on the axis are
-computed once, and several sums accumulate at the same time. The time is linear in the statements
-that are written.
+Unroll-and-jam is also known as register tiling (Callahan, Cocke and Kennedy, "Estimating interlock
+and improving balance for pipelined architectures", 1988). Statements that do not depend on the
+unrolled axis are computed once, and several sums are accumulated concurrently. The compile time is
+linear in the number of resulting statements.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from jitney.core.util.record import replace
 
 
 def write_out_short_axes(kernel: Kernel) -> Kernel:
-    """Returns `kernel` with those parallel axes unrolled for which that is less work.
+    """Returns `kernel` with each short parallel axis unrolled if that reduces the work.
 
-    Sums keep their order. Kernels without reductions are unchanged, as they traverse their axes as
-    one where they can.
+    The order of the additions in sums does not change. Kernels without reductions are not changed,
+    since their axes are coalesced where possible.
     """
     if not kernel.reduced:
         return kernel
@@ -44,9 +44,9 @@ def write_out_short_axes(kernel: Kernel) -> Kernel:
 
 
 def unroll_and_jam(kernel: Kernel) -> Kernel:
-    """Returns `kernel`, a large reduction, jammed by four along a parallel axis if cheaper.
+    """Returns `kernel`, a large reduction, unrolled and jammed by four along an axis if cheaper.
 
-    Shared operands are loaded once for all four, as in a matrix product.
+    Shared operands are loaded once for all four points, as in a matrix product.
     """
     if not kernel.reduced or kernel.points < COSTS.jam_above:
         return kernel
@@ -64,7 +64,9 @@ def unroll_and_jam(kernel: Kernel) -> Kernel:
 
 
 def divided(kernel: Kernel, axis: int, n: int) -> Kernel:
-    """Returns `kernel` with the parallel axis `axis` split in two, the second of size `n`."""
+    """Returns `kernel` with the parallel axis `axis` split into two, of which the second has size
+    `n`.
+    """
 
     def change(index: Affine) -> Affine:
         c = index.coefficients
@@ -79,14 +81,14 @@ def divided(kernel: Kernel, axis: int, n: int) -> Kernel:
 
 
 def _computed(kernel: Kernel) -> int:
-    """Returns the number of statements that are not constants."""
+    """Returns the number of statements other than constants."""
     return sum([not isinstance(s, ir.Const) for s in kernel.body])
 
 
 def unroll(kernel: Kernel, axis: int) -> Kernel:
-    """Returns `kernel` without its parallel axis `axis`: a point writes all elements along it.
+    """Returns `kernel` with its parallel axis `axis` unrolled: each point writes all its elements.
 
-    Points along it must write different elements, and read none of these.
+    Points along the axis must write different elements, and read none of the elements written.
     """
     body: list[ir.Statement] = []
     known: dict[object, int] = {}

@@ -1,9 +1,9 @@
-"""Checks that kernels are well formed; constraints K1 - K7 are listed in `kernels.ir`.
+"""Checks that kernels are well formed. `kernels.ir` lists the constraints K1 - K7.
 
-For loop kernels also:
+Loop kernels have further constraints:
     L1  the condition is a predicate, and every carried scalar's next value has its dtype
-    L2  if the condition differs between lanes, all carries that change are frozen once it is false
-    L3  the next value of a carried scalar that is uniform across lanes is uniform, too
+    L2  if the condition differs between lanes, a lane's carries are frozen once it is false
+    L3  the next value of a carried scalar that is uniform across lanes is uniform as well
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jitney.compiler.kernels.ir import is_half
 
 
 class KernelError(AssertionError):
-    """A kernel violates a constraint; the message starts with its identifier."""
+    """A violation of a constraint; the message starts with its identifier."""
 
 
 def _need(holds: bool, what: str) -> None:
@@ -27,7 +27,7 @@ def _need(holds: bool, what: str) -> None:
 
 
 def _check_index(index: ir.Affine, body: Sequence[Any], limit: int, rank: int) -> None:
-    _need(len(index.coefficients) == rank, f"K2: {index} must have {rank} coefficients")
+    _need(len(index.coefficients) == rank, f"K2: {index} does not have {rank} coefficients")
     for statement, _ in index.terms:
         _need(statement < limit, f"K1: term {statement} is not an earlier statement")
         _need(body[statement].dtype.kind in "iu", f"K5: term {statement} is not an integer")
@@ -50,24 +50,24 @@ def verify(kernel: ir.Kernel) -> None:
     _check_body(kernel.body, rank)
     fixed = ir.invariants(kernel)
     kinds = {type(o) for o in kernel.outputs}
-    _need(len(kinds) == 1, "K4: a kernel has stores or reductions, not both, and at least one")
-    _need(ir.Reduce in kinds or not kernel.reduced, "K4: a kernel of stores has no reduced axes")
+    _need(len(kinds) == 1, "K4: the outputs are not all stores or all reductions")
+    _need(ir.Reduce in kinds or not kernel.reduced, "K4: a kernel with stores has reduced axes")
     for o in kernel.outputs:
         _check_index(o.index, kernel.body, len(kernel.body), rank)
         if isinstance(o, ir.Reduce):
-            _need(all(fixed[t] for t, _ in o.index.terms), "K3: a term of a reduction varies")
+            _need(all(fixed[t] for t, _ in o.index.terms), "K3: a term in the index of a reduction varies")
             if o.factor is not None:
                 _need(o.factor < len(kernel.body), f"K1: unknown statement {o.factor}")
                 same = kernel.body[o.factor].dtype == kernel.body[o.value].dtype
                 _need(
                     same and o.fn == "add",
-                    "K7: a factor of another dtype, or of a reduction other than a sum",
+                    "K7: a factor has another dtype, or the reduction is not a sum",
                 )
         elif o.where is not None:
             _need(o.where < len(kernel.body), f"K1: unknown statement {o.where}")
             _need(kernel.body[o.where].dtype == np.bool_, "K6: `where` is not a predicate")
         tail = o.index.coefficients[rank - kernel.reduced :]
-        _need(not any(tail), "K3: a reduction's index is constant along reduced axes")
+        _need(not any(tail), "K3: the index of a reduction varies along reduced axes")
 
 
 def verify_loop(kernel: loop_kernel.LoopKernel) -> None:
@@ -77,17 +77,17 @@ def verify_loop(kernel: loop_kernel.LoopKernel) -> None:
     for o in kernel.outputs:
         _check_index(o.index, body, len(body), rank)
     _need(body[kernel.condition].dtype == np.bool_, "L1: the condition is not a predicate")
-    _need(len(kernel.carried) == len(kernel.next_values), "L1: carried scalars")
+    _need(len(kernel.carried) == len(kernel.next_values), "L1: the counts of carried scalars and next values differ")
     for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
         _check_index(place.index, body, 0, rank)
         stored = {kernel.params[place.start], kernel.params[place.finish]}
         held = stored == {place.dtype} or all(is_half(d) for d in stored)
         same = held and len(stored) == 1 and body[statement].dtype == place.dtype
-        _need(same, f"L1: a carried {place.dtype} becomes a {body[statement].dtype}")
+        _need(same, f"L1: the next value of a carried {place.dtype} is {body[statement].dtype}")
     varies = loop_kernel.varying(kernel)
     for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
         _need(
-            place.varies or not varies[statement], "L3: a scalar shared by all lanes varies by lane"
+            place.varies or not varies[statement], "L3: the next value of a uniform scalar varies by lane"
         )
     try:
         loop_kernel.check_uniform(kernel)

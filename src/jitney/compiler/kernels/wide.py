@@ -1,10 +1,10 @@
-"""Loops over 16-bit floats, with float32 in registers.
+"""Widens 16-bit floats in loop kernels to float32 registers.
 
-No known processor has all operations for them: each scalar function is a float32 function with
-conversions around it, most of them of values that have just been rounded. In a loop kernel, whose
-values stay in registers, a value is widened when it is loaded, rounded after each function whose
-result may need it, and narrowed when it is stored. The results have the same bits as those of the
-original kernel.
+No processor has all operations on 16-bit floats, so each scalar function is a float32 function
+between conversions, most of which convert values that have just been rounded. In a loop kernel, the
+values of which stay in registers, a value is widened when it is loaded, rounded after each function
+whose result may require it, and narrowed when it is stored. The results have the same bits as those
+of the original kernel.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _FLOAT32 = np.dtype(np.float32)
 
 
 class _Widener:
-    """The statements of a kernel, rewritten.
+    """The statements of a kernel, rewritten with float32 values.
 
     Attributes:
       body: the new statements.
-      wide: for each old statement, the new one with its value, as float32 if it had 16 bits.
-      narrow: for some old statements, the new one with the original 16 bits.
+      wide: maps each old statement to the new one with its value, in float32 if it had 16 bits.
+      narrow: maps some old statements to new ones with the original 16 bits.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class _Widener:
         return len(self.body) - 1
 
     def statement(self, number: int, s: LoopStatement, old: tuple[LoopStatement, ...]) -> None:
-        """Rewrites statement `number`."""
+        """Rewrites statement number `number`."""
         match s:
             case ir.Call():
                 self.wide.append(self.call(number, s, old))
@@ -78,14 +78,14 @@ class _Widener:
         return self.widened(number, self.add(replace(s, fn="convert", args=(value,))))
 
     def widened(self, number: int, value: int) -> int:
-        """Returns new statement `value`, the replacement of `number`, widened to float32."""
+        """Returns the new statement `value`, which replaces `number`, widened to float32."""
         if not is_half(self.body[value].dtype):
             return value
         self.narrow[number] = value
         return self.add(ir.Call("convert", (value,), _FLOAT32))
 
     def narrowed(self, number: int, dtype: np.dtype) -> int:
-        """Returns the new statement for old statement `number`, in the old one's dtype."""
+        """Returns the new statement for the old statement `number`, in the dtype of the latter."""
         if not is_half(dtype):
             return self.wide[number]
         if number not in self.narrow:
@@ -93,15 +93,15 @@ class _Widener:
         return self.narrow[number]
 
     def moved(self, index: ir.Affine) -> ir.Affine:
-        """Returns `index` with terms renumbered for the new statements."""
+        """Returns `index` with its terms renumbered for the new statements."""
         return replace(index, terms=tuple([(self.wide[t], factor) for t, factor in index.terms]))
 
 
 def _is_worth_it(kernel: LoopKernel) -> bool:
-    """Returns whether the kernel computes with 16-bit floats, and does not inspect their bits.
+    """Returns whether the kernel computes with 16-bit floats and does not inspect their bits.
 
-    A conversion may change the bits of a NaN: values that are only moved or bitcast stay as they
-    are.
+    A conversion can change the bits of a NaN, so values that are only moved or bitcast must not be
+    converted.
     """
     functions = {
         s.fn
@@ -113,7 +113,7 @@ def _is_worth_it(kernel: LoopKernel) -> bool:
 
 
 def in_wide_registers(kernel: LoopKernel) -> LoopKernel:
-    """Returns `kernel` with float32 in place of 16-bit floats, except in memory."""
+    """Returns `kernel` with float32 in place of 16-bit floats everywhere except in memory."""
     if not _is_worth_it(kernel):
         return kernel
     w = _Widener()

@@ -1,1 +1,1 @@
-"""Plans: programs as kernels and library calls on buffers, with native loops and branches."""
+"""Plans: programs as sequences of kernels and library calls, with buffers, loops and branches."""

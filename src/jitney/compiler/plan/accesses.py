@@ -1,4 +1,4 @@
-"""Memory accesses of a step: the buffers, and the byte ranges of them, that it reads and writes."""
+"""Memory accesses of a step: the buffers, and the byte ranges in them, that it reads and writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jitney.core.util.record import record
 
 
 def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
-    """Returns the buffers that `step` itself reads, and those it writes."""
+    """Returns the buffers that `step` itself reads, and those that it writes."""
     match step:
         case ir.Launch():
             kernel = step.kernel
@@ -61,9 +61,9 @@ class Access:
     Attributes:
       buffer: the buffer.
       writes: whether it is a write.
-      start: offset of the first byte.
-      end: offset after the last byte.
-      moved: upper bound of the bytes transferred from or to memory, in whole cache lines.
+      start: the offset of the first byte.
+      end: the offset after the last byte.
+      moved: an upper bound of the bytes transferred from or to memory, in whole cache lines.
     """
 
     buffer: ir.Buffer
@@ -73,9 +73,9 @@ class Access:
     moved: int
 
     def conflicts(self, other: Access) -> bool:
-        """Returns whether two accesses of one buffer must keep their order.
+        """Returns whether two accesses of the same buffer must stay in order.
 
-        They must if they overlap, and at least one is a write.
+        This is the case if they overlap and at least one of them is a write.
         """
         return (self.writes or other.writes) and self.start < other.end and other.start < self.end
 
@@ -114,7 +114,9 @@ def _accesses_of_launch(step: ir.Launch, kernel: kernels.Kernel) -> Iterator[Acc
 def _access(
     buffer: ir.Buffer, is_write: bool, index: kernels.Affine, extents: Sequence[int], size: int
 ) -> Access:
-    """Returns all that a kernel accesses at an index; data-dependent ones may be anywhere."""
+    """Returns the range that a kernel accesses at an index; it is the whole buffer if
+    data-dependent.
+    """
     elements, stride = 1, COSTS.line_bytes
     for c, n in zip(index.coefficients, extents, strict=True):
         if n > 1 and (c or index.terms):

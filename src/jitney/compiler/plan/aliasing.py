@@ -1,15 +1,15 @@
-"""Input-output aliasing: finds which outputs may use the memory of which donated inputs.
+"""Input-output aliasing: determines which outputs can reuse the memory of which donated inputs.
 
-A donated input has memory of the size that some result needs. A program may write the result there
-if it does not read the input afterwards, or if a kernel that writes the result reads only the
-element of the input that it is about to write. The analysis does not change the plan: the same
-machine code serves calls that donate and calls that do not, and the runtime chooses
-(`runtime/arrays/donation.py`).
+A program can write a result to the memory of a donated input of the same size if it does not read
+the input afterwards, or if the kernel that writes each element of the result reads only the same
+element of the input. The analysis does not change the plan: calls with and without donation run the
+same machine code, and the runtime decides (`runtime/arrays/donation.py`).
 
-XLA has it as `input_output_alias` of a module. The condition is an anti-dependence (Allen and
-Kennedy, Optimizing Compilers for Modern Architectures, section 2.2): no read of the input after a
-write of the output. Its cost is linear in the steps, and in the pairs that one step reads last and
-writes first.
+In XLA, the corresponding attribute of a module is `input_output_alias`. The condition is that no
+anti-dependence (Allen and Kennedy, Optimizing Compilers for Modern Architectures, section 2.2) is
+violated: the input is not read after a write of the output. The cost is linear in the number of
+steps, and in the number of pairs of an input and an output such that the last read of one and the
+first write of the other are in the same step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jitney.compiler.tensor_type import TensorType
 
 
 def input_output_alias(plan: ir.Plan) -> InputOutputAlias:
-    """Returns which outputs may use the memory of which inputs."""
+    """Returns the pairs of inputs and outputs that can share memory."""
     uses = _Uses(plan.steps)
     never = len(plan.steps)
     last_reads = [uses.reads.get(i, [-1])[-1] for i in range(len(plan.inputs))]
@@ -46,14 +46,14 @@ def input_output_alias(plan: ir.Plan) -> InputOutputAlias:
 class _Uses:
     """The top-level steps of a plan that read inputs and write outputs, in order.
 
-    Accesses of nested steps count for the step that contains them. (Reads of an output come after
-    its writes.)
+    Accesses of nested steps count as accesses of the step that contains them. (An output is read
+    only after it is written.)
 
     Attributes:
-      reads: for each input that is read, the steps that read it.
-      writes: for each output, the steps that write it, or read it later.
-      copies: for an input and an output, the steps that only copy one to the other.
-      shown: inputs that are passed to users' Python functions, which may keep them.
+      reads: the steps that read each input.
+      writes: the steps that write each output, or read it later.
+      copies: the steps that only copy an input to an output, by input and output.
+      shown: the inputs that are passed to Python callbacks, which can keep references to them.
     """
 
     def __init__(self, steps: Sequence[ir.Step]) -> None:
@@ -82,8 +82,8 @@ class _Uses:
     def is_dead_before(self, i: int, j: int) -> bool:
         """Returns whether input `i` is not read after output `j` is written.
 
-        A copy from one to the other does nothing if they share memory, unless something else has
-        been written there before.
+        A copy from the input to the output is a no-op if they share memory, unless something else
+        has been written there before.
         """
         if i in self.shown:
             return False
@@ -100,7 +100,7 @@ class _Uses:
 
 
 def _is_update(step: ir.Step, i: int, j: int) -> bool:
-    """Returns whether a single launch reads input `i` and writes output `j`, elementwise."""
+    """Returns whether `step` is a launch that reads input `i` and writes output `j` elementwise."""
     launches = step.launches if isinstance(step, ir.RowStrips) else (step,)
     uses = [
         launch

@@ -1,4 +1,4 @@
-"""Estimates of the costs of a plan's steps."""
+"""Cost analysis of plans: operations and memory traffic of their steps."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from jitney.compiler.plan import ir
 
 
 def _applied(launch: ir.Launch) -> float:
-    """Returns the number of scalar operations of a launch."""
+    """Returns the number of scalar operations that a launch executes."""
     kernel = launch.kernel
     calls = sum(isinstance(s, kernels.Call) for s in kernel.body)
-    # A sum of products takes a multiplication and an addition.
+    # Each term of a sum of products takes a multiplication and an addition.
     reductions = sum(
         1 + (o.factor is not None) for o in kernel.outputs if isinstance(o, kernels.Reduce)
     )
@@ -21,7 +21,8 @@ def _applied(launch: ir.Launch) -> float:
 
 
 def plan_cost(plan: ir.Plan) -> dict[str, float]:
-    """Returns "flops" (scalar operations) and "bytes accessed"; loops count as one iteration."""
+    """Returns the "flops" (scalar operations) and "bytes accessed"; a loop counts as one iteration.
+    """
     flops = 0.0
     moved = 0.0
 

@@ -1,9 +1,9 @@
-"""Builds plans from the tensor IR: fusion, kernels, library calls; then order and memory.
+"""Builds plans from the tensor IR: fusion, kernels, library calls; then the order and buffers.
 
-There is a way to compute every node of the tensor IR: kernels for elementwise code, views,
-reductions and small contractions; BLAS for large contractions; native loops and branches for
-control flow; and for the others (large sorts, rare scalar functions and dtypes) the node's
-reference implementation, which is a library call like those that primitives make.
+Every node of the tensor IR can be computed. Elementwise code, views, reductions and small
+contractions become kernels, large contractions become calls of BLAS, and control flow becomes
+native loops and branches. All other nodes (large sorts, rare scalar functions and dtypes) are
+computed by their reference implementations, which are library calls like those made by primitives.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _RULES: dict[type[hlo.Node], Rule] = {
 
 
 def build(module: hlo.Module, supports: Supports) -> ir.Plan:
-    """Returns the plan of `module`, whose buffers are not assigned yet.
+    """Returns the plan of `module`, with buffers that have no memory assigned yet.
 
     Args:
       module: a simplified program.
-      supports: whether code can be generated for a scalar function of given dtypes.
+      supports: tells whether code can be generated for a scalar function with given dtypes.
     """
     planner = Planner(supports, _RULES)
     region = module.region
@@ -53,15 +53,16 @@ def build(module: hlo.Module, supports: Supports) -> ir.Plan:
 
 
 def strip_mine(plan: ir.Plan) -> ir.Plan:
-    """Returns `plan` with chains of launches over the same rows merged into strips of rows."""
+    """Returns `plan` with chains of launches over the same rows merged into row strips."""
     return replace(plan, steps=row_strips.strip_mine(plan.steps))
 
 
 def schedule(plan: ir.Plan) -> ir.Plan:
-    """Returns `plan` with collectives where they keep memory small, and calls that overlap."""
+    """Returns `plan` with its collectives reordered to save memory and to overlap with computation.
+    """
     return replace(plan, steps=overlap.overlap(order_collectives(plan.steps)))
 
 
 def assign_buffers(plan: ir.Plan) -> ir.Plan:
-    """Returns `plan` with memory for its buffers."""
+    """Returns `plan` with memory assigned to its buffers."""
     return replace(plan, arena_bytes=memory.assign_buffers(plan.steps))

@@ -1,9 +1,9 @@
-"""Clocks between the steps of a plan, which measure how long and how often each step runs.
+"""Instruments plans with clocks between steps, which measure how long and how often each runs.
 
-This is the instrumentation of profilers (Graham, Kessler and McKusick, gprof: a call graph
-execution profiler, 1982), at the granularity of kernels and library calls; it costs some
-nanoseconds per step. The steps of a loop whose body is estimated to take less than some
-microseconds have no clocks of their own; the loop has one.
+The method is that of instrumenting profilers (Graham, Kessler and McKusick, gprof: a call graph
+execution profiler, 1982), at the granularity of kernels and library calls. It costs a few
+nanoseconds per step. If the body of a loop is estimated to take less than a few microseconds, only
+the loop as a whole is timed.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from jitney.core.util.record import record, replace
 
 @record
 class Clocked:
-    """A plan with clocks.
+    """An instrumented plan.
 
     Attributes:
-      plan: the instrumented plan.
+      plan: the plan with clocks.
       original: the plan without clocks.
-      steps: the timed steps, by the indices of their clocks.
+      steps: the timed steps, in the order of their clocks' indices.
       counters, events: see `ir.Clock`.
     """
 
@@ -37,11 +37,11 @@ class Clocked:
 
     @property
     def calls(self) -> int:
-        """How often the program was started."""
+        """The number of times that the program was called."""
         return int(self.counters[-1])
 
     def taken(self, index: int) -> tuple[int, int]:
-        """Returns the ticks of a step, and how often it ran."""
+        """Returns the ticks that a step took in total, and the number of times that it ran."""
         ticks, times = self.counters[1 + 2 * index : 3 + 2 * index].tolist()
         return ticks, times
 
@@ -51,11 +51,11 @@ def with_clocks(plan: ir.Plan, most_events: int = 0) -> Clocked:
 
     Args:
       plan: a plan without clocks.
-      most_events: how many clock readings are recorded individually, in addition to the sums.
+      most_events: the maximum number of clock readings to record individually, besides the sums.
     """
     steps: list[ir.Step] = []
     _find(plan.steps, steps)
-    # The last pair belongs to the start of calls.
+    # The last pair of counters belongs to the start of calls.
     counters = np.zeros(3 + 2 * len(steps), np.int64)
     indices = {id(step): i for i, step in enumerate(steps)}
     events = np.zeros(1 + 2 * most_events, np.int64) if most_events else None
@@ -78,7 +78,7 @@ def _find(steps: Sequence[ir.Step], timed: list[ir.Step]) -> None:
 
 
 def _is_opened(step: ir.Step) -> bool:
-    """Returns whether nested steps take long enough for clocks of their own."""
+    """Returns whether the steps nested in `step` take long enough to be timed separately."""
     inner = [x for block in ir.inner(step) for x in ir.all_steps(block)]
     calls_out = any(isinstance(x, ir.HostCall | ir.LibraryCall) for x in inner)
     return calls_out or sum([operations(x) + traffic(x) for x in inner]) >= COSTS.clocked_work

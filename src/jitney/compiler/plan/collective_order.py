@@ -1,8 +1,8 @@
-"""Orders collectives for least memory: gathers as late, reduce-scatters as early as possible.
+"""Reorders collectives to save memory: gathers run late, and reduce-scatters early.
 
-Steps are in the order of their dependences, so a step that depends on nothing, such as a gather of
-weights, comes first. Without reordering, all gathered weights of a program would be in memory at
-once; so would all gradients before any is scattered.
+Steps are in topological order, so a step without dependences, such as a gather of weights, comes
+first. Without reordering, all gathered weights of a program would be in memory at the same time, as
+would all gradients before the first one is scattered.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def order_collectives(steps: Sequence[ir.Step]) -> list[ir.Step]:
 
 
 def growth(step: ir.Step) -> int:
-    """Returns by how many bytes the result of a collective exceeds its operand; 0 for other steps.
+    """Returns the result's size minus the operand's size of a collective, in bytes.
 
-    Collectives between processes are asynchronous calls.
+    It is 0 for all other steps. Collectives between processes are asynchronous host calls.
     """
     match step:
         case ir.Collective(args=(x,), result=result):
@@ -47,7 +47,7 @@ def growth(step: ir.Step) -> int:
 def _neighbor(steps: Sequence[ir.Step], i: int, direction: int) -> int:
     """Returns the index of the nearest step that shares a buffer with step `i`.
 
-    It is the end in that direction if there is none.
+    If there is none in that direction, it is the end of `steps`.
     """
     own = {*ir.touched(steps[i])}
     j = i + direction

@@ -1,4 +1,4 @@
-"""Contractions as calls of BLAS."""
+"""Translates contractions to calls of BLAS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jitney.compiler.plan import ir
 
 
 def added(node: hlo.LibraryCall) -> hlo.Dot:
-    """Returns the contraction that `node`, a `product_added`, adds."""
+    """Returns the contraction that is added to an operand by `node`, a call of `product_added`."""
     total, x, y = node.args
     params: dict[str, Any] = dict(node.params)
     return hlo.Dot(total.tensor_type, node.id, x, y, params["contract"], params["batch"])

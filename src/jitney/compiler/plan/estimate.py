@@ -1,8 +1,8 @@
-"""Estimates of time and communication: a roofline model, and an alpha-beta model of messages.
+"""Estimates time and communication of plans by a roofline model and an alpha-beta model.
 
-A step takes as long as its operations or its memory traffic, whichever is longer; traffic is what
-it reads and writes of each buffer, counted once. A message of b bytes takes alpha + b beta. Nothing
-overlaps.
+The time of a step is that of its operations or of its memory traffic, whichever is longer. Each
+part of a buffer that a step reads or writes counts once as traffic. A message of b bytes takes the
+time alpha + b beta. Communication does not overlap with computation in this model.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from jitney.core.util.record import record
 
 @record(frozen=True)
 class Machine:
-    """Parameters of the cost model.
+    """The parameters of the cost model.
 
     Attributes:
-      latency: seconds of an empty message between two devices (alpha).
-      bandwidth: bytes per second that a device sends (1 / beta).
-      operations: operations per second of a device.
-      memory: bytes per second that a device reads and writes.
+      latency: the seconds that an empty message between two devices takes (alpha).
+      bandwidth: the bytes per second that a device sends (1 / beta).
+      operations: the arithmetic operations per second of a device.
+      memory: the bytes per second that a device reads and writes.
     """
 
     latency: float = COSTS.link_latency
@@ -40,13 +40,13 @@ class Machine:
 
 @record(frozen=True)
 class Message:
-    """A collective, with the costs of all its executions in one run.
+    """A collective and the costs of all its executions in one run.
 
     Attributes:
       node: the collective.
-      times: number of executions.
-      bytes: bytes that a device sends.
-      seconds: time of the communication.
+      times: the number of executions.
+      bytes: the number of bytes that a device sends.
+      seconds: the time of the communication.
     """
 
     node: hlo.Collective
@@ -57,13 +57,13 @@ class Message:
 
 @record(frozen=True)
 class Estimate:
-    """Estimated costs of one run on one device.
+    """The estimated costs of one run on one device.
 
     Attributes:
-      operations: number of arithmetic operations.
-      computing: seconds without communication.
+      operations: the number of arithmetic operations.
+      computing: the seconds spent on computation.
       messages: the collectives.
-      loops: number of loops with unknown trip count; each counts as one iteration.
+      loops: the number of loops with unknown trip counts; each counts as one iteration.
     """
 
     operations: float
@@ -73,12 +73,12 @@ class Estimate:
 
     @property
     def sending(self) -> float:
-        """Seconds of communication."""
+        """The seconds spent on communication."""
         return sum([message.seconds for message in self.messages])
 
 
 def estimate(steps: Sequence[ir.Step], machine: Machine) -> Estimate:
-    """Estimates the costs of one device's program; all branches of a conditional count."""
+    """Estimates the costs of one device's program, including all branches of each conditional."""
     total = computing = 0.0
     messages: list[Message] = []
     loops = 0
@@ -97,7 +97,7 @@ def estimate(steps: Sequence[ir.Step], machine: Machine) -> Estimate:
 
 
 def _all(steps: Sequence[ir.Step], times: int) -> Iterator[tuple[ir.Step, int]]:
-    """Yields all steps, including nested ones, with the number of their executions."""
+    """Yields all steps, including nested ones, with their numbers of executions."""
     for step in steps:
         yield step, times
         trips = step.trips if isinstance(step, ir.Loop) else 1
@@ -112,7 +112,9 @@ def _is_of_unknown_length(step: ir.Step) -> bool:
 
 
 def operations(step: ir.Step) -> float:
-    """Returns the floating-point or other arithmetic operations of a step; moves count as 0."""
+    """Returns the number of arithmetic operations of a step; operations that only move data count
+    as 0.
+    """
     match step:
         case ir.Launch():
             return _operations_of_kernel(step.kernel)
@@ -130,7 +132,7 @@ def _operations_of_kernel(kernel: kernels.Kernel | LoopKernel) -> float:
     calls = [s for s in kernel.body if isinstance(s, kernels.Call)]
     each = sum([COSTS.function(s.fn) for s in calls])
     for o in kernel.outputs:
-        if isinstance(o, kernels.Reduce):  # a multiplication and an addition
+        if isinstance(o, kernels.Reduce):  # a multiplication and an addition each
             each += 1 + (o.factor is not None)
     if isinstance(kernel, LoopKernel):
         return float(each * math.prod(kernel.extents) * (kernel.trips or 1))
@@ -138,7 +140,8 @@ def _operations_of_kernel(kernel: kernels.Kernel | LoopKernel) -> float:
 
 
 def traffic(step: ir.Step) -> float:
-    """Returns the bytes that are read and written: each accessed part of a buffer counts once."""
+    """Returns the bytes that a step reads and writes; each accessed part of a buffer counts once.
+    """
     touched: dict[tuple[ir.Buffer, bool], tuple[int, int, int]] = {}
     for x in accesses(step):
         start, end, moved = touched.get((x.buffer, x.writes), (x.start, x.end, 0))
@@ -147,7 +150,7 @@ def traffic(step: ir.Step) -> float:
 
 
 def rounds(node: hlo.Collective) -> int:
-    """Returns the number of messages that a device sends in sequence."""
+    """Returns the number of messages that a device sends one after another."""
     n = group_size(node.axes, node.groups)
     match node.kind:
         case "all_reduce":

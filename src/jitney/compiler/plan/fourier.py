@@ -1,7 +1,7 @@
-"""Steps of Fourier transforms: calls of library functions, one or two for an axis.
+"""Plans Fourier transforms as calls of library functions, one or two for each axis.
 
-`compiler/fourier.py` chooses them. Complex operands that are in memory are read from there, with
-interleaved parts; results are written so if they are only used as complex values. Otherwise real
+`compiler/fourier.py` chooses the functions. Complex operands in memory are read in interleaved
+form, and results are written in this form if they are only used as complex values. Otherwise real
 and imaginary parts are separate arrays.
 """
 
@@ -29,7 +29,7 @@ def has_calls(node: hlo.Dft) -> bool:
 def wholes(region: hlo.Region, writes: Callable[[hlo.Dft], bool]) -> dict[hlo.Dft, hlo.Node]:
     """Returns the transforms that are only used as complex values.
 
-    They are mapped to the nodes that combine their parts. Only transforms for which `writes` is
+    Each is mapped to the node that combines its parts. Only transforms for which `writes` returns
     true are considered.
     """
     ends = traversal.roots(region)
@@ -50,9 +50,9 @@ def wholes(region: hlo.Region, writes: Callable[[hlo.Dft], bool]) -> dict[hlo.Df
 
 
 def read(node: hlo.Dft) -> list[hlo.Node]:
-    """Returns the nodes that the calls for `node` read.
+    """Returns the operands of the calls for `node`.
 
-    These are real elements, complex elements, or real and imaginary parts.
+    These are the real elements, the complex elements, or the real and imaginary parts.
     """
     re, im = node.re, node.im
     if node.of_real:
@@ -65,13 +65,13 @@ def read(node: hlo.Dft) -> list[hlo.Node]:
 def steps(
     node: hlo.Dft, args: Sequence[ir.Buffer], results: Sequence[ir.Buffer], keep_alive: list[object]
 ) -> list[ir.LibraryCall]:
-    """Returns the calls that compute `node`.
+    """Returns the steps that compute `node`.
 
     Args:
       node: the transform.
-      args: buffers of the nodes that it reads.
-      results: buffers of the result: one for each part, or one for complex or real elements.
-      keep_alive: the list that constants are added to.
+      args: the buffers of the nodes that `read` returns.
+      results: the buffers of the result: one for each part, or one for complex or real elements.
+      keep_alive: a list to which constants are appended.
     """
     kind = OF_REAL if node.of_real else TO_REAL if node.to_real else OF_COMPLEX
     shape = node.re.shape

@@ -1,22 +1,22 @@
-"""Fourier transforms in loops as kernels, one for each factor of the length.
+"""Plans Fourier transforms in loops as kernels, one for each factor of the length.
 
-The algorithm is Stockham's (Cochran et al. 1967; Van Loan, Computational Frameworks for the Fast
-Fourier Transform, 1.7), with decimation in frequency, which does not reorder elements. A length n =
-r m is reduced to m by transforms of r elements with stride m, times powers of a root of unity:
+The algorithm is Stockham's autosort FFT with decimation in frequency (Cochran et al. 1967; Van
+Loan, Computational Frameworks for the Fast Fourier Transform, 1.7), which needs no permutation of
+elements. A transform of length n = r m is reduced to transforms of length m by transforms of r
+elements with stride m, which are multiplied by powers of a root of unity (twiddle factors):
 
     out[j + l (p + r k)] = w^(p k) sum_q  in[j + l (k + m q)] exp(-2 pi i p q / r)
 
-with w = exp(-2 pi i / (r m)), for l = 1 at first, and l r after it. A kernel computes this for all
-j and k, and all other axes; vector lanes run along contiguous elements. Transforms of r elements
-are unrolled. The inverse transform is the same with real and imaginary parts swapped, at its
-beginning and at its end.
+where w = exp(-2 pi i / (r m)), and l is 1 in the first stage and is multiplied by r after each
+stage. A kernel computes one stage for all j and k and all other axes; its vector lanes are
+contiguous elements. Transforms of r elements are unrolled. For the inverse transform, the real and
+imaginary parts are swapped in the first and the last stage.
 
-LLVM takes some 10 ms for each kernel, which loops amortize. Elsewhere transforms are calls of
-native code (`plan/fourier.py`).
+LLVM takes about 10 ms to compile each kernel, which is amortized in loops. Outside of loops,
+transforms are calls of native code (`plan/fourier.py`).
 
-The first kernel reads its operands as any kernel does: preceding elementwise operations, and
-interleaved parts in memory, are fused into it. The last one writes complex values if nothing else
-uses the parts.
+Preceding elementwise operations, and reads of interleaved parts from memory, are fused into the
+first kernel. The last kernel writes complex values if nothing else uses the parts.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from jitney.compiler.plan import ir
 from jitney.compiler.reference.fourier import unit_roots
 from jitney.core.util.record import record
 
-# Factors of lengths, by preference. Larger ones need fewer passes over memory, up to what the
-# registers hold. If all data fits into the caches, passes cost no more than the longer code for
-# eight elements, and LLVM takes half the time.
+# Radices in order of preference. Larger radices need fewer passes over memory, but more registers.
+# If all data fits in the caches, additional passes cost no more than the longer code of radix 8,
+# and LLVM compiles them in half the time.
 _SMALL_PRIMES = (2, 3, 5, 7, 11, 13)
 _RADICES = (8, 4, *_SMALL_PRIMES)
 _RADICES_IN_CACHE = (4, *_SMALL_PRIMES)
 
-# Statements of the real and of the imaginary part. None stands for a part that is absent and never
-# multiplied, so that infinities do not become NaN.
+# The statements of the real and the imaginary part of a number. None stands for a part that is
+# known to be zero and is never multiplied, so that infinities do not become NaN.
 Part: TypeAlias = tuple[int | None, int | None]
 
 
 def has_kernels(node: hlo.Dft) -> bool:
     """Returns whether kernels can compute `node`.
 
-    The length must have small prime factors, and be small, in particular for real elements.
+    Its length must be small, in particular for real elements, and have small prime factors only.
     """
     n = node.to_real or node.re.shape[node.dim]
     is_real = node.of_real or node.to_real
@@ -63,11 +63,11 @@ def has_kernels(node: hlo.Dft) -> bool:
 
 
 def factors(n: int, points: int) -> list[int]:
-    """Returns the radices, in order, into which a transform of a supported length `n` is factored.
+    """Returns the radices of the stages, in order, of a transform of a supported length `n`.
 
     Args:
       n: the length.
-      points: number of elements of all transforms along the axis.
+      points: the number of elements of all transforms along the axis.
     """
     radices: list[int] = []
     is_small = n <= COSTS.short_transform and points <= COSTS.short_transforms
@@ -75,7 +75,7 @@ def factors(n: int, points: int) -> list[int]:
         while n % radix == 0 and n > 1:
             radices.append(radix)
             n //= radix
-    # Four and four are faster than two and eight.
+    # Radices 4, 4 are faster than 2, 8.
     if 2 in radices and 8 in radices:
         radices.remove(2)
         radices[radices.index(8)] = 4
@@ -85,9 +85,9 @@ def factors(n: int, points: int) -> list[int]:
 
 @record(eq=False)
 class Plane:
-    """A buffer for kernel builders.
+    """A buffer that stands for a node in kernel builders.
 
-    `dtype` is that of its elements, or of the parts of complex ones.
+    `dtype` is the dtype of its elements, or of the parts of complex elements.
     """
 
     dtype: np.dtype
@@ -101,8 +101,8 @@ def kernels(
 
     Args:
       node: the transform.
-      planes: buffers of the result: one for each part, or one for complex elements.
-      has_buffer: whether a node is loaded rather than computed.
+      planes: the buffers of the result: one for each part, or one for complex elements.
+      has_buffer: tells whether a node is loaded rather than computed.
     """
     return _Transform(node, planes, has_buffer).kernels()
 
@@ -122,7 +122,7 @@ class _Transform:
         is_written_out = node.of_real or node.to_real
         self.radices = [self.n] if is_written_out else factors(self.n, math.prod(self.shape))
         nbytes = node.re.tensor_type.nbytes
-        # Kernels alternate between two pairs of planes.
+        # The stages alternate between two pairs of planes.
         self.between = [
             [Plane(self.dtype, ir.Buffer("arena", nbytes)) for _ in range(2)]
             for _ in range(min(len(self.radices) - 1, 2))
@@ -142,7 +142,9 @@ class _Transform:
     def _stage(
         self, radix: int, done: int, source: Sequence[Plane] | None, stage: int, is_last: bool
     ) -> KernelBuilder:
-        """Returns the kernel for the factor `radix`; `done` is the product of those before it."""
+        """Returns the kernel of the stage of radix `radix`; `done` is the product of the radices
+        before.
+        """
         left = self.n // (done * radix)
         before, after = self.shape[: self.dim], self.shape[self.dim + 1 :]
         inner = math.prod(after)
@@ -204,7 +206,8 @@ class _Transform:
     ) -> Affine:
         """Returns the index of a result.
 
-        It is base + row * (offset + factor * index of axis `along`) + the position in the row.
+        It is base + row * (offset + factor * i) + the position in the row, where i is the loop
+        index of axis `along`.
         """
         coefficients = list(base.coefficients)
         coefficients[along] += row * factor
@@ -215,7 +218,7 @@ class _Transform:
     def _twiddled(
         self, arithmetic: _Arithmetic, results: Sequence[Part], left: int, along: int
     ) -> list[Part]:
-        """Multiplies result p by w^(p k), where k is the index of axis `along`."""
+        """Multiplies result p by w^(p k), where k is the loop index of axis `along`."""
         k = arithmetic.k
         radix = len(results)
         powers = np.arange(1, radix)[:, None] * np.arange(left)
@@ -247,7 +250,7 @@ def _constant(values: np.ndarray) -> Plane:
 
 
 class _Arithmetic:
-    """Complex arithmetic on statements, and unrolled transforms."""
+    """Complex arithmetic on statements, and unrolled transforms of a few elements."""
 
     def __init__(self, k: KernelBuilder, dtype: np.dtype) -> None:
         self.k = k
@@ -342,8 +345,7 @@ class _Arithmetic:
     def to_real(self, values: Sequence[Part], n: int) -> list[int]:
         """Returns the `n` real elements whose transform begins with `values`.
 
-        They are sums in which each value has a single factor: infinities become NaN only where they
-        cancel.
+        In these sums, each value is multiplied once, so infinities become NaN only if they cancel.
         """
         results: list[int] = [0] * n
         for j in range(n // 2 + 1):
@@ -373,7 +375,7 @@ class _Arithmetic:
     def _odd(self, values: Sequence[Part]) -> list[Part]:
         """Returns a transform of odd length.
 
-        Sums of elements j and n - j are multiplied by cosines, their differences by sines.
+        The sums of elements j and n - j are multiplied by cosines, and their differences by sines.
         """
         n = len(values)
         first = values[0]

@@ -1,4 +1,4 @@
-"""Which step computes each node, and which nodes are in memory, for `as_text("group")`.
+"""Prints which step computes each node, and which are in memory, for `as_text("group")`.
 
     module f(p0: float32[1000]) {
       %1 = sin p0 : float32[1000]  # step 1
@@ -6,7 +6,8 @@
       return %2
     }
 
-Nodes of one step are fused. A node of several steps is recomputed by each rather than stored.
+Nodes with the same step are fused. A node with several steps is recomputed by each of them instead
+of stored.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _LEAVES = (hlo.Parameter, hlo.Constant)
 
 
 def print_groups(module: hlo.Module, plan: ir.Plan) -> str:
-    """Returns the text of `module` with the decisions of its plan beside the nodes."""
+    """Returns the text of `module` with the decisions of its plan as comments."""
     steps_of: dict[hlo.Node, list[str]] = {}
 
     def visit(steps: Sequence[ir.Step], prefix: str = "") -> None:
@@ -53,7 +54,7 @@ def nodes_of(step: ir.Step, stored: Container[hlo.Node]) -> Iterator[hlo.Node]:
 
     Args:
       step: the step.
-      stored: the nodes in memory, which it may read.
+      stored: the nodes in memory, which the step can read.
     """
     if isinstance(step, ir.RowStrips):
         for launch in step.launches:

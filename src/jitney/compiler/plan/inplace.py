@@ -1,15 +1,15 @@
-"""Update in place: carries of loops that keep their memory.
+"""Update in place: determines which carries of loops can be updated without a copy.
 
-This is the aggregate update problem of functional languages (Hudak and Bloss 1985), solved for
-carries, to which nothing else refers. An iteration may return a carry with a part replaced, by an
-update of a slice, a scatter, or a nested loop. If nothing else needs the old value, or if all its
-reads can come before the update, the carry keeps its memory (`updated_in_place`).
+This is the aggregate update problem of functional languages (Hudak and Bloss 1985), solved for the
+carries of loops. An iteration can replace a part of a carry, by an update of a slice, a scatter, or
+a nested loop. If nothing else reads the old value, or if all reads of it can precede the update,
+the carry is updated in place (`updated_in_place`).
 
-Otherwise an iteration writes the next value of a carry to a second buffer, and ends with a copy,
-since later reads in the iteration need the old value. Where a single kernel writes the next value,
-reads only the element of the old one that it is about to write, and nothing reads the old one
-afterwards, it can write to the carry itself. Sums of gradients over the steps of a scan are of this
-kind.
+Otherwise an iteration writes the next value of a carry to a second buffer, since later steps of the
+iteration may read the old value, and ends with a swap or a copy. If a single kernel writes the next
+value, if each point of it reads only the element of the old value that it overwrites, and if
+nothing reads the old value afterwards, the kernel can write to the carry directly
+(`update_in_place`). Sums of gradients over the steps of a scan are an example.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ from jitney.core.util.record import record, replace
 
 @record
 class Updated:
-    """A carry that an iteration returns with a part replaced.
+    """A carry of which an iteration replaces a part.
 
     Attributes:
-      is_read: whether the iteration also reads it for something else, which must come before the
-        update.
-      is_fully_overwritten: whether the loop replaces all of it, so that its initial value does not
-        matter.
+      is_read: whether the iteration also reads it elsewhere, which must happen before the update.
+      is_fully_overwritten: whether the loop as a whole replaces all of it, so that its initial
+        value does not matter.
     """
 
     is_read: bool
@@ -43,11 +42,11 @@ class Updated:
 def updated_in_place(
     node: hlo.While, is_scatter: Callable[[hlo.Scatter], bool]
 ) -> dict[int, Updated]:
-    """Returns the carries of a loop that keep their memory.
+    """Returns the carries of a loop that are updated in place.
 
     Args:
       node: the loop.
-      is_scatter: whether a kernel computes a scatter.
+      is_scatter: tells whether a kernel computes a scatter.
     """
     body = node.body
     ends = traversal.roots(body)
@@ -69,7 +68,7 @@ def updated_in_place(
             candidates.add(i)
     kept = {traversal.storage_of(r) for i, r in enumerate(body.results) if i not in candidates}
     candidates = {i for i in candidates if body.parameters[i] not in kept}
-    # The last updates must not read what another of them has changed by then.
+    # Updates run last, and must not read memory that another update has changed before.
     changed = {body.parameters[i] for i in candidates}
     updated: dict[int, Updated] = {}
     for i in sorted(candidates):
@@ -95,9 +94,9 @@ def _sources(update: hlo.Node) -> Sequence[hlo.Node]:
 def update_in_place(
     body: Sequence[ir.Step], carry: Sequence[ir.Buffer], after: Sequence[ir.Buffer]
 ) -> tuple[list[ir.Step], list[ir.Buffer]]:
-    """Returns the steps of an iteration, and the buffers of its results.
+    """Returns the steps of an iteration and the buffers of its results.
 
-    These are the buffers of the carries where an update in place is possible.
+    The buffer of a result is that of its carry if it can be updated in place.
     """
     steps, ends = list(body), list(after)
     for i, (old, new) in enumerate(zip(carry, after, strict=True)):
@@ -108,7 +107,9 @@ def update_in_place(
 
 
 def _is_update(steps: Sequence[ir.Step], old: ir.Buffer, new: ir.Buffer) -> bool:
-    """Returns whether one kernel writes `new`, elementwise, and is the last to read `old`."""
+    """Returns whether one kernel writes `new` elementwise from `old`, and is the last to read
+    `old`.
+    """
     uses = [list(ir.all_touched(step)) for step in steps]
     first = next((k for k, buffers in enumerate(uses) if new in buffers), None)
     if first is None or any(old in buffers for buffers in uses[first + 1 :]):
@@ -122,9 +123,9 @@ def _is_update(steps: Sequence[ir.Step], old: ir.Buffer, new: ir.Buffer) -> bool
 def is_elementwise_update(
     step: ir.Step, is_old: Callable[[ir.Buffer], bool], is_new: Callable[[ir.Buffer], bool]
 ) -> bool:
-    """Returns whether `step` is a kernel that updates one buffer from another, elementwise.
+    """Returns whether `step` is a kernel that computes one buffer elementwise from another.
 
-    It reads only the element of the old buffer that it writes to the new one.
+    To write an element of the new buffer, it reads only the same element of the old one.
     """
     if not isinstance(step, ir.Launch):
         return False
@@ -143,7 +144,7 @@ def is_elementwise_update(
     if len(stores) != 1 or not isinstance(stores[0], kernels.Store):
         return False
     loads = [s for s in kernel.body if isinstance(s, kernels.Load) and is_old(buffers[s.param])]
-    # A scatter may write an element twice: it must read the old value each time.
+    # A scatter can write an element twice, and must then read the old value each time.
     if loads and not kernels.visits_once(kernel, stores[0].index):
         return False
     dtype = kernel.params[stores[0].param]

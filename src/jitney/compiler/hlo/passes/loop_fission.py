@@ -268,8 +268,7 @@ class _Divider:
         return work is not None and work > COSTS.transfer * (node.tensor_type.size + 1)
 
     def _read_by(self, results: Iterable[ir.Node]) -> list[ir.Node]:
-        """Returns the values known for all iterations that the second loop reads for `results`.
-        """
+        """Returns the values known for all iterations that the second loop needs for `results`."""
         stored_nodes: dict[ir.Node, None] = {}
         seen: set[ir.Node] = set()
         stack = list(results)

@@ -121,7 +121,9 @@ def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
 
 
 def neutral_operand(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """Rewrites x * 1, x + (-0.0), and x + 0, x | 0, x & -1 of integers to x.
+    """Removes operations with a neutral constant, such as x * 1, x + -0.0 and b & True.
+
+    Logical operations on Booleans are also evaluated if their constant determines the result.
     """
     if len(node.args) != 2:
         return None

@@ -300,7 +300,8 @@ def _compare(fn: str, joined_by: str) -> Callable[[Builder, _Pair, _Pair], ir.No
 def _extreme(order: str) -> Callable[[Builder, _Pair, _Pair], _Pair]:
     """Returns a function that selects the lexicographic minimum or maximum of two complex values.
 
-    It compares (real, imaginary), and selects the second operand if they are equal.
+    It compares (real, imaginary), and selects the first operand only if it is strictly beyond the
+    second one.
     """
 
     def rule(b: Builder, x: _Pair, y: _Pair) -> _Pair:
