@@ -1,9 +1,10 @@
-"""Products accumulated into an operand: a library function, which BLAS computes in place.
+"""`product_added`, a library function that adds a product to an operand, in place by BLAS.
 
     product_added {contract, batch}  total, x, y -> total + the contraction of x and y
 
-`total` plus a `dot` is rounded after the complete sum; BLAS adds partial sums to the total, so the
-two differ in the last bits. The compiler makes such calls where it splits a sum itself.
+The sum of `total` and a `dot` node is rounded after the complete product, whereas BLAS adds partial
+sums to the total, so the two can differ in the last bits. The compiler uses this function only for
+sums that it splits itself.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NAME = "product_added"
 
 
 def routine(contract: Axes, batch: Axes) -> library.Routine:
-    """Returns the function that contracts axes of both operands, with batch axes `batch`."""
+    """Returns the library function that contracts axes `contract`, with batch axes `batch`."""
     return library.routine(NAME, contract=contract, batch=batch)
 
 

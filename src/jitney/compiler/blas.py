@@ -1,14 +1,14 @@
 """Finds the BLAS libraries of this process, and restricts them to one thread.
 
-There may be two: NumPy's wheels contain an OpenBLAS, SciPy's another. Both are found among the
-loaded libraries, and used through their C interfaces. Where the extra `mkl` is installed, Intel
-processors use MKL for products instead: a product of 1024 x 1024 float32 matrices takes 0.85 of
-OpenBLAS's time on one thread.
+There can be two of them, since the wheels of NumPy and SciPy each contain an OpenBLAS. They are
+found among the loaded libraries, and used through their C interfaces. If the extra `mkl` is
+installed, matrix products on Intel processors use MKL instead; on one thread, a product of 1024 x
+1024 float32 matrices takes 0.85 times as long as with OpenBLAS.
 
-OpenBLAS's threads spin between calls and share even small work; where other programs need the
-processors, these threads wait for each other, which takes hundreds of times as long as the work.
-Therefore compiled programs divide products among the runtime's threads, and factorizations run on
-one thread unless they are large.
+OpenBLAS divides even small problems among its threads, which spin between calls. If other programs
+compete for the processors, these threads wait for each other, which can take hundreds of times as
+long as the computation. Therefore compiled programs divide products among the runtime's threads,
+and factorizations run on one thread unless they are large.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SET_THREADS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_thread
 _NUMPYS, SCIPYS = "numpy.libs", "scipy.libs"  # folders in which the wheels install OpenBLAS
 _USES_SCIPYS = "scipy.linalg._fblas"  # the module that loads SciPy's OpenBLAS
 
-# Matrix multiplications, by dtype.
+# The names of the matrix multiplication functions, by dtype.
 PRODUCTS = {
     np.dtype(np.float32): "sgemm",
     np.dtype(np.float64): "dgemm",
@@ -48,7 +48,7 @@ PRODUCTS = {
 
 
 def address(function: Any) -> int:
-    """Returns the address of the code of a ctypes function."""
+    """Returns the address of a ctypes function's code."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
@@ -56,8 +56,8 @@ def address(function: Any) -> int:
 def function(name: str) -> int:
     """Returns the address of a BLAS function with Fortran's calling convention.
 
-    It is NumPy's, whose integers have 64 bits, or MKL's or SciPy's, whose integers have 32. Callers
-    pass 64-bit integers, of which the latter read the low half.
+    The function is NumPy's, which takes 64-bit integers, or MKL's or SciPy's, which take 32-bit
+    integers. Callers pass pointers to 64-bit integers, of which the latter read the low half.
     """
     intels = of_mkl(name)
     if intels:
@@ -79,16 +79,16 @@ def _numpys() -> ctypes.CDLL | None:
     return library if sys.byteorder == "little" and _setter(library) else None
 
 
-# MKL's constants for 32-bit integers, and for no threads of its own.
+# MKL's constants that select 32-bit integers and disable MKL's own threads.
 _LP64, _SEQUENTIAL = 0, 1
 
 
 @cache
 def mkl() -> ctypes.CDLL | None:
-    """Returns MKL if it is installed beside the package and faster, else None.
+    """Returns MKL if it is installed in this environment and the processor is Intel's, else None.
 
-    `JITNEY_BLAS=openblas` disables it, `JITNEY_BLAS=mkl` enables it on other processors, too, and
-    the path of a `libmkl_rt` selects that library.
+    `JITNEY_BLAS=openblas` disables MKL, `JITNEY_BLAS=mkl` enables it on other processors as well,
+    and the path of a `libmkl_rt` selects that library.
     """
     wish = os.environ.get("JITNEY_BLAS", "")
     if wish.lower() == "openblas" or not (wish or _is_intels()):
@@ -103,7 +103,7 @@ def mkl() -> ctypes.CDLL | None:
 
 
 def _installed(folder: str) -> str:
-    """Returns the path of MKL's library in `folder`, or "" if there is none."""
+    """Returns the path of the MKL library in `folder`, or "" if there is none."""
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     libraries = [name for name in names if name.startswith("libmkl_rt.so")]
     return os.path.join(folder, libraries[0]) if libraries else ""
@@ -126,10 +126,10 @@ def of_mkl(name: str) -> int:
 
 @cache
 def exported(module: str) -> Mapping[str, object]:
-    """Returns the functions that an extension module of `scipy.linalg` exports for Cython.
+    """Returns the functions that an extension module of `scipy.linalg` exports to Cython.
 
-    They are capsules by name. The extension module is imported when it is first needed, and without
-    its package, which would take several times as long.
+    The result maps names to capsules. The extension module is imported on first use, without its
+    package, the import of which would take several times as long.
     """
     name = f"scipy.linalg.{module}"
     if name not in sys.modules:
@@ -151,7 +151,7 @@ def _load(name: str, path: str) -> types.ModuleType:
 
 
 def _loaded(folder: str) -> ctypes.CDLL | None:
-    """Returns the OpenBLAS that a wheel installed in `folder` if it is loaded, else None."""
+    """Returns the OpenBLAS that a wheel installed in `folder`, or None if it is not loaded."""
     maps = "/proc/self/maps"
     if not os.path.exists(maps):
         return None
@@ -164,9 +164,9 @@ def _loaded(folder: str) -> ctypes.CDLL | None:
 
 
 def _setter(library: ctypes.CDLL | None) -> int:
-    """Returns the address of `int set_num_threads(int)` of a library, or 0 if it has none.
+    """Returns the address of a library's function `int set_num_threads(int)`, or 0 if it has none.
 
-    The function returns the previous number of threads.
+    That function returns the previous number of threads.
     """
     for name in _SET_THREADS:
         setter = getattr(library, name, None)
@@ -176,9 +176,9 @@ def _setter(library: ctypes.CDLL | None) -> int:
 
 
 def threads(package: str) -> int | None:
-    """Returns the number of threads of the OpenBLAS of `package`, "numpy" or "scipy".
+    """Returns the number of threads of the OpenBLAS of `package`, which is "numpy" or "scipy".
 
-    Returns None if it is not known.
+    Returns None if the number is unknown.
     """
     library = _loaded(f"{package}.libs")
     for name in _GET_THREADS if library is not None else ():
@@ -189,7 +189,7 @@ def threads(package: str) -> int | None:
 
 
 def capsule_address(capsule: object) -> int:
-    """Returns the address that a capsule holds."""
+    """Returns the address that a capsule contains."""
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
@@ -202,11 +202,12 @@ def capsule_address(capsule: object) -> int:
 
 
 class OneThread:
-    """Contexts in which BLAS runs on one thread, for all callers.
+    """Context managers in which BLAS runs on one thread, for all callers in the process.
 
     Args:
-      enter, leave: native functions that begin and end such a context; they count callers.
-      add: registers a library by the address of its `int set_num_threads(int)`.
+      enter, leave: native functions that enter and leave such a context; they count callers.
+      add: a native function that registers a library by the address of its `int
+          set_num_threads(int)`.
     """
 
     def __init__(
@@ -221,14 +222,14 @@ class OneThread:
         """Registers the library that a wheel installed in `folder`, if it is loaded."""
         if folder not in self._sought:
             setter = _setter(_loaded(folder))
-            if setter and setter not in self._added:  # added twice, it would restore one thread
+            if setter and setter not in self._added:  # registered twice, it would restore one thread
                 self._added.add(setter)
                 self._add(setter)
                 self.is_known = True
-            self._sought.add(folder)  # last: after an interrupt the search is repeated
+            self._sought.add(folder)  # last, so that the search is repeated after an interrupt
 
     def guard(self) -> Between:
-        """Returns the context, which acts on the libraries loaded so far."""
+        """Returns a context manager that acts on the libraries loaded so far."""
         if SCIPYS not in self._sought:
             self.find_in(_NUMPYS)
             if _USES_SCIPYS in sys.modules:
@@ -237,7 +238,10 @@ class OneThread:
 
 
 def _nothing(*_: int) -> None:
-    """Does nothing: the default where the runtime has no native code."""
+    """Does nothing.
+
+    This is the default if the runtime has no native code.
+    """
 
 
 one_thread = OneThread(_nothing, _nothing, _nothing)
@@ -252,16 +256,17 @@ def use_guard(
 
 
 def is_guarded() -> bool:
-    """Returns whether BLAS can be kept to one thread, so that several threads may call it."""
+    """Returns whether BLAS can be restricted to one thread, so that several threads can call it."""
     function("sgemm")
     return one_thread.is_known or mkl() is not None
 
 
 def for_work(operations: int) -> AbstractContextManager[None]:
-    """Returns the context for a factorization of that many operations.
+    """Returns the context manager for a factorization that takes `operations` operations.
 
-    It keeps BLAS to one thread, unless the factorization is so large that several threads pay off.
+    It restricts BLAS to one thread unless the factorization is so large that several threads pay
+    off.
     """
-    from jitney.compiler.cost import COSTS  # late: importing jitney does not need it
+    from jitney.compiler.cost import COSTS  # imported late: `import jitney` does not need it
 
     return one_thread.guard() if operations < COSTS.blas_threads_above else nullcontext()

@@ -1,10 +1,10 @@
-"""Convolutions by register tiles: library functions that programs call by address.
+"""Declares two library functions for convolutions by register tiles, implemented in native code.
 
-`runtime/native/convolve.h` contains the two, for images and for gradients of windows, and describes
-how they compute. This module determines their options, their workspace, and how their work is
-divided into items: by sizes alone, so that results do not depend on the number of threads. One and
-two spatial axes are extended to three; `hlo/convolutions.py` handles other layouts and everything
-else.
+`runtime/native/convolve.h` contains and describes them: one computes convolutions of images, the
+other gradients with respect to windows. This module determines their options, their workspace, and
+the division of their work into items. The division depends only on sizes, so that results do not
+depend on the number of threads. The functions have three spatial axes. `hlo/convolutions.py`
+extends one or two axes to three, and handles other layouts and all other cases.
 """
 
 from __future__ import annotations
@@ -30,21 +30,22 @@ _TYPES = {
 }  # fmt: skip
 DTYPES = tuple(_TYPES)
 
-# Of `convolve.h`: bytes of a panel's row, and of rows that are read repeatedly.
+# Constants of `convolve.h`: bytes of a panel's row, and of rows that are read repeatedly.
 _PANEL_ROW, _FILTER_ROWS = 128, 1 << 17
-_LEVEL = 2  # the highest level of instructions
+_LEVEL = 2  # the highest instruction set level
 
 
 @record(frozen=True)
 class Window:
-    """How windows move over the three spatial axes, outermost first.
+    """A window that moves over three spatial axes, outermost first.
 
     Attributes:
-      extents: sizes of the array that they move over.
-      window: sizes of the window.
-      out: sizes of the result.
-      strides, dilation: distances between windows, and between the elements of one.
-      low: zeros before the first element; negative ones remove elements.
+      extents: the sizes of the array that it moves over.
+      window: the sizes of the window.
+      out: the sizes of the result.
+      strides, dilation: the distances between consecutive windows, and between elements of a
+          window.
+      low: the number of zeros before the first element; negative numbers remove elements.
     """
 
     extents: tuple[int, ...]
@@ -56,7 +57,7 @@ class Window:
 
     @property
     def high(self) -> tuple[int, ...]:
-        """Zeros after the last element; negative ones remove elements."""
+        """The number of zeros after the last element; negative numbers remove elements."""
         padding: list[int] = []
         for n, k, o, s, d, low in zip(
             self.extents, self.window, self.out, self.strides, self.dilation, self.low, strict=True
@@ -66,21 +67,21 @@ class Window:
 
 
 def _round(n: int) -> int:
-    """Returns `n` bytes rounded up to cache lines."""
+    """Returns `n` bytes rounded up to whole cache lines."""
     return -(-n // 64) * 64
 
 
 def panel_width(dtype: np.dtype) -> int:
-    """Returns how many features of a group form one panel."""
+    """Returns the number of features of a group in a panel."""
     return _PANEL_ROW // dtype.itemsize
 
 
 def forward(x: TensorType, features: int, window: Window, groups: int) -> library.Routine:
-    """Returns the function that convolves [N, space, C] to [N, space, features].
+    """Returns the library function that convolves [N, space, C] to [N, space, features].
 
-    Its second operand is the windows in panels, [panels of a group times groups, depth, width].
-    Depth is the number of elements of a window times the input features of a group, width is
-    `panel_width`; zeros fill the last panel of a group.
+    Its second operand contains the windows, packed into panels: [panels of a group times groups,
+    depth, width]. Depth is the number of elements of a window times the number of input features of
+    a group. Width is `panel_width`; the last panel of a group is padded with zeros.
     """
     batch, *_, channels = x.shape
     size, rows = x.dtype.itemsize, batch * window.out[0] * window.out[1]
@@ -94,10 +95,10 @@ def forward(x: TensorType, features: int, window: Window, groups: int) -> librar
 
 
 def filter_gradient(x: TensorType, w: TensorType, window: Window, groups: int) -> library.Routine:
-    """Returns the function that computes the gradient of the windows.
+    """Returns the library function that computes the gradient with respect to windows.
 
-    Its operands are [N, space, C] and [N, space, F]; its result, [parts, space, C of a group, F],
-    has partial sums, which the caller adds up.
+    Its operands are [N, space, C] and [N, space, F]. Its result, [parts, space, C of a group, F],
+    contains partial sums, which the caller has to add up.
     """
     (batch, *_, channels), features = x.shape, w.shape[-1]
     size = x.dtype.itemsize
@@ -125,7 +126,7 @@ def _routine(
 
 
 class _Params(TypedDict):
-    """The parameters of a call, as `_routine` makes them."""
+    """The parameters of a call, as `_routine` creates them."""
 
     batch: int
     channels: int
@@ -145,15 +146,15 @@ _Along: TypeAlias = Literal["window", "out"]
 
 
 def _items(params: _Params, along: _Along) -> int:
-    """Returns the number of work items; the rows of the axes `along` are divided among them."""
+    """Returns the number of work items, among which the rows of the axes `along` are divided."""
     rows = params["batch"] * params[along][0] * params[along][1]
     return -(-rows // params["rows"])
 
 
 def _options(along: _Along, params: _Params) -> list[int]:
-    """Returns the options of `convolve.h`.
+    """Returns the options as defined in `convolve.h`.
 
-    There the window is what moves, and the image is what is contracted.
+    In its terms, the window is the array that moves, and the image is the one that is contracted.
     """
     inner = params["window" if along == "out" else "out"]
     return [
@@ -208,7 +209,7 @@ def _filter(x: np.ndarray, w: np.ndarray, **params: Unpack[_Params]) -> list[np.
 
 
 def _work(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> int:
-    """Returns the work of an item: its products, eight of them as one operation."""
+    """Returns the work of an item in vector operations, each of which computes eight products."""
     taps = math.prod(params["window"]) * math.prod(params["out"][2:])
     per_group = params["channels"] // params["groups"]
     return max(params["rows"] * taps * per_group * params["features"] // 8, 1)
@@ -220,7 +221,7 @@ def _operations(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> floa
 
 
 def _room(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> int:
-    """Returns the bytes of workspace of an item."""
+    """Returns the workspace of an item in bytes."""
     return params["room"]
 
 
@@ -228,13 +229,13 @@ def _room(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> int:
 
 
 class _Native:
-    """The runtime's machine code: addresses by kind, dtype and level of instructions."""
+    """The runtime's machine code: its addresses by kind, dtype and instruction set level."""
 
     address: Callable[[int, int, int], int] | None = None
 
 
 def use_native(address: Callable[[int, int, int], int]) -> None:
-    """Sets the function that returns the addresses of machine code; see `_convolve.pyi`."""
+    """Sets the function that returns addresses of machine code; see `_convolve.pyi`."""
     _Native.address = address
 
 

@@ -1,4 +1,4 @@
-"""Axis roles of gathers, scatters and convolutions, for tensor IR and implementations."""
+"""Dimension numbers of gathers, scatters and convolutions: the roles of their axes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ IndexMode: TypeAlias = Literal["clip", "fill", "promise_in_bounds"]
 
 @record(frozen=True)
 class GatherDims:
-    """Axis roles of a gather, named as in StableHLO; the index vector is the last axis of indices.
+    """Dimension numbers of a gather, named as in StableHLO.
 
-    The result axes `offset_dims` run over the slice (its axes except `collapsed_slice_dims` and
-    `operand_batching_dims`), the others over `indices` without its last axis. Element k of an index
-    vector is the start along operand axis `start_index_map[k]`. Batching axes of operand and
-    indices are paired.
+    An index vector is a row of `indices` along the last axis. Element k of it is the start of a
+    slice along the operand's axis `start_index_map[k]`. The axes `offset_dims` of the result
+    correspond to those axes of a slice that are not in `collapsed_slice_dims` or
+    `operand_batching_dims`; the other axes of the result correspond to the axes of `indices` except
+    the last. The batching axes of the operand and of the indices are paired.
     """
 
     offset_dims: Axes
@@ -29,7 +30,7 @@ class GatherDims:
 
 @record(frozen=True)
 class ScatterDims:
-    """Axis roles of a scatter: the mirror image of `GatherDims`."""
+    """Dimension numbers of a scatter, named as in StableHLO: the mirror image of `GatherDims`."""
 
     update_window_dims: Axes
     inserted_window_dims: Axes
@@ -40,19 +41,20 @@ class ScatterDims:
 
 @record(frozen=True)
 class ConvolutionDims:
-    """Axis roles of a convolution, and how its window moves.
+    """Dimension numbers of a convolution, with the strides, padding and dilation of its window.
 
     Attributes:
-      x_axes: axes of the operand: batch, feature, then spatial ones.
-      w_axes: axes of the window: output feature, input feature, then spatial ones.
-      out_axes: axes of the result: batch, feature, then spatial ones.
-      strides: distance between windows along each spatial axis.
-      low, high: padding with zeros; negative ones remove elements.
-      x_dilation: 1 plus the number of zeros inserted between elements of the operand, before
+      x_axes: the axes of the operand: batch, feature, then spatial axes.
+      w_axes: the axes of the window: output feature, input feature, then spatial axes.
+      out_axes: the axes of the result: batch, feature, then spatial axes.
+      strides: the distance between consecutive windows along each spatial axis.
+      low, high: the number of zeros to pad with; negative numbers remove elements.
+      x_dilation: 1 plus the number of zeros inserted between elements of the operand before
         padding.
-      w_dilation: distance between elements of the window.
-      groups: number of groups of features; each is convolved with windows of its own.
-      batch_groups: number of groups of the batch, likewise; the result has their features.
+      w_dilation: the distance between adjacent elements of the window.
+      groups: the number of groups of features, each of which is convolved with separate windows.
+      batch_groups: the number of groups of the batch, each of which is convolved with separate
+          windows; their results are concatenated along the feature axis.
     """
 
     x_axes: Axes
@@ -84,5 +86,5 @@ class ConvolutionDims:
 
 
 def dilated(n: int, dilation: int) -> int:
-    """Returns the size of an axis of `n` elements that are `dilation` apart."""
+    """Returns the extent of `n` elements that are `dilation` apart."""
     return 0 if n == 0 else (n - 1) * dilation + 1

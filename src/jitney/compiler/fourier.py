@@ -1,20 +1,21 @@
-"""Fourier transforms by native code: three library functions, which programs call by address.
+"""Declares three library functions for Fourier transforms, implemented in native code.
 
-`runtime/native/fourier.h` contains them, for any length, and describes how they compute. This
-module determines their options and constants, and chooses between them:
+`runtime/native/fourier.h` contains and describes them; they support any length. This module
+determines their options and constants, and chooses between them:
 
     many lines, not too long        `fourier.lines`: one line per vector lane
-    few lines, or long ones         n = n1 n2, lines as matrices: columns, times roots of unity,
-                                    then rows (Bailey 1990); of real elements half of the rows
+    few lines, or long ones         each line is a matrix, n = n1 n2: transforms of its columns,
+                                    twiddle factors, transforms of its rows (Bailey 1990), half
+                                    of them for real elements
       along the last axis           `fourier.matrices`: line by line
-      along others, or a few        `fourier.lines`, twice: threads share columns and rows
-      very long lines
+      along another axis, or a      `fourier.lines` twice: columns and rows are divided among
+      few very long lines           threads
     a large prime factor            a convolution with a chirp (Bluestein 1970), by `fourier.lines`;
-                                    few or long lines by `fourier.chirps`, each as matrices
+                                    few or long lines by `fourier.chirps`, each as a matrix
 
-Infinities and overflows come out as pocketfft's do where lines are not matrices, and up to
-`COSTS.exact_transform` where they are. All choices depend on sizes alone, so results do not depend
-on the number of threads.
+Results with infinities and overflows are those of pocketfft if lines are not treated as matrices,
+and for lengths up to `COSTS.exact_transform` if they are. All choices depend on sizes only, so
+results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ from jitney.core.util.record import fields, record, replace
 if TYPE_CHECKING:
     from jitney.compiler.scalar_functions.declaration import ComplexArray
 
-_LEVEL = 2  # the highest level of instructions
+_LEVEL = 2  # the highest instruction set level
 _TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
 
 
 @record
 class FourierCall:
-    """A call of one of the functions.
+    """A call of one of the library functions.
 
     Attributes:
-      routine: the function, with its parameters.
-      constants: the operands that follow the transformed ones.
+      routine: the function with its parameters.
+      constants: the constant operands, which follow the operands to transform.
     """
 
     routine: library.Routine
@@ -65,17 +66,17 @@ def calls(
     kind: int, shape: Sequence[int], dim: int, n: int, dtype: np.dtype, *, inverse: bool,
     divisor: int, planes: tuple[bool, bool],
 ) -> list[FourierCall]:  # fmt: skip
-    """Returns the calls, one or two, for a transform along axis `dim`.
+    """Returns the one or two calls that compute a transform along axis `dim`.
 
     Args:
       kind: `OF_COMPLEX`, `OF_REAL` or `TO_REAL`.
-      shape: shape of the array.
+      shape: the shape of the array.
       dim: the transformed axis.
-      n: its size; on the real side for transforms of or to real elements.
-      dtype: dtype of the real and imaginary parts.
+      n: the size of that axis; in the real array for transforms of or to real elements.
+      dtype: the dtype of the real and imaginary parts.
       inverse: whether the kernel is exp(+2 pi i j k / n); it is for transforms to real elements.
-      divisor: the divisor of the results.
-      planes: whether real and imaginary parts are separate arrays, of the operand and of the
+      divisor: the number by which results are divided.
+      planes: whether real and imaginary parts are separate arrays in the operand, and in the
         result.
     """
     before, after = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
@@ -97,7 +98,7 @@ def calls(
 def _as_matrices(job: Job, first: int, before: int, after: int) -> tuple[Job, Job]:
     """Returns the jobs for the columns and the rows of lines of n = `first` times n2 elements.
 
-    For transforms to real elements rows come first.
+    For transforms to real elements, the rows come first.
     """
     second, rows = job.n // first, first // 2 + 1
     lines = before * after
@@ -153,17 +154,17 @@ def _chirps(line: Job, dtype: np.dtype) -> FourierCall:
 
 
 def _between(first: Job) -> int:
-    """Returns the elements of each part between two jobs, rounded up to cache lines."""
+    """Returns the number of elements of each part between two jobs, rounded up to cache lines."""
     return -(-first.numbers_to // TILE) * TILE
 
 
 def _room(first: Job, second: Job, dtype: np.dtype) -> int:
-    """Returns the bytes of workspace of an item."""
+    """Returns the workspace of an item in bytes."""
     return 2 * _between(first) * dtype.itemsize + max(first.room, second.room)
 
 
 def has_native() -> bool:
-    """Returns whether the runtime has the machine code."""
+    """Returns whether the runtime has machine code for these functions."""
     return _Native.address is not None
 
 
@@ -322,7 +323,7 @@ def _done(job: Job, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     else:
         m = n // 2 + 1 if job.kind == TO_REAL else n
         rows = x.reshape(-1, m, job.after_from).transpose(0, 2, 1).reshape(-1, m)
-    z: ComplexArray  # or real, where no imaginary part is read
+    z: ComplexArray  # real if no imaginary part is read
     if job.kind == OF_REAL:
         z = pocketfft.rfft(rows)
     elif job.kind == TO_REAL:
@@ -342,7 +343,7 @@ def _done(job: Job, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def _places(job: Job) -> np.ndarray:
-    """Returns the indices in its spectrum of a matrix's elements, [rows, elements]."""
+    """Returns the index in the spectrum of each element of a matrix, [rows, elements]."""
     return np.arange(job.rows)[:, None] + job.columns * np.arange(job.n)
 
 
@@ -368,13 +369,13 @@ def _to_half(z: ComplexArray, job: Job) -> ComplexArray:
 
 
 class _Native:
-    """The runtime's machine code: addresses by kind, dtype and level of instructions."""
+    """The runtime's machine code: its addresses by kind, dtype and instruction set level."""
 
     address: Callable[[int, int, int], int] | None = None
 
 
 def use_native(address: Callable[[int, int, int], int]) -> None:
-    """Sets the function that returns the addresses of machine code; see `_fourier.pyi`."""
+    """Sets the function that returns addresses of machine code; see `_fourier.pyi`."""
     _Native.address = address
 
 

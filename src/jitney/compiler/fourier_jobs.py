@@ -1,7 +1,7 @@
-"""Lengths of Fourier transforms, and the options of native code for transforms of many lines.
+"""Factors the lengths of Fourier transforms, and determines options of the native code.
 
-The order of factors, and the choice of lengths that are convolved with a chirp since they have a
-large prime factor, are pocketfft's.
+The order of the factors, and the choice of lengths with large prime factors that are computed by a
+convolution with a chirp, are the same as in pocketfft.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from jitney.compiler.reference.fourier import unit_roots
 from jitney.compiler.scalar_functions.declaration import ComplexArray
 from jitney.core.util.record import fields, record
 
-# Of `fourier.h`: kinds, bytes of a tile's row and of its widest vector, slots for the factors of a
-# length, and the largest factor that a pass supports.
+# Constants of `fourier.h`: kinds, bytes of a tile's row and of its widest vector, slots for the
+# factors of a length, and the largest factor that a pass supports.
 OF_COMPLEX, OF_REAL, TO_REAL = 0, 1, 2
 TILE, _RADICES, _LARGEST_FACTOR = 64, 40, 272
 
@@ -26,7 +26,8 @@ TILE, _RADICES, _LARGEST_FACTOR = 64, 40, 272
 
 
 def factors(n: int, of_complex: bool = True) -> list[int]:
-    """Returns the ordered factors of length `n`: 8 (only for complex elements), 4, 2, odd ones."""
+    """Returns the factors of length `n` in order: 8 (for complex elements only), 4, 2, odd factors.
+    """
     radices: list[int] = []
     for radix in (8, 4) if of_complex else (4,):
         while n % radix == 0:
@@ -47,9 +48,9 @@ def factors(n: int, of_complex: bool = True) -> list[int]:
 
 @cache
 def chirped_length(n: int, of_complex: bool) -> int:
-    """Returns the length of the convolution with a chirp that transforms `n` elements.
+    """Returns the length of the convolution with a chirp by which `n` elements are transformed.
 
-    It is 0 if passes over the factors of `n` compute the transform.
+    It is 0 if the transform is computed by passes over the factors of `n` instead.
     """
     largest = max(factors(n), default=1)
     if n < 50 or (largest * largest <= n and largest <= _LARGEST_FACTOR):
@@ -62,32 +63,33 @@ def chirped_length(n: int, of_complex: bool) -> int:
 
 
 def _cost_of_passes(n: int) -> float:
-    """Returns the cost of all passes by pocketfft's estimate: 2 for each factor 2."""
+    """Returns the cost of all passes by pocketfft's estimate, which is 2 for each factor of 2."""
     costs = {4: 4.0, 8: 6.0}
     return n * sum([costs.get(p, p if p <= 5 else 1.1 * p) for p in factors(n)])
 
 
 def columns_of(n: int, of_complex: bool, few: bool) -> int:
-    """Returns n1 of a transform of length `n` as a matrix, or 0 if it should not be one.
+    """Returns the columns n1 of a line of length `n` as a matrix, or 0 if it should not be a
+    matrix.
 
     Args:
       n: the length.
       of_complex: whether the elements are complex.
-      few: whether there are fewer lines than fill the lanes of vectors.
+      few: whether there are too few lines to fill the lanes of vectors.
     """
     if n <= (COSTS.transform_alone if few else COSTS.transform_line):
         return 0
     if n > COSTS.exact_transform:
         return split(n)
-    # Only the first factor: then each element is computed exactly as without a matrix.
+    # Only the first factor is used, so that each element is computed exactly as without a matrix.
     first = factors(n)[0]
     return first if of_complex and first >= 4 and n // first >= 8 else 0
 
 
 def split(n: int) -> int:
-    """Returns the product of the first factors of `n` that is nearest to its square root.
+    """Returns the product of leading factors of `n` that is nearest to the square root of `n`.
 
-    It is 0 if no such product is possible.
+    It is 0 if there is no such product.
     """
     best, radices = 0, factors(n)
     for count in range(1, len(radices)):
@@ -103,9 +105,9 @@ def split(n: int) -> int:
 
 @record(frozen=True)
 class Job:
-    """Transforms of lines.
+    """Transforms of many lines by `jt_fourier`.
 
-    The fields are in the order of the options of `jt_fourier`, which documents each of them.
+    The fields are in the order of the options of `jt_fourier`, where each of them is documented.
     """
 
     kind: int
@@ -129,12 +131,12 @@ class Job:
 
     @property
     def of_half(self) -> bool:
-        """Whether half of a matrix's spectrum is transformed."""
+        """Whether the operand is half of the spectrum of a matrix."""
         return self.columns > 0 and self.inverse > 0
 
     @property
     def to_half(self) -> bool:
-        """Whether half of a matrix's spectrum is the result."""
+        """Whether the result is half of the spectrum of a matrix."""
         return self.columns > 0 and not self.inverse
 
     @property
@@ -144,31 +146,33 @@ class Job:
 
     @property
     def half(self) -> int:
-        """The number of elements kept of the spectrum of a matrix."""
+        """The number of elements of half of the spectrum of a matrix."""
         return self.columns * self.n // 2 + 1
 
     @property
     def numbers_from(self) -> int:
-        """Number of transformed elements: complex ones, or of each part if these are separate."""
+        """The number of elements of the operand, or of each of its parts if they are separate."""
         if self.of_half:
             return self.lines // self.rows * self.half
         return self.lines * (self.n // 2 + 1 if self.kind == TO_REAL else self.n)
 
     @property
     def numbers_to(self) -> int:
-        """Number of result elements: complex ones, or of each part if these are separate."""
+        """The number of elements of the result, or of each of its parts if they are separate."""
         if self.to_half:
             return self.lines // self.rows * self.half
         return self.lines * (self.n // 2 + 1 if self.kind == OF_REAL else self.n)
 
     @property
     def room(self) -> int:
-        """Bytes of workspace of a tile: two arrays of complex vectors, three for a chirp."""
+        """The workspace of a tile in bytes: two arrays of complex vectors, or three for a chirp."""
         return (3 if self.chirped else 2) * ((self.chirped or self.n) + 2) * 2 * TILE
 
     @property
     def operations(self) -> float:
-        """Floating-point operations: 5 n log2(n) per complex line, half as many per real one."""
+        """The number of floating-point operations: 5 n log2(n) per complex line, half of it per
+        real line.
+        """
         each = 5.0 if self.kind == OF_COMPLEX else 2.5
         return each * self.lines * self.n * math.log2(max(self.n, 1))
 
@@ -187,7 +191,7 @@ class Job:
         ]  # fmt: skip
 
     def constants(self, dtype: np.dtype) -> list[np.ndarray]:
-        """Returns the operands that follow the transformed ones."""
+        """Returns the constant operands, which follow the operands to transform."""
         n, chirped = self.n, self.chirped
         tables = [_pairs(unit_roots(chirped or n, np.arange(chirped or n)), dtype)]
         if chirped:
@@ -204,7 +208,7 @@ class Job:
         return tables
 
     def factors(self) -> ComplexArray:
-        """Returns the twiddle factors exp(-2 pi i j k / (n1 n2)) of lines: [elements, lines]."""
+        """Returns the twiddle factors exp(-2 pi i j k / (n1 n2)) of lines, [elements, lines]."""
         elements = self.n // 2 + 1 if self.kind == OF_REAL else self.n
         powers = np.arange(elements)[:, None] * np.arange(self.width)
         return unit_roots(self.n * (self.columns or self.width), powers)
@@ -216,5 +220,5 @@ def values(job: Job) -> tuple[int, ...]:
 
 
 def _pairs(values: ComplexArray, dtype: np.dtype) -> np.ndarray:
-    """Returns complex elements as pairs of real and imaginary parts, along a new last axis."""
+    """Returns complex elements as pairs of real and imaginary parts along a new last axis."""
     return np.stack([values.real, values.imag], -1).astype(dtype)

@@ -1,8 +1,8 @@
-"""Which outputs of a compiled program may use the memory of which donated inputs.
+"""Input-output aliases: which outputs of a program can reuse the memory of which donated inputs.
 
-The relation has inputs times outputs entries, hundreds of each in a training step. The steps that
-read inputs last and write outputs first represent it by one number for each of them.
-`plan/aliasing.py` computes them.
+The relation could have an entry for each pair of an input and an output, of which a training step
+has hundreds each. It is represented instead by one number per input, the step that reads it last,
+and one number per output, the step that writes it first. `plan/aliasing.py` computes these numbers.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 
 class InputOutputAlias(NamedTuple):
-    """The pairs of donated inputs and outputs that may share memory.
+    """The pairs of donated inputs and outputs that can share memory.
 
     Attributes:
-      last_reads: the step of the program that reads each input last; -1 if none does.
-      first_writes: the step that writes each output first.
-      pairs: further inputs and outputs that may share memory although one step accesses both: it
-        reads only the element of the input that it is about to write, or copies one to the other.
+      last_reads: the last step of the program that reads each input; -1 if there is none.
+      first_writes: the first step that writes each output.
+      pairs: further pairs that can share memory although one step accesses both: it overwrites only
+        the element of the input that it has just read, or it copies the input to the output.
     """
 
     last_reads: tuple[int, ...]
@@ -25,8 +25,8 @@ class InputOutputAlias(NamedTuple):
     pairs: frozenset[tuple[int, int]]
 
     def allows(self, i: int, j: int) -> bool:
-        """Returns whether output `j` may use the memory of input `i`.
+        """Returns whether output `j` can use the memory of input `i`.
 
-        The caller checks that their types are equal.
+        The caller has to check that their types are equal.
         """
         return self.last_reads[i] < self.first_writes[j] or (i, j) in self.pairs

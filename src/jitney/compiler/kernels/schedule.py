@@ -145,8 +145,7 @@ def _with_transposed_blocks(
 
 
 def _reduces_columns(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
-    """Returns whether lanes reduce columns of large matrices, so that they use little of a long
-    row.
+    """Returns whether lanes reduce columns of large matrices, using little of each long row.
 
     It is then faster to reduce strips of rows in all lanes, so that memory is read along rows.
     Between strips the partial results are kept in the outputs, which must therefore have the dtype

@@ -39,8 +39,7 @@ class Split:
 
 
 def split_fold(kernel: Kernel) -> Split | None:
-    """Returns a collapsed kernel split along its first reduced axis, or None if it does not pay
-    off.
+    """Returns a collapsed kernel split along its first reduced axis; None if that does not pay off.
     """
     axis = len(kernel.extents) - kernel.reduced
     if not kernel.reduced or kernel.in_order or kernel.points < COSTS.split_above:

@@ -64,9 +64,7 @@ def unroll_and_jam(kernel: Kernel) -> Kernel:
 
 
 def divided(kernel: Kernel, axis: int, n: int) -> Kernel:
-    """Returns `kernel` with the parallel axis `axis` split into two, of which the second has size
-    `n`.
-    """
+    """Returns `kernel` with the parallel axis `axis` split into two; the second has size `n`."""
 
     def change(index: Affine) -> Affine:
         c = index.coefficients

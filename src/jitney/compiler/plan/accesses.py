@@ -114,9 +114,7 @@ def _accesses_of_launch(step: ir.Launch, kernel: kernels.Kernel) -> Iterator[Acc
 def _access(
     buffer: ir.Buffer, is_write: bool, index: kernels.Affine, extents: Sequence[int], size: int
 ) -> Access:
-    """Returns the range that a kernel accesses at an index; it is the whole buffer if
-    data-dependent.
-    """
+    """Returns the range that a kernel accesses at an index: the whole buffer if data-dependent."""
     elements, stride = 1, COSTS.line_bytes
     for c, n in zip(index.coefficients, extents, strict=True):
         if n > 1 and (c or index.terms):

@@ -21,8 +21,7 @@ def _applied(launch: ir.Launch) -> float:
 
 
 def plan_cost(plan: ir.Plan) -> dict[str, float]:
-    """Returns the "flops" (scalar operations) and "bytes accessed"; a loop counts as one iteration.
-    """
+    """Returns "flops" (scalar operations) and "bytes accessed"; a loop counts as one iteration."""
     flops = 0.0
     moved = 0.0
 

@@ -58,8 +58,7 @@ def strip_mine(plan: ir.Plan) -> ir.Plan:
 
 
 def schedule(plan: ir.Plan) -> ir.Plan:
-    """Returns `plan` with its collectives reordered to save memory and to overlap with computation.
-    """
+    """Returns `plan` with its collectives reordered to save memory and overlap computation."""
     return replace(plan, steps=overlap.overlap(order_collectives(plan.steps)))
 
 

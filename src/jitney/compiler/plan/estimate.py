@@ -112,9 +112,7 @@ def _is_of_unknown_length(step: ir.Step) -> bool:
 
 
 def operations(step: ir.Step) -> float:
-    """Returns the number of arithmetic operations of a step; operations that only move data count
-    as 0.
-    """
+    """Returns the number of arithmetic operations of a step; moving data counts as 0."""
     match step:
         case ir.Launch():
             return _operations_of_kernel(step.kernel)
@@ -140,8 +138,7 @@ def _operations_of_kernel(kernel: kernels.Kernel | LoopKernel) -> float:
 
 
 def traffic(step: ir.Step) -> float:
-    """Returns the bytes that a step reads and writes; each accessed part of a buffer counts once.
-    """
+    """Returns the bytes that a step reads and writes; each part of a buffer counts once."""
     touched: dict[tuple[ir.Buffer, bool], tuple[int, int, int]] = {}
     for x in accesses(step):
         start, end, moved = touched.get((x.buffer, x.writes), (x.start, x.end, 0))

@@ -142,8 +142,7 @@ class _Transform:
     def _stage(
         self, radix: int, done: int, source: Sequence[Plane] | None, stage: int, is_last: bool
     ) -> KernelBuilder:
-        """Returns the kernel of the stage of radix `radix`; `done` is the product of the radices
-        before.
+        """Returns the kernel of a stage of radix `radix`; `done` is the product of earlier radices.
         """
         left = self.n // (done * radix)
         before, after = self.shape[: self.dim], self.shape[self.dim + 1 :]

@@ -1,4 +1,4 @@
-"""The plan: what one native entry does, step by step, on buffers.
+"""The plan IR: the steps, on buffers, that the native code of a program executes.
 
     plan ::= Plan(steps, inputs, outputs, arena_bytes)
     step ::= Launch(kernel, buffers) | RowStrips(rows, strip, launches) | Gemm(...)
@@ -8,12 +8,12 @@
            | Loop(cond, predicate, body) | Branch(index, cases) | Clock(counters, index)
 
 A buffer is an input or an output of the program, a constant, or a range of the arena that is
-allocated to it from its first to its last use. Between the launches of `RowStrips` a buffer may
-also be a range of the stack of the thread that processes a strip.
+allocated to it from its first to its last use. A buffer that is only used by the launches of a
+`RowStrips` step can also be on the stack of the thread that processes a strip.
 
-Steps that compute something have `nodes`: the nodes of the tensor IR whose values they write.
-Intermediate values are their operands, up to nodes that the plan has `stored`. These fields are for
-readers (`jitney.explain`): no step depends on them.
+The field `nodes` of a step lists the nodes of the tensor IR whose values the step writes. It also
+computes their operands, and so on, up to the nodes in the plan's `stored`. These fields are used
+for explanations (`jitney.explain`) only; no step depends on them.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Buffer:
 
     Attributes:
       place: the kind of memory.
-      nbytes: its size; that of the rows of one strip for a "strip".
-      index: number of the input or output; offset in the arena, or in the strip's memory, once
-        assigned.
-      value: data of a constant.
+      nbytes: its size; for a "strip", the size of the rows of one strip.
+      index: the number of the input or output, or the offset in the arena or in the strip's memory
+        once it is assigned.
+      value: the data of a constant.
     """
 
     place: Literal["input", "output", "arena", "constant", "strip"]
@@ -63,8 +63,9 @@ class Launch:
 
     Attributes:
       kernel: the kernel.
-      buffers: one for each of its params.
-      apart: why it is not part of the `RowStrips` that compute its operands, for readers.
+      buffers: one for each parameter of the kernel.
+      apart: the reason why it is not part of the `RowStrips` that compute its operands, for
+          explanations.
     """
 
     kernel: Kernel | LoopKernel
@@ -75,16 +76,16 @@ class Launch:
 
 @record
 class RowStrips:
-    """Runs all of `launches` on a strip of rows, then on the next (strip mining).
+    """Runs all of `launches` on one strip of rows, then on the next one (strip mining).
 
-    Thus the data that one launch has read or written is in caches when the next one reads it.
-    Strips are independent of each other: threads share them.
+    The data that one launch has read or written is therefore still in cache when the next launch
+    reads it. Strips are independent of each other, and are divided among threads.
 
     Attributes:
-      rows: the number of equal parts of the outermost loop of each launch, and of each buffer that
-        one launch writes and another accesses.
-      strip: rows of a strip; the last may have fewer.
-      launches: at least two. Their buffers with place "strip" contain the rows of one strip.
+      rows: the number of equal parts into which the outermost loop of each launch is divided, and
+        each buffer that one launch writes and another one accesses.
+      strip: the number of rows of a strip; the last strip can have fewer.
+      launches: at least two launches. Their buffers with place "strip" hold the rows of one strip.
     """
 
     rows: int
@@ -99,10 +100,10 @@ class RowStrips:
 
 @record
 class Gemm:
-    """out[b] = x[b] @ y[b], row-major m x k times k x n.
+    """A batched matrix product by BLAS: out[b] = x[b] @ y[b], row-major m x k times k x n.
 
     Attributes:
-      trans_x: whether x is stored transposed; `trans_y` likewise.
+      trans_x: whether x is stored transposed; `trans_y` is the same for y.
       adds: whether the product is added to the contents of `out`.
     """
 
@@ -122,13 +123,13 @@ class Gemm:
 
 @record
 class LibraryCall:
-    """Calls a library function: its machine code, or its reference implementation.
+    """Calls the machine code of a library function, or its reference implementation.
 
     Attributes:
       call: the function, and the types of operands and results.
-      native: how its machine code is called; None if there is none.
-      beside: buffers that machine code needs besides operands and results: the constant of its
-        options, and its workspace if it has one.
+      native: how to call its machine code; None if there is none.
+      beside: the buffers that the machine code takes besides operands and results: a constant with
+        its options, and a workspace if it needs one.
     """
 
     call: library.Call
@@ -145,7 +146,7 @@ class Collective:
 
     Attributes:
       node: the collective of the tensor IR.
-      args: the operand, or none.
+      args: the operand; empty if there is none.
     """
 
     node: hlo.Collective
@@ -156,9 +157,9 @@ class Collective:
 
 @record
 class HostCall:
-    """Calls a Python function of arrays, which returns its results or writes them in place.
+    """Calls a Python function on arrays, which returns its results or writes them in place.
 
-    If it has `finish`, the call is asynchronous: a `Wait` completes it.
+    If `finish` is given, the call is asynchronous, and a `Wait` step completes it.
     """
 
     name: str
@@ -179,7 +180,7 @@ class Wait:
 
 @record
 class Copy:
-    """Copies the bytes of a buffer."""
+    """Copies the bytes of one buffer to another."""
 
     to: Buffer
     source: Buffer
@@ -188,10 +189,11 @@ class Copy:
 
 @record
 class SwapBuffers:
-    """Ends an iteration of a loop: `carry` gets the value of `after`, without a copy.
+    """Gives `carry` the value of `after`, without a copy, at the end of an iteration of a loop.
 
-    The two swap their memory, so the loop uses both while it runs; the value of `after` is not read
-    afterwards. When the loop has ended, the value of `carry` is in its original memory again.
+    The two buffers swap their memory, so both are in use while the loop runs. The value of `after`
+    is not read afterwards. When the loop has ended, the value of `carry` is in its original memory
+    again.
     """
 
     carry: Buffer
@@ -200,11 +202,11 @@ class SwapBuffers:
 
 @record
 class Loop:
-    """Runs `cond`, then `body`, as long as the byte in `predicate` is not 0.
+    """Repeats `cond` and then `body` while the byte in `predicate` is not 0 after `cond`.
 
-    Each iteration writes another part of the buffers in `filled`; they need no initial values, and
-    if there are any, the loop has at least one iteration. `trips` is the trip count, if it is
-    known.
+    Each iteration writes another part of the buffers in `filled`, which therefore need no initial
+    values; if there are any, the loop has at least one iteration. `trips` is the trip count if it
+    is known.
     """
 
     cond: list[Step]
@@ -216,13 +218,13 @@ class Loop:
 
     @property
     def swapped(self) -> list[SwapBuffers]:
-        """The steps at the end of the body that give carries their next values."""
+        """The steps at the end of the body that give carries their next values without a copy."""
         return [step for step in self.body if isinstance(step, SwapBuffers)]
 
 
 @record
 class Branch:
-    """Runs the case that the int32 in `index`, clamped, selects."""
+    """Runs the case selected by the int32 in `index`, which is clamped."""
 
     index: Buffer
     cases: list[list[Step]]
@@ -234,11 +236,11 @@ class Clock:
     """Adds the time since the last clock reading to the time of a step.
 
     Attributes:
-      counters: int64[1 + 2 n] for n steps: the last clock reading, then for each step its ticks and
-        how often it ran.
-      index: index of the step; -1 at the start of a call, which adds nothing.
-      events: int64[1 + 2 n], in which readings are recorded: their number, then for each of the
-        first n the index and the ticks. None if only sums are needed.
+      counters: int64[1 + 2 n] for n steps: the last clock reading, then the ticks and the number of
+        executions of each step.
+      index: the index of the step; -1 at the start of a call, where no time is added.
+      events: int64[1 + 2 n] for a record of the first n readings: the number of readings, then the
+        index and the ticks of each. None if only sums are needed.
     """
 
     counters: np.ndarray
@@ -264,7 +266,7 @@ Step: TypeAlias = (
 ComputingStep: TypeAlias = (
     Launch | Gemm | LibraryCall | Collective | HostCall | Copy | Loop | Branch
 )
-"""Steps that have `nodes`."""
+"""The steps that have a field `nodes`."""
 
 
 @record
@@ -272,9 +274,9 @@ class Plan:
     """A complete program.
 
     Attributes:
-      arena_bytes: size of the arena; -1 before buffers are assigned.
-      stored: nodes that are in memory, and why; for readers.
-      optimization_level: the level of its machine code; see `hlo.ir.Module`.
+      arena_bytes: the size of the arena; -1 before memory is assigned to buffers.
+      stored: the nodes that are stored in memory, with the reasons; for explanations.
+      optimization_level: LLVM's optimization level; see `hlo.ir.Module`.
     """
 
     name: str
@@ -288,7 +290,7 @@ class Plan:
 
 
 def touched(step: Step) -> list[Buffer]:
-    """Returns the buffers that a step itself, without nested steps, reads or writes."""
+    """Returns the buffers that a step itself reads or writes, without those of nested steps."""
     match step:
         case Launch():
             return list(step.buffers)
@@ -337,13 +339,13 @@ def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def all_touched(step: Step) -> Iterator[Buffer]:
-    """Yields the buffers that a step, or a nested step, accesses; some repeatedly."""
+    """Yields the buffers that a step or its nested steps access, some of them repeatedly."""
     for within in all_steps([step]):
         yield from touched(within)
 
 
 def with_inner(step: Step, change: Callable[[list[Step]], list[Step]]) -> Step:
-    """Returns a loop or branch with its lists of nested steps changed; other steps unchanged."""
+    """Returns `step` with `change` applied to its lists of nested steps, if it has any."""
     match step:
         case Loop():
             return replace(step, cond=change(step.cond), body=change(step.body))

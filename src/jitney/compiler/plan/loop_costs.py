@@ -1,10 +1,10 @@
-"""Estimates of the time of a loop's iteration: in registers, and as steps over arrays.
+"""Estimates the time of a loop's iteration, as part of a loop kernel and as separate steps.
 
-A loop kernel executes one instruction for each element of a carry (`kernels/loop_kernel.py`), with
-vectors across the lanes of a batch. As steps, an iteration is a few launches whose vectors run along
-the arrays. Registers are faster for scalars, very small arrays and full batches; steps are faster
-where the elements of an array fill vectors and there are few lanes. `compiler/cost.py` has the
-constants.
+A loop kernel (`kernels/loop_kernel.py`) executes an instruction per element of a carry, and its
+vectors span the lanes of a batch. In separate steps, an iteration is a few launches, and vectors
+span the elements of an array. Loop kernels are faster for scalars, very small arrays and large
+batches. Separate steps are faster if the elements of an array fill vectors and there are few lanes.
+The constants are in `compiler/cost.py`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from jitney.compiler.kernels.effort import loop_effort
 from jitney.compiler.kernels.ir import is_half
 from jitney.compiler.kernels.loop_kernel import LoopKernel, varying
 
-# Nodes that a step computes by itself.
+# Nodes that are computed by a step of their own.
 _STEPS = (hlo.Dot, hlo.Reduce, hlo.ArgReduce, hlo.Cumulative, hlo.DynamicUpdateSlice)
-# Nodes that read elements of other positions: what they read is stored before.
+# Nodes that read elements at other positions, so their operands have to be stored first.
 _MOVES = (
     hlo.Slice, hlo.Reverse, hlo.Transpose, hlo.Concatenate, hlo.Pad, hlo.DynamicSlice, hlo.Gather,
 )  # fmt: skip
@@ -34,13 +34,13 @@ _VIEWS = (
 
 
 def registers_pay(node: hlo.While, kernel: LoopKernel) -> bool:
-    """Returns whether `kernel` is about as fast as `node` is as steps over arrays, or faster.
+    """Returns whether `kernel` is at least about as fast as separate steps for `node`.
 
-    A kernel that takes LLVM long must also save time in proportion, in each call.
+    If its compilation takes long, each call must also save time in proportion.
     """
     nodes = traversal.topological_order(node.body.results)
     if not all([isinstance(x, (hlo.Apply, *_STEPS, *_MOVES, *_VIEWS)) for x in nodes]):
-        return True  # steps of nested loops and branches are not estimated
+        return True  # the time of nested loops and branches is not estimated
     registers, steps = in_registers(kernel), as_steps(node, nodes)
     if registers > COSTS.register_margin * steps:
         return False
@@ -68,7 +68,7 @@ def in_registers(kernel: LoopKernel) -> float:
 
 
 def as_steps(node: hlo.While, nodes: Sequence[hlo.Node]) -> float:
-    """Returns the cost of an iteration whose steps compute `nodes`, those of the body."""
+    """Returns the cost of an iteration in which separate steps compute `nodes`."""
     changed = [
         r.shape for r, p in zip(node.body.results, node.body.parameters, strict=True) if r is not p
     ]
@@ -97,6 +97,6 @@ def as_steps(node: hlo.While, nodes: Sequence[hlo.Node]) -> float:
 
 
 def _vectors(size: int, dtype: np.dtype) -> int:
-    """Returns the vectors that hold `size` elements; narrow ones are as many as 32-bit elements."""
+    """Returns the number of vectors for `size` elements; narrow dtypes count as 32 bits."""
     bits = 8 * max(dtype.itemsize, 4)
     return math.ceil(size / (COSTS.processor.widest_bits // bits))

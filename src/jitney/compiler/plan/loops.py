@@ -1,4 +1,4 @@
-"""Loops: a single kernel with carries in registers, or native loops around nested steps."""
+"""Plans loops, as a single kernel with carries in registers or as native loops of steps."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from jitney.compiler.plan.region import RegionPlan
 def loop(plan: RegionPlan, node: hlo.While) -> bool:
     """Plans a loop, and returns True.
 
-    It is a loop kernel if possible and about as fast, else a native loop, whose changing carries have
-    buffers of their own. Carries that an iteration updates partially are updated in place; so are
-    accumulators (`inplace`).
+    It becomes a loop kernel if that is possible and about as fast, and otherwise a native loop in
+    which each carry that changes has a buffer of its own. Carries of which an iteration updates a
+    part, and accumulators, are updated in place (`inplace`).
     """
     in_place = plan.updated(node)
 
     def finished(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
-        """Returns the loop kernel as it is compiled; None if steps are faster, or LLVM too slow."""
+        """Returns the loop kernel to compile; None if steps are faster, or LLVM would be too slow.
+        """
         if not registers_pay(node, kernel):
             return None
         kernel = in_wide_registers(kernel)
@@ -83,7 +84,7 @@ def _as_kernel(plan: RegionPlan, node: hlo.While, built: loop_kernel.BuiltLoop) 
             case hlo.Node():
                 buffers.append(plan.buffer(param))
             case ("start", i) if carry[i] is plan.buffer(node.init[i]) and ("finish", i) in shared:
-                # All lanes read it, and some may have written it before others start.
+                # All lanes read it, and some lanes may have written it before others start.
                 first = ir.Buffer("arena", carry[i].nbytes)
                 plan.steps.append(ir.Copy(first, carry[i]))
                 buffers.append(first)

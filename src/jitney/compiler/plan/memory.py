@@ -1,13 +1,13 @@
-"""Buffer assignment: buffers of the arena whose live ranges do not overlap share memory.
+"""Buffer assignment: buffers in the arena share memory if their live ranges do not overlap.
 
-This is dynamic storage allocation with known lifetimes. Buffers are placed in the order of their
-first use, each in the smallest hole that holds it (best fit), and freed after their last use; a
-loop extends the live ranges of the buffers that its body uses to its end. The cost is O(n log n)
-for n buffers.
+The problem is dynamic storage allocation with known lifetimes. Buffers are placed in the order of
+their first use, each in the smallest hole that is large enough (best fit), and are freed after
+their last use. A buffer that is live before a loop and used in its body is live until the end of
+the loop. The cost is O(n log n) for n buffers.
 
-Where that leaves too much fragmentation, the largest buffers are placed first instead, in the order
-of their sizes, each where no simultaneously live buffer is (greedy by size, Pisarchyk and Lee,
-2020).
+If fragmentation is too high, the buffers are instead placed in the order of decreasing size, each
+at the lowest offset that does not overlap a simultaneously live buffer (greedy by size, Pisarchyk
+and Lee, 2020).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def assign_buffers(steps: Sequence[ir.Step]) -> int:
             for block in blocks:
                 visit(block)
             clock += 1
-            # Buffers that are live before a loop and used in it must survive every iteration.
+            # Buffers that are live before a loop and used in it must stay live in every iteration.
             for buffer in {b for block in blocks for x in block for b in ir.all_touched(x)}:
                 if first[buffer] <= start or isinstance(step, ir.Branch):
                     last[buffer] = clock
@@ -56,7 +56,7 @@ def assign_buffers(steps: Sequence[ir.Step]) -> int:
 
 
 def place(buffers: list[ir.Buffer], first: dict[ir.Buffer, int], last: dict[ir.Buffer, int]) -> int:
-    """Assigns offsets to `buffers`, which are live from `first` to `last`; returns their end."""
+    """Assigns offsets to `buffers`, live from `first` to `last`, and returns the total size."""
     buffers = sorted(buffers, key=lambda b: first[b])
     lives = [(first[b], last[b], _size(b)) for b in buffers]
     offsets, top = _best_fit(lives)
@@ -69,7 +69,7 @@ def place(buffers: list[ir.Buffer], first: dict[ir.Buffer, int], last: dict[ir.B
     return top
 
 
-_Life: TypeAlias = tuple[int, int, int]  # first use, end of the last one, size
+_Life: TypeAlias = tuple[int, int, int]  # (first use, last use, size in bytes)
 
 
 def _size(buffer: ir.Buffer) -> int:
@@ -77,10 +77,10 @@ def _size(buffer: ir.Buffer) -> int:
 
 
 def _best_fit(lives: Sequence[_Life]) -> tuple[list[int], int]:
-    """Returns offsets, and their end, by best fit.
+    """Returns the offsets of buffers, and the total size, by best fit.
 
-    Each buffer is placed in the smallest hole at its first use; `lives` are in the order of first
-    use.
+    Each buffer is placed in the smallest hole at its first use. `lives` must be in the order of
+    first use.
     """
     free = _Free()
     busy: list[_Life] = []  # a heap of (last use, offset, size)
@@ -99,17 +99,17 @@ def _best_fit(lives: Sequence[_Life]) -> tuple[list[int], int]:
 
 
 def _most_alive(lives: Sequence[_Life]) -> int:
-    """Returns the peak of live bytes, a lower bound of every assignment."""
+    """Returns the peak number of live bytes, a lower bound on the size of every assignment."""
     ends = [change for begin, end, size in lives for change in ((begin, size), (end, -size))]
-    # Memory that is freed at a time is available to buffers that start then.
+    # Memory freed at a point in time is available to buffers first used at that point.
     return max(itertools.accumulate([change for _, change in sorted(ends)]), default=0)
 
 
 def _by_size(lives: Sequence[_Life]) -> tuple[list[int], int]:
-    """Returns offsets, and their end, by decreasing size.
+    """Returns the offsets of buffers, and the total size, placed in the order of decreasing size.
 
-    Each buffer is placed at the lowest offset that is free during its lifetime. All but the largest
-    are placed by best fit in separate memory above.
+    Each of the largest buffers is placed at the lowest offset that is free during its lifetime. All
+    others are placed by best fit in separate memory above them.
     """
     order = sorted(range(len(lives)), key=lambda k: -lives[k][2])
     large, small = order[: COSTS.placed_by_size], sorted(order[COSTS.placed_by_size :])
@@ -138,7 +138,7 @@ class _Free:
     """Free ranges of memory; adjacent ranges are merged."""
 
     def __init__(self) -> None:
-        self.by_size: list[tuple[int, int]] = []  # (size, offset), in order
+        self.by_size: list[tuple[int, int]] = []  # (size, offset), sorted
         self.size_at: dict[int, int] = {}
         self.ending_at: dict[int, int] = {}  # end -> offset
 

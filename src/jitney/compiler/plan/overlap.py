@@ -1,14 +1,14 @@
-"""Overlap of communication with computation: asynchronous calls, and steps that run meanwhile.
+"""Overlaps communication with computation, by moving steps between asynchronous calls and waits.
 
-A call with `finish` is asynchronous: it exchanges messages with other processes. Steps that do not
-depend on its results run before the wait for them. List scheduling: calls start as soon as their
-operands are available, in their original order; then all other ready steps run, and a wait only if
-nothing else is ready. (Calls with results larger than their operands, such as gathers of weights, do
-not start early: the results of all of them would be in memory at once.) A wait that directly follows
-its call is merged into it.
+A host call with `finish` is asynchronous; it exchanges messages with other processes. Steps that do
+not depend on its results can run before the wait for them. The order is found by list scheduling:
+calls start as soon as their operands are available, in their original order; all other ready steps
+follow, and waits run only if nothing else is ready. Calls whose results are larger than their
+operands, such as gathers of weights, do not start early, since the results of all of them would be
+in memory at the same time. A wait that directly follows its call is merged with it.
 
-Steps keep their order if one writes what the other accesses (`accesses`), so results do not depend on
-it. Memory is assigned to buffers later, for the new order.
+Two steps keep their order if one writes memory that the other accesses (`accesses`), so results do
+not change. Memory is assigned to buffers later, for the new order.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from jitney.compiler.plan.accesses import Access, accesses
 from jitney.compiler.plan.collective_order import growth
 from jitney.core.util.record import replace
 
-# Priorities of ready steps; the first is the highest.
+# The priorities of ready steps, highest first.
 _CALL, _OTHER, _WAIT = range(3)
 
 
 def overlap(steps: list[ir.Step]) -> list[ir.Step]:
-    """Returns the steps of a program, in an order that overlaps calls with computation."""
+    """Returns the steps of a program in an order that overlaps communication with computation."""
     if not any(map(_goes_on, steps)):
         return steps
     divided: list[ir.Step] = []
@@ -46,7 +46,7 @@ def _goes_on(step: ir.Step) -> bool:
 
 
 def _scheduled(steps: Sequence[ir.Step]) -> list[ir.Step]:
-    """Returns `steps` in an order that respects their dependences."""
+    """Returns `steps` in an order by list scheduling that respects their dependences."""
     following, missing = _dependences(steps)
     ready = [(_rank(step), i) for i, step in enumerate(steps) if not missing[i]]
     heapq.heapify(ready)
@@ -58,7 +58,7 @@ def _scheduled(steps: Sequence[ir.Step]) -> list[ir.Step]:
             missing[j] -= 1
             if not missing[j]:
                 heapq.heappush(ready, (_rank(steps[j]), j))
-    assert len(order) == len(steps), "dependences go forward"
+    assert len(order) == len(steps), "the dependences are not acyclic"
     return order
 
 
@@ -69,12 +69,13 @@ def _rank(step: ir.Step) -> int:
 
 
 def _calls(step: ir.Step) -> bool:
-    """Returns whether a step, or a nested step, calls Python; such steps keep their order."""
+    """Returns whether a step or a nested step calls Python; such steps keep their order."""
     return any([isinstance(x, ir.HostCall) for x in ir.all_steps([step])])
 
 
 def _dependences(steps: Sequence[ir.Step]) -> tuple[list[list[int]], list[int]]:
-    """Returns for each step which later ones need it, and how many earlier ones it needs."""
+    """Returns the successors of each step in the dependence graph, and its count of predecessors.
+    """
     following: list[list[int]] = [[] for _ in steps]
     missing = [0] * len(steps)
     earlier: dict[ir.Buffer, list[tuple[int, Access]]] = {}
@@ -84,7 +85,7 @@ def _dependences(steps: Sequence[ir.Step]) -> tuple[list[list[int]], list[int]]:
         own = list(accesses(step))
         for access in own:
             needed |= {i for i, x in earlier.get(access.buffer, ()) if x.conflicts(access)}
-        if isinstance(step, ir.SwapBuffers):  # ends an iteration
+        if isinstance(step, ir.SwapBuffers):  # has to stay at the end of the iteration
             needed |= {*range(j)}
         if _calls(step):
             if last_call is not None:
@@ -101,13 +102,13 @@ def _dependences(steps: Sequence[ir.Step]) -> tuple[list[list[int]], list[int]]:
 
 
 def _rejoined(steps: Sequence[ir.Step]) -> list[ir.Step]:
-    """Merges waits that directly follow their calls into these."""
+    """Merges waits that directly follow their calls into synchronous calls."""
     joined: list[ir.Step] = []
     for step in steps:
         before = joined[-1] if joined else None
         if isinstance(step, ir.Wait) and before is step.call:
             call = step.call
-            assert call.finish is not None, "an asynchronous call"
+            assert call.finish is not None, "the call is not asynchronous"
             joined[-1] = replace(call, fn=_both(call.fn, call.finish), finish=None)
         else:
             joined.append(step)

@@ -1,4 +1,4 @@
-"""Launches of split reductions: those of the parts, then those that combine their results."""
+"""Launches of split reductions: those that compute partial results and those that combine them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jitney.core.util.record import replace
 
 
 def launches(launch: ir.Launch, division: Split) -> tuple[list[ir.Launch], list[ir.Launch]]:
-    """Returns launches of the parts of `launch`, and those that combine the partial results."""
+    """Returns launches that compute partial results of `launch`, and launches that combine them."""
     kernel, buffers = launch.kernel, launch.buffers
     partial = [
         ir.Buffer("arena", division.count * kernel.body[o.value].dtype.itemsize)
@@ -29,20 +29,21 @@ def launches(launch: ir.Launch, division: Split) -> tuple[list[ir.Launch], list[
 def by_rows(
     launch: ir.Launch, strips: int, nbytes: int
 ) -> tuple[ir.Launch, list[ir.Launch]] | None:
-    """Returns a sum over rows as partial sums over a few rows each, and what adds these up.
+    """Splits a sum over rows into partial sums over a few rows each, and launches that add them up.
 
-    Returns None if `launch` is not such a sum.
+    Returns None if `launch` is not a sum over rows.
 
     Args:
       launch: any launch.
-      strips: the largest possible number of strips; each has complete partial sums.
-      nbytes: bytes that strips access for all rows; one strip must hold the rows of a partial sum.
+      strips: the maximum number of strips; each strip contains complete partial sums.
+      nbytes: the bytes that strips access for all rows; one strip must hold the rows of a partial
+          sum.
     """
     kernel = launch.kernel
     if not isinstance(kernel, Kernel) or not kernel.reduced or kernel.in_order:
         return None
     rows = kernel.extents[len(kernel.parallel)]
-    fitting = COSTS.strip_bytes * rows // (2 * nbytes)  # half a strip: the chain may grow
+    fitting = COSTS.strip_bytes * rows // (2 * nbytes)  # at most half a strip, since the chain can grow
     most = min(fitting, COSTS.summed_rows_most, rows // 2)
     lengths = [
         n

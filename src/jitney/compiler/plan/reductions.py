@@ -1,4 +1,4 @@
-"""Kernels of reductions, and of contractions for which loops are faster than BLAS."""
+"""Builds kernels of reductions, and of contractions that loops compute faster than BLAS."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Reductions: TypeAlias = tuple[KernelBuilder, list[tuple[hlo.Node, Affine, str, i
 
 
 def reductions(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
-    """Returns reductions of one shape over the same axes, in one kernel."""
+    """Builds one kernel for reductions of equal shape over the same axes."""
     first = roots[0]
     assert isinstance(first, hlo.Reduce)
     kept = [j for j in range(len(first.x.shape)) if j not in first.dims]
@@ -35,7 +35,7 @@ def reductions(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
 
 
 def contraction(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
-    """Returns a contraction as a sum of products over the contracted axes."""
+    """Builds a kernel for a contraction, as a sum of products over the contracted axes."""
     (node,) = roots
     assert isinstance(node, hlo.Dot)
     (cx, cy), (bx, by) = node.contract, node.batch

@@ -1,7 +1,7 @@
-"""The plan of one region: buffers of values, and kernels of fused groups.
+"""Plans a region: allocates buffers for values, and builds kernels for fused groups.
 
-Nodes that are not part of a kernel have rules (`single_nodes`, `loops`), which `build` passes to
-the planner; nodes without a rule are computed by their reference implementation.
+Nodes that are not part of kernels are planned by rules (`single_nodes`, `loops`), which `build`
+passes to the planner. Nodes without a rule are computed by their reference implementations.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ Written = TypeVar("Written")
 Supports = Callable[[str, Sequence[np.dtype], np.dtype], bool]
 
 Rule = Callable[["RegionPlan", Any], bool]
-"""Adds the steps of one node to a plan and returns True, or adds nothing and returns False."""
+"""A function that adds the steps of a node to a plan and returns True, or else returns False."""
 
 
 def _index_dtypes(node: hlo.Node) -> list[np.dtype]:
-    """Returns the dtypes of the indices at which `node` reads or writes."""
+    """Returns the dtypes of the indices with which `node` reads or writes."""
     match node:
         case hlo.Gather() | hlo.Scatter():
             return [node.indices.dtype]
@@ -57,7 +57,7 @@ def _index_dtypes(node: hlo.Node) -> list[np.dtype]:
 
 
 class Planner:
-    """State that the regions of one program share."""
+    """The state that is shared by all regions of a program."""
 
     def __init__(self, supports: Supports, rules: Mapping[type[hlo.Node], Rule]) -> None:
         self.supports = supports
@@ -68,7 +68,7 @@ class Planner:
         self.loops = 0  # number of loops around the current region
 
     def is_native(self, node: hlo.Node) -> bool:
-        """Returns whether kernels can compute this elementwise node or view."""
+        """Returns whether kernels can compute an elementwise node or view."""
         if isinstance(node, hlo.Apply):
             if node.fn in PARTS or node.fn == "complex":
                 return True
@@ -76,7 +76,7 @@ class Planner:
         return all(self.is_stored(dtype) for dtype in (node.dtype, *_index_dtypes(node)))
 
     def is_sinkable(self, node: hlo.Node) -> bool:
-        """Returns whether a loop kernel can compute this node."""
+        """Returns whether a loop kernel can compute a node."""
         if isinstance(node, hlo.Reduce | hlo.Dot):
             if accumulator(node.dtype) != node.dtype:
                 return False
@@ -85,7 +85,7 @@ class Planner:
         return self.is_native(node)
 
     def is_scatter(self, node: hlo.Scatter) -> bool:
-        """Returns whether a kernel computes this scatter."""
+        """Returns whether a kernel computes a scatter."""
         return self.is_native(node) and has_kernel(node, self.supports)
 
     def is_stored(self, dtype: np.dtype) -> bool:
@@ -93,7 +93,7 @@ class Planner:
         return self.supports("store", [dtype], dtype)
 
     def is_reduction(self, node: hlo.Node) -> bool:
-        """Returns whether a kernel computes this reduction or contraction."""
+        """Returns whether a kernel computes a reduction or contraction."""
         if isinstance(node, hlo.Reduce):
             return self.supports(node.fn, [node.dtype] * 2, node.dtype)
         if isinstance(node, hlo.Dot):
@@ -104,8 +104,8 @@ class Planner:
     def prepared(self, kernel: Kernel) -> list[Kernel]:
         """Optimizes the loop nest of `kernel`.
 
-        The result is one kernel, or several for parts of its domain. Kernels of equal content yield
-        one object.
+        The result is one kernel, or several for parts of its domain. Equal kernels have the same
+        object as their result.
         """
         key = kernel_key(kernel)
         kernels = self.kernels.get(key)
@@ -125,7 +125,7 @@ class Planner:
     ) -> list[ir.Step]:
         """Returns steps that write the results of `region` to `outputs`.
 
-        The updates `last` come after everything else.
+        The updates `last` run after all other steps.
         """
         return RegionPlan(self, region, inputs, outputs, last).steps
 
@@ -184,7 +184,7 @@ class RegionPlan:
     def _targets(
         self, results: Sequence[hlo.Node], outputs: Sequence[ir.Buffer]
     ) -> dict[tuple[hlo.Node, int], ir.Buffer]:
-        """Returns the nodes that are computed directly into outputs."""
+        """Returns the nodes that are computed directly in the buffers of outputs."""
         targets: dict[tuple[hlo.Node, int], ir.Buffer] = {}
         for result, output in zip(results, outputs, strict=True):
             node, index = _base(result)
@@ -196,17 +196,14 @@ class RegionPlan:
         return targets
 
     def has_kernels(self, node: hlo.Dft) -> bool:
-        """Returns whether kernels compute a transform.
+        """Returns whether kernels compute a Fourier transform.
 
-        They do in loops, which run often enough to amortize their compilation.
+        This is the case in loops, which run often enough to amortize their compilation.
         """
         return self.planner.loops > 0 and fourier_kernels.has_kernels(node)
 
     def _read_by_calls(self, region: hlo.Region) -> list[hlo.Node]:
-        """Returns the operands that native transforms read.
-
-        These have to be in memory.
-        """
+        """Returns the operands of native Fourier transforms, which have to be in memory."""
         inputs: list[hlo.Node] = []
         for node in traversal.reachable(traversal.roots(region)).values():
             if isinstance(node, hlo.Dft) and not self.has_kernels(node):
@@ -214,10 +211,9 @@ class RegionPlan:
         return [x for x in inputs if not isinstance(x, _LEAVES)]
 
     def _begins_as(self, node: hlo.Node, index: int) -> hlo.Node | None:
-        """Returns the initial value of a result's memory.
+        """Returns the node whose value is in a result's memory before it is computed.
 
-        It is the operand of an update, or the initial value of a carry; None if the result has
-        none.
+        It is the operand of an update, or the initial value of a carry; None for other results.
         """
         if isinstance(node, _UPDATES):
             return node.x
@@ -228,7 +224,7 @@ class RegionPlan:
         return None
 
     def is_spent(self, x: hlo.Node) -> bool:
-        """Returns whether only one node, an update, needs the value of `x`."""
+        """Returns whether the value of `x` has a single user, an update, which can overwrite it."""
         return self.uses[x] == 1 and _base(x) == (x, 0) and not isinstance(x, _LEAVES)
 
     def new(self, node: hlo.Node) -> list[ir.Buffer]:
@@ -240,7 +236,7 @@ class RegionPlan:
         return buffers
 
     def new_update(self, node: hlo.DynamicUpdateSlice | hlo.Scatter | hlo.LibraryCall) -> ir.Buffer:
-        """Returns the buffer of an update, which contains the value to be updated."""
+        """Returns the buffer of an update, initialized with the value to be updated."""
         x = self._begins_as(node, 0)
         assert x is not None, "an update"
         source = self.buffer(x)
@@ -255,7 +251,7 @@ class RegionPlan:
     def new_carry(self, node: hlo.While) -> list[ir.Buffer]:
         """Returns buffers for the carries of a loop.
 
-        These are the buffers of initial values where nothing else needs them.
+        The buffer of an initial value is reused if nothing else needs the value.
         """
         filled = self.filled(node)
         buffers: list[ir.Buffer] = []
@@ -294,7 +290,7 @@ class RegionPlan:
         return self.buffers[base][index]
 
     def launch(self, k: KernelBuilder, in_order: bool = False) -> None:
-        """Adds the launch of a finished kernel; `in_order` fixes the order of its reduction."""
+        """Adds a launch of a finished kernel; `in_order` fixes the order of its reduction."""
         if 0 in k.extents[: k.rank - k.reduced]:
             return
         buffers = tuple([self.buffer(p) for p in k.params])
@@ -329,11 +325,11 @@ class RegionPlan:
     def computed(
         self, extents: Sequence[int], values: Callable[[KernelBuilder], list[int]]
     ) -> list[tuple[KernelBuilder, list[int]]]:
-        """Returns builders for a domain, and the statements that `values` writes with them.
+        """Returns builders for a domain, and the statements that `values` adds to each.
 
-        There is one, or several for parts of the domain, so that within each part every
-        concatenation or padding is a single operand. Nodes that would need many parts are
-        materialized first.
+        There is one builder, or one for each part of the domain if it is split so that each part
+        reads a single operand of every concatenation or padding. Nodes that would require many
+        parts are materialized first.
         """
         done: list[tuple[KernelBuilder, list[int]]] = []
         domains = [[(0, n) for n in extents]]
@@ -358,9 +354,9 @@ class RegionPlan:
         return done
 
     def written(self, write: Callable[[], Written]) -> Written:
-        """Calls `write`, which writes one kernel, and returns its result.
+        """Calls `write`, which builds one kernel, and returns its result.
 
-        Nodes that the kernel cannot read through are materialized first.
+        Nodes that cannot be inlined into the kernel are materialized first.
         """
         while True:
             try:
@@ -396,7 +392,7 @@ class RegionPlan:
             self.steps.append(ir.LibraryCall(call, args, tuple(self.new(node))))
 
     def call_host(self, node: hlo.Node) -> None:
-        """Calls a user's Python function, or evaluates a node that has one in a region."""
+        """Plans a call of a Python function, or the evaluation of a node with one in a region."""
         args = list(dict.fromkeys(operands(node)))
         multiple = isinstance(node.type, tuple)
 
@@ -419,7 +415,7 @@ class RegionPlan:
     def by_reference_demanding(self, node: hlo.Node) -> bool:
         """Computes `node` by its reference implementation, and returns True.
 
-        Operands that have not been materialized are computed first.
+        Operands that are not in memory are materialized first.
         """
         for x in operands(node):
             self.materialize(x)
@@ -427,7 +423,7 @@ class RegionPlan:
         return True
 
     def materialize(self, node: hlo.Node) -> None:
-        """Puts the value of `node`, inlined so far, into memory."""
+        """Materializes `node`, which was inlined before."""
         if self.has_buffer(node) or isinstance(node, hlo.Constant):
             return
         self.planner.stored.setdefault(node, (fusion.THROUGH, None))
@@ -460,7 +456,7 @@ class RegionPlan:
         }
 
     def _idle(self, region: hlo.Region) -> set[hlo.Node]:
-        """Returns nodes used only as initial values of carries that loops overwrite completely."""
+        """Returns nodes that are only used as initial values of completely overwritten carries."""
         ends = traversal.roots(region)
         nodes = traversal.topological_order(ends)
         starts: dict[hlo.Node, int] = {}
@@ -473,7 +469,7 @@ class RegionPlan:
 
 
 def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
-    """Returns the node whose memory `node` shares, and the index of its result."""
+    """Returns the node whose memory `node` shares, and the index of the result in that node."""
     node = traversal.storage_of(node)
     if isinstance(node, hlo.Project):
         return node.node, node.index
@@ -481,7 +477,7 @@ def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
 
 
 def _uses_of_updated(region: hlo.Region) -> dict[hlo.Node, int]:
-    """Returns the number of uses of nodes, if some are updated partially."""
+    """Returns the number of uses of each node; empty if no node is partially updated."""
     ends = traversal.roots(region)
     nodes = traversal.topological_order(ends)
     has_updates = any(isinstance(node, (*_UPDATES, hlo.While, hlo.LibraryCall)) for node in nodes)
@@ -489,7 +485,7 @@ def _uses_of_updated(region: hlo.Region) -> dict[hlo.Node, int]:
 
 
 def _stored(root: hlo.Node) -> tuple[hlo.Node, ...]:
-    """Returns the nodes whose elements a kernel stores for `root`: the parts if it is complex."""
+    """Returns the nodes whose elements a kernel stores for `root`: its parts if it is complex."""
     if isinstance(root, hlo.Apply) and root.fn == "complex":
         return root.args
     return (root,)

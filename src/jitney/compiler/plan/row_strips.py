@@ -1,6 +1,6 @@
 """Strip mining of launches that depend on each other row by row.
 
-A strip of rows passes through all of them while it is in the caches, then the next one does.
+All launches process one strip of rows, while it is in the caches, before they process the next.
 
     launch k0(input0, arena0)                        strips of 16 rows, 64 in all {
     launch k1(input0, arena0, arena256)        ->      launch k0(input0, strip0)
@@ -8,16 +8,16 @@ A strip of rows passes through all of them while it is in the caches, then the n
                                                        launch k2(strip64, output0)
                                                      }
 
-A softmax, a normalization, a variance are such chains: sums over the elements of a row, and
-elementwise functions of their results. Each kernel by itself would read and write all of the
-memory. The pass combines strip mining with loop fusion on the strips (Wolfe, "More iteration space
-tiling", 1989; Kennedy and McKinley, "Maximizing loop parallelism and improving data locality via
-loop fusion and distribution", 1994), here of the outermost loops alone. Kernels already are
-functions of a range of their outermost loop, so their code, and the bits of their results, do not
-change. A buffer that only the launches of a chain access is never in memory as a whole.
+Softmax, normalization and variance are examples of such chains: sums over the elements of a row,
+and elementwise functions of these sums. Without strips, each kernel would read and write complete
+arrays in memory. The pass combines strip mining of the outermost loops with fusion of the loops
+over strips (Wolfe, "More iteration space tiling", 1989; Kennedy and McKinley, "Maximizing loop
+parallelism and improving data locality via loop fusion and distribution", 1994). The compiled
+function of a kernel takes a range of its outermost loop, so neither its code nor its results
+change. A buffer that only the launches of a chain access is never completely in memory.
 
-The pass maps steps to steps, before offsets are assigned to buffers. Its cost is linear in the
-steps: a chain skips a bounded number of steps that are not part of it.
+The pass rewrites the steps of a plan before offsets are assigned to buffers. Its cost is linear in
+the number of steps, since a chain skips a bounded number of steps that do not belong to it.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from jitney.core.util.record import replace
 
 
 def strip_mine(steps: Sequence[ir.Step]) -> list[ir.Step]:
-    """Returns `steps` with chains of launches over the same rows as `RowStrips`.
+    """Returns `steps` with chains of launches over the same rows replaced by `RowStrips`.
 
-    Nested steps are included.
+    Nested steps are rewritten as well.
     """
     return _Miner(steps).mined(steps)
 
 
 class _Miner:
-    """State of the pass for a program.
+    """The state of the pass for a program.
 
     Attributes:
-      uses: number of steps that access each buffer.
+      uses: the number of steps that access each buffer.
     """
 
     def __init__(self, steps: Sequence[ir.Step]) -> None:
         self.uses: Counter[ir.Buffer] = Counter()
-        # By id, with the launch itself, since ids of deleted objects are reused.
+        # Keyed by `id`, and stored with the launch itself, since ids of deleted objects are reused.
         self._rows: dict[int, tuple[ir.Launch, Rows | None]] = {}
         self._kernels: dict[int, KernelRows | None] = {}
         self._count_uses(steps)
@@ -61,14 +61,14 @@ class _Miner:
                 self._count_uses(block)
 
     def rows(self, launch: ir.Launch) -> Rows | None:
-        """Returns what `launch` accesses row by row; cached, since several chains may need it."""
+        """Returns the accesses of `launch` by row, cached because several chains can need them."""
         known = self._rows.get(id(launch))
         if known is None:
             known = self._rows[id(launch)] = launch, rows_of(launch, self._kernels)
         return known[1]
 
     def mined(self, steps: Sequence[ir.Step]) -> list[ir.Step]:
-        """Returns `steps` with their chains as `RowStrips`."""
+        """Returns `steps` with their chains replaced by `RowStrips`."""
         done: list[ir.Step] = []
         left = [self._within(step) for step in steps]
         left.reverse()
@@ -82,7 +82,7 @@ class _Miner:
         return done
 
     def _within(self, step: ir.Step) -> ir.Step:
-        """Returns `step` with nested steps strip-mined."""
+        """Returns `step` with its nested steps strip-mined."""
         match step:
             case ir.Loop():
                 return replace(step, cond=self.mined(step.cond), body=self.mined(step.body))
@@ -92,13 +92,13 @@ class _Miner:
                 return step
 
     def _has_large_buffer(self, launch: ir.Launch) -> bool:
-        """Returns whether a buffer is worth keeping in caches for the next launch."""
+        """Returns whether `launch` accesses a buffer worth keeping in cache for the next launch."""
         return any(b.nbytes >= COSTS.strip_buffer and self.uses[b] > 1 for b in launch.buffers)
 
     def _chain_from(self, left: list[ir.Step]) -> _Chain | None:
-        """Returns the chain that starts with the last of `left`, and removes its steps from there.
+        """Removes a chain that starts with the last step of `left` from `left`, and returns it.
 
-        It is None, and `left` is unchanged, if no chain pays off.
+        Returns None, and leaves `left` unchanged, if no chain pays off.
         """
         first = left[-1]
         rows = None
@@ -122,13 +122,13 @@ class _Miner:
 
 
 class _Chain:
-    """Launches that are to run strip by strip.
+    """A chain of launches to be run strip by strip.
 
     Attributes:
-      members: rows of each of them, in order.
-      rows: the number of rows, which all of them have.
-      before: steps between them that move before the chain, since they do not depend on it.
-      after: steps between them that move after it.
+      members: the accesses by row of each launch, in order.
+      rows: the number of rows, which is the same for all of them.
+      before: the steps between them that are moved before the chain, which they do not depend on.
+      after: the steps between them that are moved after the chain.
     """
 
     def __init__(self, first: Rows) -> None:
@@ -142,7 +142,7 @@ class _Chain:
         self._touched_after: set[ir.Buffer] = set()
 
     def touches(self, launch: ir.Launch) -> bool:
-        """Returns whether `launch` shares a buffer with the chain; else joining gains nothing."""
+        """Returns whether `launch` shares a buffer with the chain, so that joining can pay off."""
         return any(b in self._touched for b in launch.buffers)
 
     def take(self, step: ir.Step, member: Rows | None) -> None:
@@ -163,10 +163,10 @@ class _Chain:
             self._delay(step, touched, written)
 
     def _takes_part_of(self, launch: ir.Launch) -> bool:
-        """Adds partial sums of `launch` to the chain if it sums over rows.
+        """Adds partial sums of `launch` to the chain if it is a sum over rows.
 
-        A strip adds up its own rows, and launches after the chain add up the partial sums. Returns
-        whether it was added.
+        Each strip sums its own rows, and launches after the chain add up the partial sums. Returns
+        whether the partial sums were added.
         """
         division = parts.by_rows(launch, self.rows, self.rows * _row_bytes(self.members, self.rows))
         if division is None:
@@ -192,7 +192,7 @@ class _Chain:
         self._written_after |= written
 
     def _refuses(self, member: Rows) -> str:
-        """Returns why `member` cannot or should not be part of the chain; "" if it can."""
+        """Returns the reason why `member` should not be part of the chain, or "" if it should."""
         rows = math.gcd(self.rows, member.extent)
         members = [*self.members, member]
         by_row = rows >= COSTS.strip_rows and all(
@@ -210,7 +210,7 @@ class _Chain:
         return ""
 
     def _shares(self, member: Rows, rows: int) -> bool:
-        """Returns whether `member` accesses, row by row, what the chain has in caches."""
+        """Returns whether `member` accesses, row by row, a buffer that the chain keeps in cache."""
         return any(
             member.is_by_row(b, rows) and any(m.is_by_row(b, rows) for m in self.members)
             for b in member.buffers
@@ -218,7 +218,7 @@ class _Chain:
         )
 
     def pays(self) -> bool:
-        """Returns whether enough bytes are reused from caches for the chain to pay off."""
+        """Returns whether the chain reuses enough bytes from cache to pay off."""
         if len(self.members) == 1:
             return False
         uses: Counter[ir.Buffer] = Counter()
@@ -227,9 +227,9 @@ class _Chain:
         return sum((n - 1) * b.nbytes for b, n in uses.items()) >= COSTS.strip_above
 
     def mined(self, uses: Counter[ir.Buffer]) -> ir.RowStrips:
-        """Returns the step.
+        """Returns the chain as a step.
 
-        Buffers that nothing else in the program accesses become buffers of the strip.
+        Buffers that no other step of the program accesses become buffers of the strip.
         """
         rows = self.rows
         strip = min(max(COSTS.strip_bytes // _row_bytes(self.members, rows), 1), rows)
@@ -247,7 +247,7 @@ class _Chain:
     def _own_buffers(
         self, strip: int, uses: Counter[ir.Buffer]
     ) -> tuple[dict[ir.Buffer, ir.Buffer], int]:
-        """Returns the strip's buffers that replace complete ones, and their bytes."""
+        """Returns the strip buffers that replace complete buffers, and their total bytes."""
         first: dict[ir.Buffer, int] = {}
         last: dict[ir.Buffer, int] = {}
         own: dict[ir.Buffer, ir.Buffer] = {}
@@ -266,7 +266,7 @@ def _is_own(
 ) -> bool:
     """Returns whether only the chain accesses `buffer`.
 
-    `first` is the first member that accesses it.
+    `first` is the first member that accesses the buffer.
     """
     return (
         buffer.place == "arena"
@@ -281,13 +281,13 @@ def _uses_of(buffer: ir.Buffer, members: Sequence[Rows]) -> int:
 
 
 def _row_bytes(members: Sequence[Rows], rows: int) -> int:
-    """Returns the bytes that members access per row, except buffers needed by every row."""
+    """Returns the bytes that members access per row, without buffers that every row needs."""
     touched = {b for m in members for b in m.buffers if m.is_by_row(b, rows)}
     return max(sum([-(-b.nbytes // rows) for b in touched]), 1)
 
 
 def _effects(step: ir.Step) -> tuple[set[ir.Buffer], set[ir.Buffer]]:
-    """Returns the buffers that a step accesses, and those that it may write."""
+    """Returns the buffers that a step accesses, and the buffers that it may write."""
     if isinstance(step, ir.Launch):
         written = {step.buffers[o.param] for o in step.kernel.outputs}
         if not hasattr(step.kernel, "carried"):

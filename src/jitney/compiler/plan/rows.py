@@ -1,8 +1,8 @@
-"""Which part of each buffer a part of a kernel's outermost loop accesses.
+"""Analyzes which part of each buffer is accessed by a part of a kernel's outermost loop.
 
-A kernel accesses a buffer *row by row*, with r rows, if each of r equal parts of its outermost loop
-accesses another of r equal parts of the buffer. Launches that access all shared buffers row by row
-can be run together on some rows, then on others (`row_strips`).
+A kernel accesses a buffer *row by row*, with r rows, if the k-th of r equal parts of its outermost
+loop accesses only the k-th of r equal parts of the buffer. Launches that access all shared buffers
+row by row can be run together on one strip of rows after another (`row_strips`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from jitney.core.util.record import record
 
 @record(frozen=True)
 class _Reach:
-    """Elements that an iteration of the outermost loop accesses.
+    """The elements that an iteration of the outermost loop accesses.
 
     Attributes:
-      step: offset between the elements of consecutive iterations.
+      step: the offset between the elements of consecutive iterations.
       low: the first element, in the first iteration.
       high: the last element, in the first iteration.
-      itemsize: bytes per element.
+      itemsize: the size of an element in bytes.
     """
 
     step: int
@@ -31,9 +31,9 @@ class _Reach:
     itemsize: int
 
     def is_within(self, row: int, iterations: int) -> bool:
-        """Returns whether `iterations` iterations access one row of `row` bytes.
+        """Returns whether groups of `iterations` iterations access one row of `row` bytes each.
 
-        The next iterations must access the next row.
+        Consecutive groups must access consecutive rows.
         """
         if self.low < 0 or self.step * iterations * self.itemsize != row:
             return False
@@ -42,13 +42,13 @@ class _Reach:
 
 @record(frozen=True, eq=False)
 class KernelRows:
-    """What a kernel accesses in each iteration of its outermost loop.
+    """The accesses of a kernel in an iteration of its outermost loop.
 
     Attributes:
-      extent: iterations of that loop.
-      read: params that are loaded from.
-      written: params that are written.
-      reaches: for each param, all accesses; None stands for data-dependent indices.
+      extent: the number of iterations of that loop.
+      read: the parameters that are loaded from.
+      written: the parameters that are stored to.
+      reaches: all accesses of each parameter; None stands for data-dependent indices.
     """
 
     extent: int
@@ -58,14 +58,14 @@ class KernelRows:
 
 
 class Rows:
-    """What a launch accesses in each iteration of its outermost loop.
+    """The accesses of a launch in an iteration of its outermost loop.
 
     Attributes:
       launch: the launch.
-      extent: iterations of its outermost loop.
+      extent: the number of iterations of its outermost loop.
       buffers: the buffers that it accesses, in order.
-      read: those that it reads.
-      written: those that it writes.
+      read: the buffers that it reads.
+      written: the buffers that it writes.
     """
 
     def __init__(self, launch: ir.Launch, kernel: KernelRows) -> None:
@@ -80,9 +80,10 @@ class Rows:
         """Returns whether `rows` equal parts of the outermost loop access equal parts of `buffer`.
 
         Args:
-          buffer: any buffer; false for one that the launch does not access.
-          rows: number of parts, a divisor of the number of iterations.
-          nbytes: bytes of all rows of the buffer, if they differ from its own size.
+          buffer: any buffer; the result is False if the launch does not access it.
+          rows: the number of parts, a divisor of the number of iterations.
+          nbytes: the size in bytes of all rows of the buffer, if it differs from the buffer's own
+              size.
         """
         iterations = self.extent // rows
         row, remainder = divmod(buffer.nbytes if nbytes is None else nbytes, rows)
@@ -97,11 +98,11 @@ class Rows:
 
 
 def rows_of(launch: ir.Launch, known: dict[int, KernelRows | None] | None = None) -> Rows | None:
-    """Returns what `launch` accesses row by row, or None if its outermost loop cannot be split.
+    """Returns the accesses of `launch` by row, or None if its outermost loop cannot be divided.
 
     Args:
       launch: any launch.
-      known: a cache for kernels that launches share, by id.
+      known: a cache for kernels that several launches share, keyed by `id`.
     """
     key = id(launch.kernel)
     if known is None or key not in known:

@@ -1,6 +1,7 @@
-"""Scatters as kernels: windows are combined one after the other, in order.
+"""Builds kernels of scatters, which combine windows one after another, in order.
 
-Indices are clamped, so that a kernel may read at all of them; it writes windows that are inside.
+Indices are clamped, so that the kernel can read at all of them; only windows that are in bounds are
+written.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _BOOL = np.dtype(bool)
 def has_kernel(
     node: hlo.Scatter, supports: Callable[[str, Sequence[np.dtype], np.dtype], bool]
 ) -> bool:
-    """Returns whether a kernel can compute `node`; its dtype must be one that kernels can store."""
+    """Returns whether a kernel can compute `node`; kernels must be able to store its dtype."""
     fn, dtype, sizes = node.combine, node.dtype, traversal.window_sizes(node)
     if isinstance(fn, hlo.Region) or 0 in node.updates.shape:
         return False
@@ -28,7 +29,7 @@ def has_kernel(
 
 
 class Windows:
-    """The kernel of a scatter: first all reads of operands, then the windows themselves."""
+    """The builder of a scatter's kernel, which first reads the operands, then writes windows."""
 
     def __init__(self, node: hlo.Scatter, has_buffer: Callable[[hlo.Node], bool]) -> None:
         dims, shape = node.dims, node.x.shape
@@ -66,7 +67,7 @@ class Windows:
     def written(self) -> KernelBuilder:
         """Returns the finished kernel.
 
-        The node's buffer must contain the copy of the operand by then.
+        When the kernel runs, the node's buffer must contain a copy of the operand.
         """
         k, node, value = self.builder, self.node, self.update
         if isinstance(node.combine, str):

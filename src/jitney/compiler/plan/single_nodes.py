@@ -1,7 +1,7 @@
-"""Rules for nodes that are steps of their own: copies, updates, library calls, branches.
+"""Planning rules for nodes that become separate steps: copies, updates, library calls, branches.
 
-Each adds the steps of a node to the plan and returns True, or returns False without steps if it
-does not apply (see `region.Rule`).
+Each rule adds the steps of a node to the plan and returns True. If it does not apply, it adds no
+steps and returns False (see `region.Rule`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from jitney.compiler.plan.scatter import Windows
 
 
 def concatenate(plan: RegionPlan, node: hlo.Concatenate) -> bool:
-    """Plans a concatenation: each part is computed directly into the result."""
+    """Plans a concatenation, in which each part is computed directly into the result."""
     if not plan.planner.is_stored(node.dtype):
         return plan.by_reference_demanding(node)
     plan.new(node)
@@ -45,15 +45,15 @@ def concatenate(plan: RegionPlan, node: hlo.Concatenate) -> bool:
 
 
 def pad(plan: RegionPlan, node: hlo.Pad) -> bool:
-    """Plans a padding: the padding is filled, then the operand is computed into the result.
+    """Plans a `Pad` node: fills the padding, then computes the operand into the result.
 
-    One kernel fills the complete result, or, for a large operand, one kernel for each side fills
-    the border.
+    One kernel fills the complete result. If the operand is large, one kernel for each side fills
+    only the border.
     """
     if not plan.planner.is_stored(node.dtype):
         return plan.by_reference_demanding(node)
     plan.new(node)
-    # Negative padding removes elements: `count` of each axis remain, from `first` on.
+    # Negative padding removes elements: of each axis, `count` elements from `first` on remain.
     spans: list[tuple[int, int, int, int]] = []  # first, count, start, step
     for n, out, low, inner in zip(node.x.shape, node.shape, node.low, node.interior, strict=True):
         step = inner + 1
@@ -79,11 +79,11 @@ def pad(plan: RegionPlan, node: hlo.Pad) -> bool:
 
 
 def _filled(node: hlo.Pad, kept: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Returns the boxes to fill, as (start, size) by axis: the complete result, or its border.
+    """Returns the boxes to fill, as (start, size) per axis: the complete result, or its border.
 
     Args:
-      node: a padding.
-      kept: (start, size) of the operand in the result.
+      node: the `Pad` node.
+      kept: (start, size) of the operand along each axis of the result.
     """
     whole = [(0, n) for n in node.shape]
     size = math.prod([n for _, n in kept]) * node.dtype.itemsize
@@ -99,7 +99,7 @@ def _filled(node: hlo.Pad, kept: Sequence[tuple[int, int]]) -> list[list[tuple[i
 
 
 def update_slice(plan: RegionPlan, node: hlo.DynamicUpdateSlice) -> bool:
-    """Plans an update of a slice, in the memory of the operand or a copy of it."""
+    """Plans an update of a slice, in the memory of the operand or in a copy of it."""
     if not plan.planner.is_native(node):
         return plan.by_reference_demanding(node)
     plan.new_update(node)
@@ -120,7 +120,7 @@ def update_slice(plan: RegionPlan, node: hlo.DynamicUpdateSlice) -> bool:
 
 
 def scatter(plan: RegionPlan, node: hlo.Scatter) -> bool:
-    """Plans a scatter as a kernel, in the memory of the operand or a copy of it."""
+    """Plans a scatter as a kernel, in the memory of the operand or in a copy of it."""
     if not plan.planner.is_scatter(node):
         return False
     windows = plan.written(lambda: Windows(node, plan.has_buffer))
@@ -130,7 +130,7 @@ def scatter(plan: RegionPlan, node: hlo.Scatter) -> bool:
 
 
 def dot(plan: RegionPlan, node: hlo.Dot) -> bool:
-    """Plans a contraction as a call of BLAS, if it supports the layouts of the operands."""
+    """Plans a contraction as a call of BLAS, if BLAS supports the layouts of the operands."""
     gemm = as_gemm(node, plan.buffer)
     if gemm is None:
         return False
@@ -142,8 +142,8 @@ def dot(plan: RegionPlan, node: hlo.Dot) -> bool:
 def dft(plan: RegionPlan, node: hlo.Dft) -> bool:
     """Plans a Fourier transform.
 
-    It becomes kernels for factors of the length, calls of native code, or a call of the reference
-    implementation.
+    It becomes kernels for the factors of its length, calls of native code, or a call of the
+    reference implementation.
     """
     if plan.has_kernels(node):
         planes = [Plane(node.re.dtype, b) for b in plan.new(plan.wholes.get(node, node))]
@@ -168,7 +168,7 @@ def branch(plan: RegionPlan, node: hlo.Cond) -> bool:
 
 
 def library_call(plan: RegionPlan, node: hlo.LibraryCall) -> bool:
-    """Plans a call of machine code, of BLAS, or of the reference implementation."""
+    """Plans a library call as a call of machine code, BLAS, or the reference implementation."""
     if node.name == added_products.NAME and _add_product(plan, node):
         return True
     types = node.type
@@ -214,7 +214,7 @@ def collective(plan: RegionPlan, node: hlo.Collective) -> bool:
 
 
 def optimization_barrier(plan: RegionPlan, node: hlo.OptimizationBarrier) -> bool:
-    """Plans a barrier as copies of the operands, across which nothing is fused."""
+    """Plans an optimization barrier as copies of its operands, across which nothing is fused."""
     for buffer, x in zip(plan.new(node), node.args, strict=True):
         plan.steps.append(ir.Copy(buffer, plan.buffer(x)))
     return True

@@ -13,9 +13,9 @@ from jitney.compiler.plan import ir
 
 
 def print_plan(plan: ir.Plan) -> str:
-    """Returns the text of the program's steps, then of its kernels.
+    """Returns the text of the program's steps, followed by that of its kernels.
 
-    Before buffers are assigned, those of the arena are numbered in the order of their first use.
+    Before memory is assigned, arena buffers are numbered in the order of their first use.
     """
     inputs = ", ".join(f"input{i}: {t}" for i, t in enumerate(plan.inputs))
     outputs = ", ".join(f"output{i}: {t}" for i, t in enumerate(plan.outputs))
@@ -27,11 +27,11 @@ def print_plan(plan: ir.Plan) -> str:
 
 
 class _Printer:
-    """Prints steps.
+    """Prints the steps of a plan.
 
     Attributes:
-      kernels: the texts of launched kernels, which are named by their index here.
-      numbers: numbers of buffers without memory.
+      kernels: the texts of launched kernels, which are named after their index in this list.
+      numbers: the numbers of buffers without assigned memory.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class _Printer:
         self.numbers: dict[ir.Buffer, int] = {}
 
     def block(self, steps: Sequence[ir.Step], indent: str) -> list[str]:
-        """Returns the lines of steps."""
+        """Returns the lines of text of `steps`."""
         lines: list[str] = []
         for step in steps:
             match step:
@@ -75,7 +75,7 @@ class _Printer:
         return ", ".join(map(self.name, buffers))
 
     def launch(self, step: ir.Launch) -> str:
-        """Returns the line of a launch, and adds the kernel's text."""
+        """Returns the line of a launch, and adds the text of its kernel."""
         name = f"k{len(self.kernels)}"
         if isinstance(step.kernel, LoopKernel):
             self.kernels.append(print_loop(step.kernel, name))
@@ -89,7 +89,7 @@ class _Printer:
         step: ir.Gemm | ir.LibraryCall | ir.Collective | ir.HostCall | ir.Wait | ir.Copy
         | ir.SwapBuffers | ir.Clock,
     ) -> str:  # fmt: skip
-        """Returns the line of a step that contains no other steps and launches no kernel."""
+        """Returns the line of a step that has no nested steps and launches no kernel."""
         match step:
             case ir.Gemm():
                 x, y = ("^T" if t else "" for t in (step.trans_x, step.trans_y))
@@ -122,9 +122,9 @@ class _Printer:
 
 
 def _called(call: library.Call) -> str:
-    """Returns the name of the function that is called, with its parameters.
+    """Returns the name of the called function, with its parameters.
 
-    For a node's reference implementation it is only the name.
+    For the reference implementation of a node, it is only the name.
     """
     is_node = call.name.startswith(f"{node_calls.PREFIX}.")
     return call.name if is_node else str(call.routine)

@@ -1,8 +1,8 @@
-"""Verifies plans: kernels are well formed, and live buffers do not share memory.
+"""Verifies plans: kernels are well formed, and simultaneously live buffers do not share memory.
 
-The latter is checked by abstract execution of the steps, with two iterations of each loop, which
-records the buffer that was last written to each range of the arena: a step that reads a buffer must
-find it there.
+The latter is checked by abstract execution of the steps, with two iterations of each loop. It
+records which buffer was last written to each range of the arena; a step that reads a buffer must
+find that buffer there.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from jitney.compiler.plan.rows import rows_of
 class PlanError(AssertionError):
     """A plan violates a constraint; the message starts with its identifier.
 
-    P1  kernels are well formed, and get a buffer of the right element size for each param
-    P2  every buffer that a step reads was written before, on every path to it
-    P3  a buffer that a step reads has not been overwritten since by another in the same memory
-    P4  buffers are inside the arena, and aligned
+    P1  kernels are well formed, and have a buffer of the right element size for each parameter
+    P2  every buffer that a step reads was written before, on every path to the step
+    P3  a buffer that a step reads has not been overwritten by another buffer in the same memory
+    P4  buffers are within the arena, and aligned
     P5  copies and swaps are between buffers of equal size
-    P6  launches of a strip access row by row what one of them writes and another accesses;
-        buffers of the strip itself are written before they are read, by launches of that strip
-    P7  between an asynchronous call and its wait no step accesses its results or writes its
-        operands; each call has one wait, in the same list of steps
+    P6  launches of a strip access row by row each buffer that one writes and another accesses;
+        buffers of the strip are written, by launches of the strip, before they are read
+    P7  between an asynchronous call and its wait, no step accesses the call's results or writes
+        its operands; each call has one wait, in the same list of steps
     """
 
 
@@ -38,7 +38,7 @@ def verify_plan(plan: ir.Plan) -> None:
 
 
 class _Memory:
-    """Which buffer each range of the arena contains."""
+    """The state of the arena: the buffer that each range contains."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -46,7 +46,7 @@ class _Memory:
         self.held: dict[int, tuple[int, ir.Buffer]] = {}  # offset -> (end, buffer)
         self.written: set[ir.Buffer] = set()
         self.filling: set[ir.Buffer] = set()  # buffers that loops write part by part
-        self.partner: dict[ir.Buffer, ir.Buffer] = {}  # carry -> buffer it may be swapped with
+        self.partner: dict[ir.Buffer, ir.Buffer] = {}  # carry -> the buffer it can be swapped with
 
     def copy(self) -> _Memory:
         new = _Memory(self.size)
@@ -56,7 +56,7 @@ class _Memory:
         return new
 
     def join(self, others: Sequence[_Memory]) -> None:
-        """Sets the state to what holds after any of `others`."""
+        """Merges the states after alternative branches into this state."""
         self.held = {
             offset: entry
             for offset, entry in others[0].held.items()
@@ -68,7 +68,7 @@ class _Memory:
         if not buffer.nbytes or buffer.place in ("input", "constant"):
             return
         if buffer not in self.written:
-            raise PlanError(f"P2: {what} reads {buffer}, which is not written yet")
+            raise PlanError(f"P2: {what} reads {buffer}, which has not been written")
         self.check_held(buffer, what)
         partner = self.partner.get(buffer)
         if partner is not None:
@@ -76,13 +76,13 @@ class _Memory:
 
     def check_held(self, buffer: ir.Buffer, what: str) -> None:
         if buffer.place == "arena" and self.held.get(buffer.index, (0, None))[1] is not buffer:
-            raise PlanError(f"P3: {what} needs {buffer}, which was overwritten")
+            raise PlanError(f"P3: {what} needs {buffer}, which has been overwritten")
 
     def write(self, buffer: ir.Buffer, what: str) -> None:
         if not buffer.nbytes:
             return
         if buffer.place in ("input", "constant"):
-            raise PlanError(f"P1: {what} writes {buffer}")
+            raise PlanError(f"P1: {what} writes to {buffer}, which is read-only")
         if buffer in self.filling:
             self.check_held(buffer, what)
         self.written.add(buffer)
@@ -94,7 +94,7 @@ class _Memory:
             return
         start, end = buffer.index, buffer.index + buffer.nbytes
         if start < 0 or end > self.size or start % 64:
-            raise PlanError(f"P4: {what}: {buffer} of {buffer.nbytes} bytes in {self.size}")
+            raise PlanError(f"P4: {what}: {buffer} of {buffer.nbytes} bytes is not aligned or exceeds {self.size}")
         if self.held.get(start, (0, None))[1] is not buffer:
             gone = [at for at, (stop, _) in self.held.items() if at < end and start < stop]
             for at in gone:
@@ -125,10 +125,10 @@ class _Memory:
         if isinstance(step, ir.RowStrips):
             _check_row_strips(step)
         if isinstance(step, ir.Copy) and step.to.nbytes != step.source.nbytes:
-            raise PlanError(f"P5: {step.source.nbytes} bytes to {step.to.nbytes}")
+            raise PlanError(f"P5: copy of {step.source.nbytes} bytes to a buffer of {step.to.nbytes}")
         if isinstance(step, ir.SwapBuffers):
             if step.carry.nbytes != step.after.nbytes:
-                raise PlanError(f"P5: {step.carry.nbytes} bytes for {step.after.nbytes}")
+                raise PlanError(f"P5: swap of buffers of {step.carry.nbytes} and {step.after.nbytes} bytes")
             self.partner[step.carry] = step.after
         reads, writes = reads_and_writes(step)
         for buffer in reads:
@@ -142,8 +142,8 @@ class _Memory:
             outside, self.filling = self.filling, self.filling | {*step.filled}
             for buffer in step.filled:
                 self.claim(buffer, what)
-            # The second iteration detects what the first has overwritten. In it, nested loops run
-            # once, since they ran twice in the first.
+            # The second iteration detects buffers that the first one has overwritten. Nested loops
+            # run only once in it, since they ran twice in the first iteration.
             for iterations in range(self.iterations):
                 outer, self.iterations = self.iterations, self.iterations - iterations
                 self.steps(step.body)
@@ -167,7 +167,7 @@ class _Memory:
 
 
 def _check_beside(step: ir.Step, going_on: Sequence[ir.HostCall]) -> None:
-    """Raises PlanError if `step` conflicts with a pending asynchronous call."""
+    """Raises PlanError if `step` conflicts with an asynchronous call in flight."""
     for call in going_on:
         own = list(accesses(call))
         for access in accesses(step):
@@ -185,13 +185,13 @@ def _check_launch(step: ir.Launch) -> None:
     else:
         verify(kernel)
     if len(kernel.params) != len(step.buffers):
-        raise PlanError(f"P1: {len(kernel.params)} params, {len(step.buffers)} buffers")
+        raise PlanError(f"P1: {len(step.buffers)} buffers for {len(kernel.params)} parameters")
     for s in kernel.body:
         if isinstance(s, kernels.Load) and s.dtype != kernel.params[s.param]:
             raise PlanError(f"P1: load of {s.dtype} from a buffer of {kernel.params[s.param]}")
     for dtype, buffer in zip(kernel.params, step.buffers, strict=True):
         if buffer.nbytes % dtype.itemsize:
-            raise PlanError(f"P1: {buffer.nbytes} bytes as {dtype}")
+            raise PlanError(f"P1: a buffer of {buffer.nbytes} bytes as {dtype}")
 
 
 def _check_row_strips(step: ir.RowStrips) -> None:
@@ -201,7 +201,7 @@ def _check_row_strips(step: ir.RowStrips) -> None:
         _check_launch(launch)
         if member is None or member.extent % step.rows or not 1 <= step.strip <= step.rows:
             raise PlanError(
-                f"P6: strips of {step.strip} of {step.rows} rows cannot divide a launch"
+                f"P6: {step.rows} rows in strips of {step.strip} do not divide a launch evenly"
             )
         _check_strip_buffers(member.read, written)
         for buffer in member.written:
