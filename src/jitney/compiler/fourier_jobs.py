@@ -26,7 +26,7 @@ TILE, _RADICES, _LARGEST_FACTOR = 64, 40, 272
 
 
 def factors(n: int, of_complex: bool = True) -> list[int]:
-    """Returns the factors of length `n` in order: 8 (for complex elements only), 4, 2, odd factors.
+    """Returns the factors of `n` in order: 8 (only for complex elements), 4, 2, then odd factors.
     """
     radices: list[int] = []
     for radix in (8, 4) if of_complex else (4,):
@@ -69,8 +69,7 @@ def _cost_of_passes(n: int) -> float:
 
 
 def columns_of(n: int, of_complex: bool, few: bool) -> int:
-    """Returns the columns n1 of a line of length `n` as a matrix, or 0 if it should not be a
-    matrix.
+    """Returns n1 for a line of length `n` = n1 n2 as a matrix, or 0 if it should not be a matrix.
 
     Args:
       n: the length.
@@ -170,9 +169,7 @@ class Job:
 
     @property
     def operations(self) -> float:
-        """The number of floating-point operations: 5 n log2(n) per complex line, half of it per
-        real line.
-        """
+        """The number of operations: 5 n log2(n) per complex line, half as many per real line."""
         each = 5.0 if self.kind == OF_COMPLEX else 2.5
         return each * self.lines * self.n * math.log2(max(self.n, 1))
 

@@ -1,9 +1,9 @@
-"""Factorizations and triangular systems by native code: library functions, called by address.
+"""Declares library functions for factorizations and triangular systems, in native code.
 
-`runtime/native/factorize.h` has a function for each, which computes a range of a batch of matrices,
-with LAPACK or with jitney's code over BLAS's products. Their reference implementations are those of
-`reference/linalg.py`. LAPACK is SciPy's, by the addresses that it exports for Cython; its threads
-are used for large matrices.
+`runtime/native/factorize.h` contains a function for each, which computes a range of a batch of
+matrices, either with LAPACK or with jitney's own code on top of BLAS. The reference implementations
+are in `reference/linalg.py`. LAPACK is SciPy's, called by the addresses that SciPy exports to
+Cython; its threads are used for large matrices.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ Results: TypeAlias = Sequence[TensorType]
 
 DTYPES = tuple(np.dtype(c) for c in "fdFD")  # in the order of `factorize.h`
 REAL = DTYPES[:2]
-_LANES = 16  # of the longest vectors, and the number of matrices computed in them at once
+_LANES = 16  # lanes of the longest vectors, and matrices computed in them together
 _PREFIXES = "sdcz"
 # In the order of `factorize.h`; some have other names for complex matrices.
 _ROUTINES = ("potrf", "getrf", "geqrf", "orgqr", "syevd", "gesdd", "trsm", "gemm", "syrk",
              "ormqr", "gehrd", "sytrd", "gees", "geev")  # fmt: skip
-_PRODUCTS = ("trsm", "gemm", "syrk")  # of BLAS, possibly MKL's
+_PRODUCTS = ("trsm", "gemm", "syrk")  # routines of BLAS, possibly MKL's
 _OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd", "ormqr": "unmqr", "sytrd": "hetrd"}
 
-# LAPACK counts elements, and the size of its workspace, in 32 bits.
+# LAPACK counts elements, and the size of its workspace, in 32-bit integers.
 MAX_ELEMENTS = 2**28
 
 _INT32 = np.dtype(np.int32)
 
 
 def is_native(dtype: np.dtype, *shapes: tuple[int, ...]) -> bool:
-    """Returns whether native code computes matrices of `dtype` and these shapes.
+    """Returns whether native code supports matrices of `dtype` and these shapes.
 
-    It has no code for narrower dtypes, whose values fit into those of `DTYPES`.
+    Narrower dtypes are not supported; they can be converted to one of `DTYPES` without loss.
     """
     sizes = [math.prod(shape[-2:]) for shape in shapes]
     return dtype in DTYPES and max(sizes) <= MAX_ELEMENTS and _native.call is not None
@@ -50,7 +50,7 @@ def is_native(dtype: np.dtype, *shapes: tuple[int, ...]) -> bool:
 # --- the functions --------------------------------------------------------------------------------
 
 NAMES: list[str] = []  # in the order of `factorize.h`
-OPTIONS: dict[str, tuple[str, ...]] = {}  # names of the parameters of each
+OPTIONS: dict[str, tuple[str, ...]] = {}  # names of the parameters of each function
 
 
 def _declare(
@@ -69,15 +69,18 @@ def _declare(
 
     Args:
       name: its name without prefix.
-      options: names of its parameters in the order of its options: sizes of a matrix first.
+      options: the names of its parameters in the order of its options; the sizes of a matrix come
+          first.
       result_types, reference: as in `LibraryFunction`.
-      weight: cost per product of the sizes, in operations, including LAPACK's overhead.
-      operations: floating-point operations for a real matrix, as a function of the parameters.
-      rank: how many of the parameters are axis sizes; 0 if work grows with the product of the first
-        two alone.
-      divides: dtypes for which threads share one matrix.
-      lanes: rows of the largest real matrices that are computed in the lanes of vectors.
-      first: rank of the first operand without its batch axes.
+      weight: the work divided by the product of the sizes, in operations, including LAPACK's
+          overhead.
+      operations: the floating-point operations for a real matrix, as a function of the parameters.
+      rank: the number of parameters that are axis sizes; 0 if the work is proportional to the
+        product of the first two only.
+      divides: the dtypes for which threads share the work of a single matrix.
+      lanes: the maximum rows of real matrices of which several are computed in the lanes of
+          vectors.
+      first: the rank of the first operand without its batch axes.
     """
     NAMES.append(name)
     OPTIONS[name] = tuple(options.split())
@@ -106,7 +109,7 @@ def _declare(
 
     def counted(*types: TensorType, **params: int) -> float:
         batch = math.prod(types[0].shape[: types[0].rank - first])
-        # A complex multiply-add is four real ones.
+        # A complex multiply-add counts as four real ones.
         return batch * operations(**params) * (1 if types[0].dtype in REAL else 4)
 
     library.declare(
@@ -117,7 +120,7 @@ def _declare(
 
 
 def routine(name: str, *options: int) -> Routine:
-    """Returns the function `name` with the values of its parameters in order."""
+    """Returns the library function `name` with the values of its parameters, in order."""
     params = zip(OPTIONS[name], map(int, options), strict=True)
     return library.routine(f"lapack.{name}", **dict(params))
 
@@ -125,14 +128,14 @@ def routine(name: str, *options: int) -> Routine:
 def fill_lanes(shape: Sequence[int]) -> bool:
     """Returns whether a batch of small matrices of `shape` is computed in the lanes of vectors.
 
-    A single matrix would fill one lane. LAPACK computes it instead, so that its eigenvectors and
-    singular vectors have LAPACK's signs, and samplers that use them draw the same values as JAX.
+    A single matrix would fill only one lane, so LAPACK computes it. Its eigenvectors and singular
+    vectors then have LAPACK's signs, and samplers that use them draw the same values as JAX.
     """
     return math.prod(shape[:-2]) != 1
 
 
 def _matrices(x: TensorType, *shape: int) -> TensorType:
-    """Returns the type of `x` with `shape` in place of its matrix axes."""
+    """Returns the type of `x` with its matrix axes replaced by `shape`."""
     return TensorType((*x.shape[:-2], *shape), x.dtype)
 
 
@@ -392,10 +395,10 @@ class _Native:
     """The functions of the runtime.
 
     Attributes:
-      addresses: returns the address of a function, by the indices of its name and dtype.
+      addresses: returns the address of a function, given the indices of its name and dtype.
       enter: registers a LAPACK routine: (index of dtype, index of routine, address).
-      call: runs a function on arrays: (its address, arrays, batch, grain, whether BLAS keeps to one
-        thread).
+      call: runs a function on arrays: (its address, arrays, batch, grain, whether BLAS is
+        restricted to one thread).
     """
 
     addresses: Callable[[int, int], int] | None = None
@@ -417,7 +420,8 @@ def use_native(
 
 
 def _link() -> None:
-    """Registers the addresses of LAPACK's routines, and loads SciPy's extension modules for it."""
+    """Registers the addresses of LAPACK's routines, for which it loads SciPy's extension modules.
+    """
     if not _native.is_linked:
         assert _native.enter is not None
         exported = {**blas.exported("cython_blas"), **blas.exported("cython_lapack")}
@@ -438,7 +442,7 @@ def function(name: str, dtype: np.dtype) -> int:
 
 
 def run(routine: Routine, operands: Sequence[Array]) -> list[Array]:
-    """Returns the results of a native function on operands of one supported dtype.
+    """Runs a native function on operands of the same supported dtype, and returns its results.
 
     Args:
       routine: the function to call.

@@ -1,18 +1,18 @@
-"""Functions of libraries, which programs call by name: LAPACK, SciPy, reference implementations.
+"""Library functions, which programs call by name: LAPACK, SciPy, reference implementations.
 
-    declare(LibraryFunction("eig", result_types, reference))      beside its primitive
+    declare(LibraryFunction("eig", result_types, reference))      in the module of its primitive
     b.library_call("eig", params, [x])                            when a program is lowered
-    find("eig")                                                   when it is compiled, or loaded
+    find("eig")                                                   when it is compiled or loaded
 
-Programs contain names and parameters, never functions, so that they can be printed, parsed,
-compared and kept on disk; names are resolved when a program is compiled or loaded. Each function
-has one declaration, and the registry is open: a new library is a module with declarations.
+Programs contain names and parameters but no function objects, so they can be printed, parsed,
+compared and stored on disk. Names are resolved when a program is compiled or loaded. Each function
+has one declaration. The registry is open: a new library is added by a module of declarations.
 
-Names may have a prefix, `lapack.`. A prefix can be declared for all names that begin with it
-(`declare_prefix`), for functions whose calls state what they compute; nodes of the tensor IR
-without kernels are called so (`hlo/node_calls.py`). Functions that have effects, and write to the
-arrays of their results, are *procedures*: collectives between processes
-(`runtime/distributed/participants.py`).
+Names can have a prefix, such as `lapack.`. All names with a prefix can be declared together
+(`declare_prefix`), if a call itself defines what the function computes. Nodes of the tensor IR
+without kernels are called in this way (`hlo/node_calls.py`). Functions that have effects, and that
+write their results to arrays they are passed, are *procedures*. Collectives between processes
+(`runtime/distributed/participants.py`) are procedures.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ Types: TypeAlias = Sequence[TensorType]
 Results: TypeAlias = Sequence[Array]
 Implementation: TypeAlias = Callable[..., Results]
 Effect: TypeAlias = Callable[..., None]
-# Types of parameters: values that have an exact text, and can be compared.
+# The types of parameters: values that have an exact textual form and can be compared.
 Param: TypeAlias = bool | int | float | complex | str | tuple["Param", ...] | None
 Params: TypeAlias = tuple[tuple[str, Param], ...]
 
 
 def params_text(params: Params) -> str:
-    """Returns parameters as text, `{m=3, name='x'}`, with values as Python writes them."""
+    """Returns the text of parameters, `{m=3, name='x'}`, with values in Python syntax."""
     return "{" + ", ".join([f"{name}={value!r}" for name, value in params]) + "}"
 
 
 @record(frozen=True)
 class Routine:
-    """A function to call, independent of operands: its name, and its parameters in order."""
+    """A library function with its parameters, in order, independent of operands."""
 
     name: str
     params: Params = ()
@@ -54,17 +54,17 @@ class Routine:
 
 
 def routine(name: str, **params: Param) -> Routine:
-    """Returns the library function `name` with parameters."""
+    """Returns the library function `name` with parameters `params`."""
     return Routine(name, tuple(params.items()))
 
 
 @record(frozen=True, eq=False)
 class Call:
-    """One call in a program: the function, and the types of operands and results.
+    """A library call in a program: the function, and the types of its operands and results.
 
     Attributes:
-      local_reference: the reference implementation, if the call was made in this process from something
-        that computes the results. The name stands for the same function; this one is not
+      local_reference: the reference implementation, if this process has created the call from an
+        object that can compute the results. The name refers to the same function; this field is not
         serialized.
     """
 
@@ -80,25 +80,27 @@ class Call:
 
 @record(frozen=True, eq=False)
 class NativeCode:
-    """Machine code of a library function, which computes a range of a batch.
+    """The machine code of a library function, which computes a range of a batch.
 
         int32 f(ptr call, ptr slots, int64 begin, int64 end)   1 if it succeeded
 
-    `slots` has the addresses of the options, of the operands, of the results, and of the workspace
-    if the function has one. Threads divide a batch, so it may run for several ranges at once.
+    `slots` contains the addresses of the options, of the operands, of the results, and of the
+    workspace if the function has one. A batch is divided among threads, so the function can run on
+    several ranges at the same time.
 
     Attributes:
       address: returns the address of the function for a dtype of the first operand.
-      computes: whether it supports operands of these types (*types, **params).
-      options: returns its options, int64s, from the parameters.
-      rank: rank of an item of the first operand; the axes before are the batch.
-      items: number of items (*types, **params), if it is not the batch size.
-      workspace: bytes for each item (*types, **params); item i uses those that begin at `i` times
-        this number. None if it needs no workspace.
-      uses_blas: whether it calls BLAS, which then runs on one thread unless an item is much work.
-      divides: dtypes of the first operand for which it divides one item among the runtime's threads
-        itself; BLAS then keeps to one thread, however much work that is.
-      together: number of items that it computes at once; a thread's share is a multiple of it.
+      computes: tells whether it supports operands of given types (*types, **params).
+      options: returns its options, as int64s, given the parameters.
+      rank: the rank of an item of the first operand; the axes before it are batch axes.
+      items: returns the number of items (*types, **params), if it is not the batch size.
+      workspace: returns the bytes of workspace per item (*types, **params); that of item i begins
+        at `i` times this number. None if the function needs no workspace.
+      uses_blas: whether it calls BLAS, which then runs on one thread unless the work of an item is
+          large.
+      divides: the dtypes of the first operand for which the function itself divides an item among
+        the runtime's threads; BLAS then always runs on one thread.
+      together: the number of items that it computes together; a thread's share is a multiple of it.
     """
 
     address: Callable[[np.dtype], int]
@@ -116,28 +118,28 @@ def _unknown_work(*types: TensorType, **params: Param) -> int:
     return _MUCH
 
 
-# Assumed operations of a call of unknown work: enough that it releases the GIL.
+# The assumed operations of a call whose work is unknown: enough for it to release the GIL.
 _MUCH = 1 << 30
 
 
 @record(frozen=True, eq=False)
 class LibraryFunction:
-    """The declaration of one library function.
+    """The declaration of a library function.
 
     Attributes:
       name: the unique name by which programs call it.
-      result_types: types of the results (*types, **params).
-      reference: computes the results by NumPy and SciPy (*arrays, **params). The running program
-        calls it where there is no machine code.
-      native: machine code, if there is any.
-      work: approximate operations for one item of a batch (*types, **params), by which threads
-        divide a batch.
-      operations: floating-point operations of a call, by the textbook algorithm (*types, **params);
-        None if they are about `work`.
-      updates: whether its only result is its first operand with some elements changed, and can be
+      result_types: returns the types of the results (*types, **params).
+      reference: computes the results with NumPy and SciPy (*arrays, **params). Compiled programs
+        call it if there is no machine code.
+      native: its machine code, or None.
+      work: returns the approximate operations for one item (*types, **params), which determines how
+        a batch is divided among threads.
+      operations: returns the floating-point operations of a call by the textbook algorithm (*types,
+        **params); None if `work` is a good estimate.
+      updates: whether its only result is its first operand with some elements changed, which can be
         computed in the memory of that operand.
-      item_rank: rank of an item of the first operand, if all operands and results have the axes
-        before it in front: a batch, whose items are computed independently.
+      item_rank: the rank of an item of the first operand, if the preceding axes are batch axes that
+        all operands and results start with, and items are computed independently; otherwise None.
     """
 
     name: str
@@ -155,7 +157,7 @@ _prefixes: dict[str, Callable[[Call], Implementation]] = {}
 
 
 def declare(function: LibraryFunction) -> LibraryFunction:
-    """Registers a function, and returns it.
+    """Registers a library function and returns it.
 
     Raises:
       ValueError: if the name is already registered.
@@ -164,22 +166,22 @@ def declare(function: LibraryFunction) -> LibraryFunction:
 
 
 def declare_prefix(prefix: str, implementation: Callable[[Call], Implementation]) -> None:
-    """Registers all functions whose names begin with `prefix` and a dot.
+    """Registers all library functions whose names begin with `prefix` and a dot.
 
     Args:
       prefix: prefix of the names.
-      implementation: returns for a call the function that computes its results from arrays.
+      implementation: returns, for a call, the function that computes its results from arrays.
     """
     _prefixes[prefix] = implementation
 
 
 def names() -> list[str]:
-    """Returns the names of all functions that were declared individually."""
+    """Returns the names of all library functions that are declared individually."""
     return list(_functions)
 
 
 def is_declared(name: str) -> bool:
-    """Returns whether there is a function `name`."""
+    """Returns whether a library function `name` is declared."""
     return name in _functions
 
 
@@ -196,7 +198,7 @@ def find(name: str) -> LibraryFunction:
 
 
 def is_update(name: str) -> bool:
-    """Returns whether the function `name` updates its first operand."""
+    """Returns whether the library function `name` updates its first operand."""
     function = _functions.get(name)
     return function is not None and function.updates
 
@@ -217,7 +219,7 @@ def implementation(call: Call) -> Implementation:
 
 
 def result_types(routine: Routine, types: Types) -> tuple[TensorType, ...]:
-    """Returns the result types of a function for operands of `types`."""
+    """Returns the result types of a library function for operands of types `types`."""
     return tuple(find(routine.name).result_types(*types, **dict(routine.params)))
 
 
@@ -226,13 +228,13 @@ def result_types(routine: Routine, types: Types) -> tuple[TensorType, ...]:
 
 @record(frozen=True)
 class Procedure:
-    """A function with effects, known by name, which writes its results to arrays it is passed.
+    """A named function with effects, which writes its results to arrays that it is passed.
 
-    Calling it calls the function that the name stands for in this process. Host calls of
-    procedures, unlike those of users' functions, can be kept on disk.
+    Calling it calls the function to which the name refers in this process. Unlike calls of Python
+    functions, host calls of procedures can be stored on disk.
 
     Attributes:
-      routines: the steps, each of which is called with all of the arrays.
+      routines: the steps of the procedure, each of which is called with all arrays.
     """
 
     routines: tuple[Routine, ...]
@@ -241,7 +243,7 @@ class Procedure:
         self.function()(*arrays)
 
     def function(self) -> Effect:
-        """Returns the function that the names stand for.
+        """Returns the function to which the names refer.
 
         Raises:
           ValueError: if a procedure is not declared in this process.
@@ -259,7 +261,7 @@ class Procedure:
 
 @record(frozen=True, eq=False)
 class ProcedureCall:
-    """One call in a program: the procedure, and the types of operands and results."""
+    """A call of a procedure in a program, with the types of its operands and results."""
 
     procedure: Procedure
     args: tuple[TensorType, ...]
@@ -274,8 +276,8 @@ def declare_procedures(prefix: str, effect: Callable[[Routine], Effect]) -> None
 
     Args:
       prefix: prefix of the names.
-      effect: returns for a routine the function that it stands for in this process; raises
-        ValueError if there is none.
+      effect: returns the function to which a routine refers in this process; raises ValueError if
+        there is none.
     """
     _procedures[prefix] = effect
 
@@ -292,17 +294,17 @@ def _effect(routine: Routine) -> Effect:
 
 @record(frozen=True, eq=False)
 class NativeCall:
-    """How one call of a program calls machine code.
+    """The arguments with which a library call in a program calls machine code.
 
     Attributes:
       symbol: the symbol that programs call.
-      options: the options, int64s.
-      batch: number of items.
-      grain: number of items that are enough for a thread.
+      options: the options, as int64s.
+      batch: the number of items.
+      grain: the number of items for which a thread pays off.
       keeps_to_one_thread: whether BLAS is restricted to one thread.
-      workspace: bytes of memory besides operands and results.
-      work: approximate operations of all items.
-      operations: floating-point operations of all items.
+      workspace: the bytes of memory that it needs besides operands and results.
+      work: the approximate operations of all items.
+      operations: the floating-point operations of all items.
     """
 
     symbol: str
@@ -316,7 +318,7 @@ class NativeCall:
 
 
 def native_call(call: Call) -> NativeCall | None:
-    """Returns how machine code is called for `call`, or None if there is none."""
+    """Returns the call of machine code for `call`, or None if there is no machine code."""
     function = _functions.get(call.name)
     native = None if function is None else function.native
     params = dict(call.routine.params)
@@ -327,7 +329,7 @@ def native_call(call: Call) -> NativeCall | None:
         batch = native.items(*call.args, **params)
     else:
         batch = math.prod(first.shape[: first.rank - native.rank])
-    from jitney.compiler.cost import COSTS  # late: importing jitney does not need it
+    from jitney.compiler.cost import COSTS  # imported late: `import jitney` does not need it
 
     work, counted = function.work(*call.args, **params), function.operations
     alone = batch > 1 or work < COSTS.blas_threads_above or first.dtype in native.divides

@@ -1,7 +1,8 @@
-"""Lowering of jaxprs to the tensor IR, by the `lower` rule of each primitive.
+"""Lowers jaxprs to the tensor IR, by the `lower` rule of each primitive.
 
-Only here does the compiler meet jaxprs: it walks a program's equations and passes the operands'
-nodes to the primitive's rule. It knows no primitive by name.
+This is the only part of the compiler that handles jaxprs. It visits the equations of a program and
+passes the nodes of their operands to the rules of their primitives. No primitive is treated
+specially.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from jitney.core.types.avals import AbstractValue, ShapedArray, abstract_token
 from jitney.core.util.first_use import Features
 
 if TYPE_CHECKING:
-    # Loaded when the first program is lowered: primitives import this module, and importing jitney
-    # must stay fast.
+    # Imported when the first program is lowered, since primitives import this module, and to keep
+    # `import jitney` fast.
     from jitney.compiler.hlo.build import Builder
     from jitney.compiler.hlo.ir import Module, Node, Region, TensorType
     from jitney.core.typing import Value
@@ -50,7 +51,7 @@ def scalar_type(dtype: np.dtype) -> TensorType:
 
 
 def scalar_region(closed: ClosedJaxpr, dtypes: Sequence[np.dtype]) -> Region:
-    """Returns a jaxpr on scalars, without mutable references, as a region of the tensor IR."""
+    """Lowers a jaxpr on scalars, without mutable references, to a region of the tensor IR."""
     from jitney.compiler.hlo.build import Builder
 
     closed = _transformed(closed)
@@ -62,16 +63,16 @@ def scalar_region(closed: ClosedJaxpr, dtypes: Sequence[np.dtype]) -> Region:
 
 
 def elementwise_function(region: Region) -> Callable[..., np.ndarray]:
-    """Returns a region on scalars as an elementwise function of arrays."""
+    """Returns a region on scalars as an elementwise function of NumPy arrays."""
     from jitney.compiler.hlo import interpret
 
     return interpret.elementwise_function(region)
 
 
 def tensor_type(aval: AbstractValue) -> TensorType:
-    """Returns the tensor type that stores values of type `aval`.
+    """Returns the tensor type in which values of type `aval` are stored.
 
-    Extended dtypes are stored as their carriers; a token is an array without elements.
+    Extended dtypes are stored as their carrier dtypes; a token is an array without elements.
     """
     from jitney.compiler.hlo.ir import TensorType
 
@@ -82,7 +83,7 @@ def tensor_type(aval: AbstractValue) -> TensorType:
     return TensorType(aval.shape, dtypes.physical_dtype(aval.dtype))
 
 
-# Programs are passed through all of these, in order, before they are lowered.
+# Transformations that are applied to all programs, in order, before they are lowered.
 ProgramTransform = Callable[[ClosedJaxpr], ClosedJaxpr]
 transforms: Features[ProgramTransform] = Features()
 
@@ -96,15 +97,16 @@ def _transformed(closed: ClosedJaxpr) -> ClosedJaxpr:
 def lower(
     closed: ClosedJaxpr, name: str = "main", builder: Callable[[], Builder] | None = None
 ) -> Module:
-    """Returns the jaxpr `closed` as a module of the tensor IR.
+    """Lowers the jaxpr `closed` to a module of the tensor IR.
 
-    Before that, mutable references are discharged (`transforms.discharge`), and keys of several
-    words become arrays of words (`transforms.key_words`), which have the same memory layout.
+    First, mutable references are discharged (`transforms.discharge`), and PRNG keys of several
+    words are replaced by arrays of words (`transforms.key_words`), which have the same memory
+    layout.
 
     Args:
       closed: the program.
-      name: name of the module.
-      builder: returns the builder of the module; by default a `Builder`.
+      name: the name of the module.
+      builder: a function that returns the builder of the module; a `Builder` by default.
 
     Raises:
       NotImplementedError: if a user-defined primitive has no lowering rule; the message names it.
@@ -122,7 +124,7 @@ def lower(
         return module
 
 
-# LLVM's levels, by the values of the config option.
+# LLVM's optimization levels, by the values of the config option.
 _LEVELS = {"O0": 0, "O1": 1, "O2": 2, "O3": 3, "UNKNOWN": 2}
 
 
@@ -134,7 +136,7 @@ def optimization_level() -> int:
 
 
 def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[Node]:
-    """Builds `closed` in `b` on `operands`, and returns its results."""
+    """Builds the nodes of `closed` applied to `operands` in `b`, and returns its results."""
     env: dict[Var, Node] = {}
     for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True):
         if isinstance(value, ShapeDtypeStruct):
@@ -161,8 +163,8 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
             rule = functools.partial(_without_types, typed, tuple([a.aval for a in eqn.invars]))
         if rule is None:
             raise NotImplementedError(
-                f"'{eqn.primitive}' has no rule for compilation, which jit needs: not found. "
-                "Register one by "
+                f"'{eqn.primitive}' has no rule for compilation: a lowering rule, which jit needs, "
+                "was not found. Register one with "
                 "jax.interpreters.mlir.register_lowering(prim, mlir.lower_fun(fun))"
             )
         nodes = [read(atom) for atom in eqn.invars]
@@ -192,8 +194,8 @@ def _placed(b: Builder, eqn: JaxprEqn, out: Any) -> Any:
 def _stretched(b: Builder, eqn: JaxprEqn, nodes: list[Node]) -> list[Node]:
     """Returns the operands of an elementwise function, aligned with its result.
 
-    Where types have shardings, scalars are broadcast, and operands whose sharding differs from that
-    of the result are constrained to it.
+    If types have shardings, scalars are broadcast, and operands with a sharding other than that of
+    the result are constrained to the latter.
     """
     aval = eqn.outvars[0].aval
     if explicit.sharding_of(aval) is None:
@@ -223,7 +225,7 @@ def _without_types(
     *nodes: Node,
     **params: object,
 ) -> Node | Sequence[Node]:
-    """Calls a rule that takes the operands' types.
+    """Calls a rule that takes the types of the operands.
 
     With `rule` and `avals` bound, it has the signature of a rule that does not take them.
     """
@@ -231,9 +233,9 @@ def _without_types(
 
 
 def host_value(x: Value) -> np.ndarray:
-    """Returns a constant's data as the program stores it.
+    """Returns a constant's data in the form in which the program stores it.
 
-    Later writes to the array do not affect it.
+    Later writes to the array do not affect the program.
     """
     data = np.asarray(getattr(x, "_value", x), order="C")
     return np.array(data) if data is x and data.flags.writeable else data

@@ -1,8 +1,8 @@
-"""The compiler's stages in order, each with its input and output IR.
+"""The stages of the compiler in order, each with the IR of its input and output.
 
-`PIPELINE` is the list. Compilation runs through it, and verifies the IR after each stage if checks
-are on; `as_text` prints the IR after the stage of a given name. `docs/architecture.md` shows the
-list, and a test compares both.
+`PIPELINE` lists them. Compilation runs the stages one after another, and verifies the IR after each
+if checks are enabled. `as_text` prints the IR after a stage of a given name. `docs/architecture.md`
+contains the same list; a test compares the two.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ MACHINE_CODE = "machine code"
 
 @record(frozen=True, eq=False)
 class Stage:
-    """One step on the way from the tensor IR to machine code.
+    """A stage of compilation, from the tensor IR to machine code.
 
     Attributes:
-      name: its name in texts and documents.
-      takes: the IR of its input, which is the output of the stage before.
+      name: its name in printed text and documentation.
+      takes: the IR of its input, which is the output of the previous stage.
       gives: the IR of its output.
-      what: what it does, in a line.
-      run: input -> output.
-      is_needed: whether it would change an input at all; if not, it is skipped.
-      simplifies: whether its output is simplified again.
+      what: a description of the stage in one line.
+      run: the function from input to output.
+      is_needed: tells whether the stage could change an input; if not, it is skipped.
+      simplifies: whether `simplify` runs again on its output.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Stage:
 
 PIPELINE = (
     Stage(
-        "simplify", TENSOR_IR, TENSOR_IR, "folds constants, removes operations without effect",
+        "simplify", TENSOR_IR, TENSOR_IR, "folds constants, simplifies or removes operations",
         simplify.run,
     ),
     Stage(
@@ -84,21 +84,21 @@ PIPELINE = (
     ),
     Stage(
         "carries", TENSOR_IR, TENSOR_IR,
-        "removes dead, congruent and constant carries, adds values that two iterations compute",
+        "drops dead, congruent and constant carries, adds some for values that iterations share",
         carries.run, has_loops,
     ),
     Stage(
         "hoist", TENSOR_IR, TENSOR_IR,
-        "moves products with loop-invariant matrices, and their transposes, before loops",
+        "hoists products and transposes of loop-invariant matrices out of loops",
         hoist.run, has_loops,
     ),
     Stage(
         "sink_reductions", TENSOR_IR, TENSOR_IR,
-        "moves sums over iterations after loops", sink_reductions.run, has_loops,
+        "moves sums over iterations to after the loop", sink_reductions.run, has_loops,
     ),
     Stage(
         "fission", TENSOR_IR, TENSOR_IR,
-        "splits loops, to compute what is known for all iterations at once",
+        "splits loops, so that independent work is done for all iterations at once",
         loop_fission.run, has_loops, simplifies=True,
     ),
     Stage(
@@ -107,7 +107,7 @@ PIPELINE = (
         lambda module: planning.build(module, supports),
     ),
     Stage(
-        "strip_mine", STEPS, STEPS, "runs chains of kernels strip by strip of rows in a cache",
+        "strip_mine", STEPS, STEPS, "runs chains of kernels on strips of rows that stay in a cache",
         planning.strip_mine,
     ),
     Stage(
@@ -115,17 +115,17 @@ PIPELINE = (
         planning.schedule,
     ),
     Stage(
-        "assign_buffers", STEPS, PLAN, "shares memory among buffers whose live ranges differ",
+        "assign_buffers", STEPS, PLAN, "shares memory among buffers whose live ranges do not overlap",
         planning.assign_buffers,
     ),
     Stage(
-        "codegen", PLAN, MACHINE_CODE, "LLVM functions for kernels, one entry; linking",
+        "codegen", PLAN, MACHINE_CODE, "generates LLVM functions for kernels and the entry, links them",
         program.compile_plan,
     ),
 )  # fmt: skip
 
 
-# The last stage on the tensor IR, and the last before code generation.
+# The last stage on the tensor IR, and the last stage before code generation.
 OPTIMIZED, PLANNED = "fission", "assign_buffers"
 
 
@@ -135,26 +135,26 @@ def _module_text(module: ir.Module) -> str:
     return print_module(module)
 
 
-# Verifiers of the IRs, run after each stage that produces them if checks are on; and printers.
+# The verifiers of the IRs, which run after each stage if checks are enabled, and the printers.
 CHECKS: dict[str, Callable[[Any], None]] = {TENSOR_IR: verify, PLAN: verify_plan}
 TEXTS: dict[str, Callable[[Any], str]] = {
     TENSOR_IR: _module_text, STEPS: print_plan, PLAN: print_plan,
 }  # fmt: skip
-# Texts between a plan and machine code.
+# Textual forms between a plan and machine code.
 CODE_TEXTS: dict[str, Callable[[plans.Plan], str]] = {
     "llvm": program.llvm_text,
     "asm": program.asm_text,
 }
-# Other names of points in the list: the first stage's input, and the named stages' outputs.
+# Further names of points in the pipeline: the input of the first stage, and outputs of stages.
 ALIASES = {"stablehlo": "hlo", "mlir": "hlo", "optimized": OPTIMIZED, "kernels": PLANNED}
-GROUP = "group"  # the tensor IR before kernels are built, with what is fused or stored, and why
+GROUP = "group"  # the tensor IR before `build_kernels`, with its decisions on fusion as comments
 _NAMES = [stage.name for stage in PIPELINE]
 _BUILD = _NAMES.index("build_kernels")
 STAGES = ("hlo", *_NAMES[:_BUILD], GROUP, *_NAMES[_BUILD:-1], *CODE_TEXTS)
 
 
 def run(value: Any, *, first: str = PIPELINE[0].name, last: str) -> Any:
-    """Runs the stages from `first` to `last`, given by name, on `value`, and returns the result."""
+    """Runs the stages from `first` to `last`, given by name, on `value` and returns the result."""
     if first == PIPELINE[0].name:
         _check(TENSOR_IR, value)
     for stage in PIPELINE[_NAMES.index(first) : _NAMES.index(last) + 1]:
@@ -175,13 +175,13 @@ def _apply(stage: Stage, value: Any) -> object:
 
 
 def _check(kind: str, value: object) -> None:
-    """Verifies the result of a stage if checks are on."""
+    """Verifies the result of a stage if checks are enabled."""
     if kind in CHECKS and (config.enable_checks.value or os.environ.get("JITNEY_CHECK") == "1"):
         CHECKS[kind](value)
 
 
 def optimize(module: ir.Module) -> ir.Module:
-    """Returns the program after all passes on the tensor IR."""
+    """Runs all passes on the tensor IR and returns the resulting program."""
     return run(module, last=OPTIMIZED)
 
 
@@ -191,7 +191,7 @@ def plan(module: ir.Module) -> plans.Plan:
 
 
 def compile_module(module: ir.Module) -> CompiledProgram:
-    """Compiles `module`, as lowered, to machine code."""
+    """Compiles `module`, a lowered program, to machine code."""
     start = time.perf_counter()
     optimized = optimize(module)
     passes = time.perf_counter()
@@ -207,7 +207,7 @@ def compile_module(module: ir.Module) -> CompiledProgram:
 
 
 def as_text(module: ir.Module, stage: str) -> str:
-    """Returns `module` as text after one of `STAGES`, or at "hlo", as lowered.
+    """Returns the text of `module` after one of `STAGES`; the stage "hlo" is the lowered program.
 
     Raises:
       ValueError: if there is no such stage.
@@ -239,7 +239,7 @@ def partition(
 
     See `hlo.partition.simplified`.
     """
-    from jitney.compiler.hlo.partition import simplified  # only several devices need it
+    from jitney.compiler.hlo.partition import simplified  # only programs for several devices need it
 
     divided = simplified.partition(module, in_specs, extents, out_specs)
     _check(TENSOR_IR, divided.module)
@@ -254,7 +254,7 @@ def cost_analysis(module: ir.Module) -> dict[str, float]:
 
 
 def interpret(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Returns the results of the interpreter of the tensor IR, the reference for compiled code."""
+    """Runs the interpreter of the tensor IR, the reference for compiled code, on `inputs`."""
     from jitney.compiler.hlo import interpret as reference
 
     return reference.run(module, inputs)

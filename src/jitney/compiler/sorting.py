@@ -1,9 +1,8 @@
-"""Sorting and top-k by native code: library functions that programs call by address.
+"""Declares two library functions, sorting and top-k, implemented in native code.
 
-`runtime/native/sort.h` contains the two, and describes how they sort. The sorted axis must be the
-last. This module determines their options, their workspace, and how their work is divided into
-items. Their reference implementations are those of `reference/order.py`, which have the same
-results, bit for bit.
+`runtime/native/sort.h` contains them and describes their algorithms. They sort along the last axis.
+This module determines their options, their workspace, and the division of their work into items.
+The reference implementations in `reference/order.py` have the same results, bit for bit.
 """
 
 from __future__ import annotations
@@ -22,26 +21,26 @@ from jitney.compiler.tensor_type import TensorType
 
 Array: TypeAlias = np.ndarray
 
-# In the order of `sort.h`.
+# The dtypes, in the order of `sort.h`.
 _DTYPES: tuple[type, ...] = (
     np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.uint64, np.int64,
     np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64, np.complex128,
 )  # fmt: skip
 _NUMBERS = {np.dtype(dtype): k for k, dtype in enumerate(_DTYPES)} | {np.dtype(bool): 0}
 
-# Of `sort.h`.
+# Constants of `sort.h`.
 _OPERANDS = 64
-_PART, _PARTS = 1 << 15, 64  # elements that a thread moves at once; parts of a row, at most
+_PART, _PARTS = 1 << 15, 64  # elements that a thread moves together; maximum parts of a row
 _PLACES = 8 << 8  # bytes of the counts of a part or a digit
 _DIGITS = 8
 _BLOCK = 64
-_POSITIONS = 1 << 31  # elements of the longest row
+_POSITIONS = 1 << 31  # maximum elements of a row
 
 
 def is_native(types: Sequence[TensorType], dim: int) -> bool:
     """Returns whether native code supports arrays of these types along `dim`.
 
-    It is the same for sorting and for the largest elements.
+    The answer is the same for sorting and for top-k.
     """
     shape = types[0].shape
     return (
@@ -57,8 +56,8 @@ def is_native(types: Sequence[TensorType], dim: int) -> bool:
 def is_faster(types: Sequence[TensorType]) -> bool:
     """Returns whether native code sorts arrays of these types faster than NumPy.
 
-    NumPy sorts one array of 32-bit or 64-bit real elements by a vectorized quicksort, which takes
-    half as long on processors with AVX-512; but it has to be called through Python.
+    NumPy sorts a single array of 32-bit or 64-bit real elements by a vectorized quicksort. It takes
+    half as long on processors with AVX-512, but has to be called through Python.
     """
     from jitney.compiler.cost import COSTS  # late: importing jitney does not need it
 
@@ -72,12 +71,12 @@ def is_faster(types: Sequence[TensorType]) -> bool:
 
 
 def _lines(count: int) -> int:
-    """Returns `count` bytes rounded up to cache lines."""
+    """Returns `count` bytes rounded up to whole cache lines."""
     return -(-count // 64) * 64
 
 
 def _width(types: Sequence[TensorType], keys: int) -> int:
-    """Returns the bytes of a sorted word: a key and what moves with it."""
+    """Returns the bytes of a sorted word, a key together with the data that moves with it."""
     key, sizes = types[0].dtype, [t.dtype.itemsize for t in types]
     if keys == 1 and key.kind != "c":
         if len(types) == 1:
@@ -95,7 +94,7 @@ def _room(n: int, width: int) -> int:
 
 
 def _items(rows: int, n: int) -> int:
-    """Returns the number of work items of rows; all threads share each row if rows are long."""
+    """Returns the number of work items; if rows are long, all threads share each row."""
     from jitney.compiler.cost import COSTS  # late: importing jitney does not need it
 
     return 1 if n >= COSTS.shared_sort_above else min(rows, COSTS.sort_items)
@@ -113,15 +112,15 @@ def _routine(
 
 
 def sort_routine(types: Sequence[TensorType], num_keys: int) -> library.Routine:
-    """Returns the function that sorts operands along their last axis by the first `num_keys`."""
+    """Returns the library function that sorts operands along their last axis by `num_keys` keys."""
     width = _width(types, num_keys)
     return _routine("sort", types, num_keys, 0, types[0].shape[-1], width)
 
 
 def top_k_routine(x: TensorType, k: int) -> library.Routine:
-    """Returns the function for the k largest elements along the last axis and their indices.
+    """Returns the library function for the k largest elements along the last axis.
 
-    `k` is positive.
+    `k` must be positive. The function also returns the indices of the elements.
     """
     width = 16 if x.dtype.itemsize == 8 else 8
     kept = min(4 * k + 2 * _BLOCK, x.shape[-1]) + _BLOCK
@@ -178,8 +177,8 @@ class _Native:
 
     Attributes:
       address: returns the address of a function by its index.
-      call: runs a function on arrays: (its address, arrays, batch, grain, whether BLAS keeps to one
-        thread).
+      call: runs a function on arrays: (its address, arrays, batch, grain, whether BLAS is
+        restricted to one thread).
     """
 
     address: Callable[[int], int] | None = None
@@ -192,7 +191,7 @@ def use_native(address: Callable[[int], int], call: Callable[..., None]) -> None
 
 
 def run(routine: library.Routine, operands: Sequence[Array]) -> list[Array]:
-    """Returns the results of a native function that sorts operands along their last axis."""
+    """Runs a native function that sorts operands along their last axis, and returns its results."""
     assert _Native.call is not None
     held = [np.ascontiguousarray(x) for x in operands]
     types = tuple([TensorType(x.shape, x.dtype) for x in held])

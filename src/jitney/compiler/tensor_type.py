@@ -1,4 +1,4 @@
-"""Tensor types, which all IRs of the compiler share."""
+"""The tensor type, which is used by all IRs of the compiler."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Shape: TypeAlias = tuple[int, ...]
 
 @record(frozen=True)
 class TensorType:
-    """Shape and dtype of a tensor."""
+    """The shape and dtype of a tensor."""
 
     shape: Shape
     dtype: np.dtype
@@ -40,7 +40,7 @@ class TensorType:
 
 
 def parse_dtype(name: str) -> np.dtype:
-    """Returns the dtype called `name`.
+    """Returns the dtype with the name `name`.
 
     Raises:
       TypeError: if there is no such dtype.
@@ -49,7 +49,7 @@ def parse_dtype(name: str) -> np.dtype:
 
 
 def parse_type(text: str) -> TensorType:
-    """Returns the type that is printed as `text`.
+    """Parses the text of a type, such as `float32[3,4]`.
 
     Raises:
       TypeError: if there is no such dtype.
@@ -57,6 +57,6 @@ def parse_type(text: str) -> TensorType:
     """
     name, bracket, extents = text.partition("[")
     if not bracket or not extents.endswith("]"):
-        raise ValueError(f"this is not the text of a type: {text!r}")
+        raise ValueError(f"{text!r} is not the text of a tensor type, such as 'float32[3,4]'")
     shape = tuple([int(n) for n in extents[:-1].split(",") if n])
     return TensorType(shape, parse_dtype(name))

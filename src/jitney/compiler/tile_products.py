@@ -1,16 +1,16 @@
-"""Matrix products of narrow dtypes by tile registers: library functions called by address.
+"""Declares three library functions for products of narrow dtypes in tile registers.
 
-`runtime/native/multiply.h` contains the three, and describes the layout of blocks. This module
-determines their options, and how their work is divided into items: by sizes alone, so that results
-do not depend on the number of threads. Where the processor has no tile registers, `is_native` is
-false, and they are never called.
+`runtime/native/multiply.h` contains them and describes the layout of blocks. This module determines
+their options, and the division of their work into items. The division depends only on sizes, so
+that results do not depend on the number of threads. If the processor has no tile registers,
+`is_native` returns False, and the functions are never called.
 
     tiles.rows {...}     [batch, m, k] -> [batch, m / 16, k * size / 64, 16, 64 / size]
     tiles.columns {...}  [batch, k, n] -> [batch, n / 16, k * size / 64, 16, 64 / size]
     tiles.product {...}  both          -> [batch, m, n] of int32, or float32 for bfloat16
 
-Sums of integers are exact modulo 2**32. Those of bfloat16 are float32, rounded after each pair of
-products; subnormal operands and subnormal sums are flushed to zero.
+Sums of integers are exact modulo 2**32. Sums of bfloat16 products are float32 and are rounded after
+each pair of products; subnormal operands and subnormal sums are flushed to zero.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.library import LibraryFunction, NativeCode, Param
 from jitney.compiler.tensor_type import TensorType
 
-# Of `multiply.h`: rows of a block, and bytes of each.
+# Constants of `multiply.h`: the rows of a block, and the bytes of each row.
 _BLOCK, _ROW = 16, 64
 
 _BFLOAT16, _INT8, _UINT8 = np.dtype(ml_dtypes.bfloat16), np.dtype(np.int8), np.dtype(np.uint8)
@@ -38,7 +38,7 @@ _KINDS = {
 
 
 def is_native(x: np.dtype, y: np.dtype) -> bool:
-    """Returns whether this processor multiplies these dtypes by tile registers."""
+    """Returns whether this processor multiplies operands of these dtypes in tile registers."""
     if (x, y) not in _KINDS:
         return False
     return _Native.address is not None and _Native.address(0) != 0
@@ -59,12 +59,12 @@ class _Params(TypedDict):
 
 
 def routine(name: str, x: np.dtype, y: np.dtype, m: int, n: int, k: int) -> library.Routine:
-    """Returns the function `name` for products of an [m, k] with a [k, n] matrix.
+    """Returns the library function `name` for products of [m, k] and [k, n] matrices.
 
     Args:
       name: "rows", "columns" or "product".
-      x, y: dtypes of the operands.
-      m, n, k: sizes of the product.
+      x, y: the dtypes of the operands.
+      m, n, k: the sizes of the product.
     """
     held = COSTS.tile_panel // (_BLOCK * _ceil(k * x.itemsize, _ROW) * _ROW)
     columns = max(held // 2 * 2, 2)
@@ -135,13 +135,13 @@ def _product(x: np.ndarray, y: np.ndarray, **params: Unpack[_Params]) -> list[np
 
 
 class _Native:
-    """The runtime's machine code: addresses by index, which are 0 without tile registers."""
+    """The runtime's machine code: its addresses by index, 0 if there are no tile registers."""
 
     address: Callable[[int], int] | None = None
 
 
 def use_native(address: Callable[[int], int]) -> None:
-    """Sets the function that returns the addresses of machine code; see `_multiply.pyi`."""
+    """Sets the function that returns addresses of machine code; see `_multiply.pyi`."""
     _Native.address = address
 
 
@@ -167,12 +167,12 @@ def _product_items(x: TensorType, y: TensorType, **params: Unpack[_Params]) -> i
 
 
 def _packed_bytes(x: TensorType, **params: Unpack[_Params]) -> int:
-    """Returns the work of packing an item: one operation for eight bytes."""
+    """Returns the work of packing an item: one operation per eight bytes."""
     return max(_BLOCK * _ROW * _depth(params) // 8, 1)
 
 
 def _products(x: TensorType, y: TensorType, **params: Unpack[_Params]) -> int:
-    """Returns the work of an item of products: cycles of the tile instructions."""
+    """Returns the work of an item of products, in cycles of the tile instructions."""
     blocks = 2 * min(params["columns"], y.shape[1]) * _depth(params)
     return max(blocks * COSTS.tile_product, 1)
 

@@ -94,7 +94,7 @@ class _Memory:
             return
         start, end = buffer.index, buffer.index + buffer.nbytes
         if start < 0 or end > self.size or start % 64:
-            raise PlanError(f"P4: {what}: {buffer} of {buffer.nbytes} bytes is not aligned or exceeds {self.size}")
+            raise PlanError(f"P4: {what}: {buffer} of {buffer.nbytes} bytes is misplaced in {self.size} bytes")
         if self.held.get(start, (0, None))[1] is not buffer:
             gone = [at for at, (stop, _) in self.held.items() if at < end and start < stop]
             for at in gone:
