@@ -1,1 +1,1 @@
-"""Code generation: kernels and plans to LLVM, and LLVM to machine code."""
+"""Code generation: from kernels and plans to LLVM IR, and from LLVM IR to machine code."""

@@ -1,12 +1,13 @@
-"""Vector loads and stores: contiguous ones, and gathers and scatters.
+"""Emits vector loads and stores: contiguous ones, gathers and scatters.
 
-Masked calls pass the alignment as an argument, which all versions of LLVM read: from 22 on it is an
-attribute, and the reader upgrades the argument; older versions know no such attribute.
+Calls of masked intrinsics pass the alignment as an argument, which all versions of LLVM accept.
+Since LLVM 22 it is an attribute; the IR parser upgrades calls with the argument. Older versions do
+not support the attribute.
 
-LLVM lowers masked accesses without an instruction to a branch per lane, and its compile time grows
-faster than their number. There are no gathers and scatters of 8- and 16-bit elements: they are
-gathered as the aligned words that contain them, and stored one by one, by functions that a module
-has once.
+Masked accesses for which the processor has no instruction are lowered by LLVM to a branch per lane,
+with superlinear compile time. Processors have no gathers and scatters of 8- and 16-bit elements.
+These are loaded by gathering the aligned words that contain them, and stored one by one. The code
+for this is in helper functions that are defined once per module.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ from jitney.compiler.llvm.values import (
     type_text,
 )
 
-WORD = "i32"  # the narrowest element that processors gather
+WORD = "i32"  # the narrowest element that processors can gather
 
 
 def lanes_below(e: Emitter, count: Value, lanes: int) -> Value:
-    """Returns the mask of the lanes with an index below `count`, which may be any integer."""
+    """Returns the mask of the lanes with indices below `count`, which can be any integer."""
     return _compared(e, "ult", count, lanes)
 
 
 def lanes_from(e: Emitter, count: Value, lanes: int) -> Value:
-    """Returns the mask of the lanes with an index of at least `count`, which may be any integer."""
+    """Returns the mask of the lanes with indices of at least `count`, which can be any integer."""
     return _compared(e, "uge", count, lanes)
 
 
 def _compared(e: Emitter, how: str, count: Value, lanes: int) -> Value:
-    """Returns the lane indices compared with `count`, as vectors of at least 128 bits.
+    """Returns the comparison of lane indices with `count`, in vectors of at least 128 bits.
 
-    LLVM 22 widens comparisons of smaller vectors and assumes that they are false in the added
-    lanes: a masked store of eight bytes wrote up to sixteen.
+    LLVM 22 widens comparisons of smaller vectors, and wrongly assumes that they are false in the
+    added lanes, so that a masked store of eight bytes could write up to sixteen.
     """
     capped = e.intrinsic("llvm.smin", [count, constant(lanes, "i64")])
     capped = e.intrinsic("llvm.smax", [capped, constant(0, "i64")])
@@ -51,7 +52,7 @@ def _compared(e: Emitter, how: str, count: Value, lanes: int) -> Value:
 
 
 def load_vector(e: Emitter, pointer: Value, kind: str, lanes: int, mask: Value | None) -> Value:
-    """Returns `lanes` contiguous elements from `pointer`; 0 in lanes masked off."""
+    """Loads `lanes` contiguous elements from `pointer`; the result is 0 in lanes masked off."""
     size, vector = memory_bytes(kind), type_text(kind, lanes)
     if mask is None:
         return e.emit(f"load {vector}, {pointer!r}, align {size}", kind, lanes)
@@ -62,7 +63,7 @@ def load_vector(e: Emitter, pointer: Value, kind: str, lanes: int, mask: Value |
 
 
 def store_vector(e: Emitter, value: Value, pointer: Value, mask: Value | None) -> None:
-    """Writes the lanes of `value`, or those of `mask`, to contiguous elements from `pointer`."""
+    """Stores the lanes of `value`, or those in `mask`, to contiguous elements from `pointer`."""
     size, lanes = memory_bytes(value.kind), value.lanes
     if mask is None:
         e.line(f"store {value!r}, {pointer!r}, align {size}")
@@ -73,7 +74,7 @@ def store_vector(e: Emitter, value: Value, pointer: Value, mask: Value | None) -
 
 
 def gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value:
-    """Returns the elements that `pointers` point to; lanes masked off are undefined."""
+    """Loads the elements that `pointers` point to; the result is undefined in lanes masked off."""
     if BITS[kind] >= BITS[WORD] or mask is None or not e.target.has_gather:
         return _gather(e, pointers, kind, mask)
     lanes = pointers.lanes
@@ -85,10 +86,10 @@ def gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value:
 
 
 def _gather_function(e: Emitter, name: str, kind: str, lanes: int) -> str:
-    """Returns a gather of narrow elements: it shifts the aligned words that contain them."""
+    """Returns a function that gathers narrow elements, by shifting the words that contain them."""
     inner = Emitter(e.target, e)
     pointers, mask = Value("%places", "ptr", lanes), Value("%mask", "i1", lanes)
-    # An aligned word is within one page, so all of it can be read.
+    # An aligned word does not cross pages, so all of it can be read.
     address = inner.cast("ptrtoint", pointers, "i64")
     inside = inner.and_(address, inner.const(memory_bytes(WORD) - 1, address))
     words = inner.cast("inttoptr", inner.sub(address, inside), "ptr")
@@ -114,7 +115,7 @@ def _gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value
 
 
 def scatter(e: Emitter, value: Value, pointers: Value, mask: Value | None) -> None:
-    """Writes the lanes of `value`, or those of `mask`, in order.
+    """Stores the lanes of `value`, or those in `mask`, in order.
 
     If addresses are equal, the last lane wins.
     """
@@ -136,7 +137,7 @@ def _scatter(e: Emitter, value: Value, pointers: Value, mask: Value) -> None:
 
 
 def _scatter_function(e: Emitter, name: str, value: Value, pointers: Value) -> str:
-    """Returns a scatter of all lanes, or else a loop over the mask's set bits, lowest first."""
+    """Returns a function that scatters all lanes, or loops over the set bits of the mask."""
     inner = Emitter(e.target, e)
     lanes, element = value.lanes, type_text(value.kind)
     value = Value("%values", value.kind, lanes)
@@ -179,7 +180,7 @@ done:
 
 
 def as_i64(e: Emitter, value: Value, dtype: np.dtype) -> Value:
-    """Returns an integer of `dtype`, sign- or zero-extended by its signedness."""
+    """Returns an integer of `dtype` extended to 64 bits, with or without sign."""
     if value.kind == "i64":
         return value
     return e.sext(value, "i64") if dtype.kind == "i" else e.zext(value, "i64")

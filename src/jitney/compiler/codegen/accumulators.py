@@ -1,4 +1,4 @@
-"""Accumulators: partial results of a kernel's reductions."""
+"""Accumulators, which hold the partial results of a kernel's reductions."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from jitney.compiler.scalar import table
 
 
 class Accumulators:
-    """Vectors on the stack, which LLVM keeps in registers, initialized to the neutral element.
+    """Vectors on the stack, initialized to the neutral element; LLVM promotes them to registers.
 
     Args:
       e: the emitter.
-      reductions: for each output, the monoid and the dtype of the reduction.
-      widths: the lanes of consecutive loops that reduce, widest first; each has its own vector.
+      reductions: the monoid and the dtype of the reduction of each output.
+      widths: the numbers of lanes of consecutive reducing loops, widest first; each loop has its
+          own accumulators.
 
     Attributes:
-      allocas: lines for the function's entry.
+      allocas: lines for the entry block of the function.
     """
 
     def __init__(
@@ -39,12 +40,12 @@ class Accumulators:
                 self._write(j, constant(neutral(fn, dtype), _held(dtype), lanes))
 
     def resume(self, j: int, so_far: Value, unless: Value) -> None:
-        """Initializes output j to `so_far`, except the first time."""
+        """Resumes output j from `so_far`, unless `unless` is true, as in the first strip."""
         start = self.e.select(unless, self.value(j, so_far.lanes), so_far)
         self._write(j, start)
 
     def add(self, j: int, value: Value, mask: Value | None, factor: Value | None = None) -> None:
-        """Reduces `value`, or its product with `factor`, into output j; `mask` selects lanes."""
+        """Reduces `value`, or its product with `factor`, into output j in the lanes of `mask`."""
         e = self.e
         old = self.value(j, value.lanes)
         if factor is None:
@@ -58,7 +59,7 @@ class Accumulators:
         self._write(j, e.zext(new, "i8") if value.kind == "i1" else new)
 
     def value(self, j: int, lanes: int | None = None) -> Value:
-        """Returns the partial results of output j in `lanes` lanes, by default the most."""
+        """Returns the partial results of output j in `lanes` lanes; the default is the widest."""
         lanes = self.widths[0] if lanes is None else lanes
         _, dtype = self.reductions[j]
         kind = _held(dtype)
@@ -67,14 +68,14 @@ class Accumulators:
         return self.e.trunc(held, "i1") if dtype == np.bool_ else held
 
     def reduced(self, j: int) -> Value:
-        """Returns the combination of all lanes of output j, in a fixed tree."""
+        """Returns output j with all lanes combined by a fixed reduction tree."""
         value = self.value(j)
         for lanes in self.widths[1:]:
             value = self._combine(j, self._narrowed(j, value, lanes), self.value(j, lanes))
         return self._narrowed(j, value, 1)
 
     def _narrowed(self, j: int, value: Value, lanes: int) -> Value:
-        """Returns `value` with its halves combined until `lanes` lanes are left."""
+        """Returns `value` with its halves combined repeatedly until `lanes` lanes are left."""
         e = self.e
         while value.lanes > lanes:
             half = value.lanes // 2
@@ -103,7 +104,7 @@ class Accumulators:
 
 
 def _held(dtype: np.dtype) -> str:
-    """Returns the kind of an accumulator in memory: predicates are bytes."""
+    """Returns the kind of an accumulator in memory, where predicates are bytes."""
     return "i8" if dtype == np.bool_ else register_kind(dtype)
 
 

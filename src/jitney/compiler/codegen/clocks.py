@@ -1,4 +1,4 @@
-"""Readings of the processor's clock between the steps of a program (`plan/clocks.py`)."""
+"""Emits readings of the processor's clock between the steps of a program (`plan/clocks.py`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from jitney.compiler.plan import ir
 
 
 def write(e: Emitter, step: ir.Clock, address_of: Callable[[np.ndarray], Value]) -> None:
-    """Adds the time since the last reading to that of a step; see `ir.Clock`.
+    """Emits code that adds the time since the last reading to that of a step; see `ir.Clock`.
 
     Args:
       e: the emitter of the entry.
-      step: the reading.
-      address_of: returns the address of data of the program.
+      step: the clock step.
+      address_of: returns the address of an array that belongs to the program.
     """
     counters = address_of(step.counters)
     now = _ticks(e)
@@ -33,14 +33,14 @@ def write(e: Emitter, step: ir.Clock, address_of: Callable[[np.ndarray], Value])
 
 
 def _count(e: Emitter, counters: Value, at: int, amount: Value) -> None:
-    """Adds `amount` to one of the counters."""
+    """Emits the addition of `amount` to one of the counters."""
     place = _element(e, counters, at)
     before = e.emit(f"load i64, {place!r}", "i64")
     e.line(f"store {e.add(before, amount)!r}, {place!r}")
 
 
 def _note(e: Emitter, events: Value, most: int, index: int, now: Value) -> None:
-    """Records a reading; once the array is full, it overwrites the last entry."""
+    """Emits code that records a reading; once the array is full, the last entry is overwritten."""
     count = e.emit(f"load i64, {events!r}", "i64")
     at = e.intrinsic("llvm.umin", [count, constant(most - 1, "i64")])
     pair = e.emit(f"getelementptr [2 x i64], {events!r}, {at!r}", "ptr")
@@ -54,7 +54,7 @@ def _element(e: Emitter, start: Value, at: int) -> Value:
 
 
 def _ticks(e: Emitter) -> Value:
-    """Returns the processor's clock, which runs at a constant rate."""
+    """Emits a reading of the processor's clock, which runs at a constant rate."""
     if e.target.is_x86:
         e.declarations.add("declare i64 @llvm.readcyclecounter()")
         return e.emit("call i64 @llvm.readcyclecounter()", "i64")

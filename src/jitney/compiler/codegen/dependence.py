@@ -1,7 +1,8 @@
-"""The loop of a nest in which each statement of a kernel can be computed, and its uniformity.
+"""Dependence analysis: the loop of the nest in which each statement is computed, and uniformity.
 
-A statement depends on the loops whose counters are in its index, and on what its operands depend
-on. Buffers that the kernel writes may change in the innermost loop, so loads from them stay in it.
+A statement depends on the loops whose counters occur in its index, and on the loops on which its
+operands depend. Buffers that the kernel writes can change in the innermost loop, so loads from them
+are not hoisted out of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel
 def dependence(
     kernel: Kernel | LoopKernel, order: tuple[int, ...], vector: int | None
 ) -> tuple[list[int], list[bool]]:
-    """Returns for each statement the depth of its loop, and whether it differs between lanes."""
+    """Returns, for each statement, the depth of its loop, and whether it varies between lanes."""
     depths: list[int] = []
     varies: list[bool] = []
 
@@ -39,7 +40,7 @@ def dependence(
             case _:
                 depth, differs = of_index(s.index)
                 if isinstance(s, ir.Load) and s.param in written:
-                    depth = len(order)  # must see earlier stores
+                    depth = len(order)  # loads must see earlier stores
         depths.append(depth)
         varies.append(differs)
     return depths, varies

@@ -1,14 +1,14 @@
-"""The entry of a compiled program: its steps in order, with native loops and branches.
+"""Generates the entry function of a program, which runs its steps, with native loops and branches.
 
-    i32 entry(ptr call, ptr inputs, ptr outputs, ptr arena)        1 if it has finished
+    i32 entry(ptr call, ptr inputs, ptr outputs, ptr arena)        returns 1 if it has finished
 
-Any other result is a failure, so that only code that has run to its end reports success. The same
-holds for its parts and for the functions of the runtime that it calls. `call` belongs to the
-runtime: it is the first argument of kernels and of functions of the runtime, and holds the threads
-of the device and the error of the call.
+Any other return value is a failure, so that only code that has run to its end reports success. The
+same convention applies to the functions into which an entry is split, and to the functions of the
+runtime that it calls. `call` belongs to the runtime and refers to the threads of the device and the
+error of the call; it is the first argument of kernels and of the runtime's functions.
 
-Kernels are compiled once and shared among programs. Kernels, functions of the runtime and constants
-are symbols of the module, whose addresses are bound when it is loaded: the code itself can be
+Kernels are compiled once and shared by all programs. Kernels, functions of the runtime and
+constants are external symbols of the module, which are bound when it is loaded, so the code can be
 stored.
 """
 
@@ -32,18 +32,18 @@ from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import Value, constant
 from jitney.compiler.plan import ir
 
-# Steps and functions of a program that call Python.
+# The calls of Python in a program, as steps or as named functions.
 PythonCall: TypeAlias = ir.HostCall | ir.Wait | library.Call
 
-# LLVM expands short copies, and compares each of their loads and stores with all others of a block:
-# long programs call a function instead.
+# LLVM expands short copies inline, and compares each of their loads and stores with all others of
+# the block, so long programs call this function instead.
 _COPY = """\
 define internal void @jitney.copy(ptr %to, ptr %from, i64 %count) noinline nounwind {
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %count, i1 false)
   ret void
 }"""
 
-# The memory of a donated input may be that of the output.
+# An output can use the memory of a donated input.
 _COPY_INPUT = """\
 define internal void @jitney.copy_input(ptr %to, ptr %from, i64 %count) noinline nounwind {
   %same = icmp eq ptr %to, %from
@@ -57,17 +57,17 @@ done:
 
 
 class DriverWriter:
-    """A writer of the entry of one plan.
+    """A writer of the entry function of a plan.
 
     Args:
-      code_of: returns the name of a kernel's function, and whether another module has it.
-      symbol: returns addresses of the runtime's functions: "parallel_for", "host", "sgemm" ...
+      code_of: returns the name of a kernel's function, and whether it is in another module.
+      symbol: returns the addresses of the runtime's functions: "parallel_for", "host", "sgemm" ...
 
     Attributes:
       natives: the names of the runtime's functions that the program calls.
-      constants: data that it reads, by the names of their symbols.
-      python_calls: calls of Python: users' functions, and library functions without machine code;
-        by the names of the symbols that hold their numbers.
+      constants: the data that it reads, by the names of their symbols.
+      python_calls: the calls of Python, that is, of callbacks and of library functions without
+        machine code, by the names of the symbols that hold their numbers.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class DriverWriter:
         self.symbol = symbol
         self.e = Emitter(target)
         self.unseen = 0  # cost of the steps since the last poll for signals
-        self.functions: list[str] = []  # this program's functions, such as products
-        self.gemms: dict[object, str] = {}  # names of product functions, by key
+        self.functions: list[str] = []  # helper functions of this program, such as products
+        self.gemms: dict[object, str] = {}  # names of the functions of products, by key
         self.releases_gil = len(plan.steps) > COSTS.entry_steps
-        self.slots = 1  # pointers in the array that passes buffers to steps
-        # Buffers that are swapped: the number of the cell with the pointer.
+        self.slots = 1  # size of the array of pointers that passes buffers to steps
+        # For buffers that are swapped, the number of the cell that holds the current pointer.
         self.cells: dict[ir.Buffer, int] = {}
         self.cell_count = 0
         self.natives: dict[str, None] = {}
@@ -107,7 +107,7 @@ class DriverWriter:
         return "\n".join([*self.functions, function, e.module_text()])
 
     def _function(self, head: str, stack: list[str]) -> str:
-        """Returns the function with the code written so far."""
+        """Returns the definition of a function with the code written so far."""
         self.e.line(f"ret {polls.SUCCEEDED!r}")
         slots = [f"  %slots = alloca [{self.slots} x ptr], align 16"]
         for i in range(self.slots):
@@ -133,7 +133,7 @@ class DriverWriter:
                 return e.emit(f"load ptr, ptr {at.text}", "ptr")
 
     def _constant(self, data: np.ndarray) -> Value:
-        """Returns the symbol of a constant."""
+        """Returns the symbol of a constant array."""
         name = self._constant_names.get(id(data))
         if name is None:
             name = self._constant_names[id(data)] = f"jitney.constant.{len(self.constants)}"
@@ -142,7 +142,7 @@ class DriverWriter:
         return Value(f"@{name}", "ptr")
 
     def native(self, name: str, result: str, types: str) -> str:
-        """Returns the typed symbol of a function of the runtime, declared for a call."""
+        """Declares a function of the runtime, and returns its symbol with its type."""
         self.natives[name] = None
         self.e.declarations.add(f"declare {result} @jitney.{name}({types})")
         return f"{result} @jitney.{name}"
@@ -162,7 +162,7 @@ class DriverWriter:
             self._part(steps[start : start + COSTS.entry_steps])
 
     def _part(self, steps: Sequence[ir.Step]) -> None:
-        """Writes steps as a function, and its call."""
+        """Writes steps as a separate function, and a call of it."""
         outside = self.e, self.slots
         self.e, self.slots = Emitter(self.target, self.e), 1
         self._few_steps(steps)
@@ -223,8 +223,8 @@ class DriverWriter:
         extent = outer_extent(kernel)
         way = division(kernel)
         if way is None:
-            # A kernel without polls does not use the call, which then need not be kept in a
-            # register over hundreds of launches: a tenth of LLVM's time.
+            # A kernel without polls does not use `call`. If it is not passed, it need not be kept
+            # in a register across hundreds of launches, which saves a tenth of LLVM's time.
             is_polling = polls.has_polls(kernel)
             call = "%call" if is_polling else "poison"
             status = e.emit(
@@ -233,14 +233,15 @@ class DriverWriter:
             if is_polling:
                 polls.check(e, status)
             return
-        # Chunks are large enough to pay for a thread, and full vectors if lanes run along the axis.
+        # Chunks are large enough for a thread to pay off, and multiples of the vector width if
+        # lanes run along the axis.
         plan, work = schedule(kernel), body_cost(kernel) * kernel.points
         axis = outermost(plan)
         grain = max(extent * COSTS.parallel_above // (2 * work), 1)
         if axis == plan.vector:
             chunk = COSTS.lane_chunk
             grain = -(-max(grain, COSTS.column_grain if plan.strip else 1) // chunk) * chunk
-        if plan.transposition is not None and len(plan.outer) == 1:  # complete blocks
+        if plan.transposition is not None and len(plan.outer) == 1:  # chunks of complete blocks
             grain = -(-grain // plan.transposition.side) * plan.transposition.side
         run = self.native(way, "i32", "ptr, ptr, ptr, i64, i64")
         call = f"call {run}(ptr %call, ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})"
@@ -305,10 +306,10 @@ class DriverWriter:
         self.unseen = 0
 
     def _collective(self, step: ir.Collective) -> None:
-        """Writes a collective of a group of one participant: its result is the operand, or zero.
+        """Writes a collective in a group of one participant, whose result is its operand or zero.
 
         Raises:
-          ValueError: if the group has more participants, as a program runs on one device.
+          ValueError: if the group has more participants, since a program runs on one device.
         """
         node, e, count = step.node, self.e, step.result.nbytes
         size = collectives.group_size(node.axes, node.groups)
@@ -354,7 +355,7 @@ class DriverWriter:
         countdown.repeat()
         self.unseen = 0
         e.label(f"end.{n}")
-        for i, exchange in enumerate(step.swapped):  # after an odd number of iterations
+        for i, exchange in enumerate(step.swapped):  # swapped an odd number of times
             home, current = homes[exchange.carry], self._pointer(exchange.carry)
             e.branch(
                 e.emit(f"icmp ne {home!r}, {current.text}", "i1"), f"away.{n}.{i}", f"home.{n}.{i}"
@@ -366,7 +367,7 @@ class DriverWriter:
         self.cells = outside
 
     def _new_cell(self, pointer: Value) -> int:
-        """Returns the number of a new cell that holds `pointer`."""
+        """Returns the number of a new cell, initialized to `pointer`."""
         number = self.cell_count
         self.cell_count += 1
         self.e.line(f"store {pointer!r}, {self._cell(number)!r}")
@@ -396,7 +397,7 @@ class DriverWriter:
         polls.check(self.e, self.e.emit(call, "i32"))
 
     def _gemm_function(self, step: ir.Gemm) -> str:
-        """Returns the name of the function for products like `step`, shared by the program."""
+        """Returns the name of the function for products like `step`, which equal products share."""
         key = (
             step.dtype,
             step.batch,
@@ -415,7 +416,7 @@ class DriverWriter:
 
 
 def division(kernel: Kernel | LoopKernel) -> Literal["in_order", "parallel_for"] | None:
-    """Returns how a kernel is run: shared among threads, in chunks in order, or at once (None)."""
+    """Returns how a kernel is run: shared by threads, in ordered chunks, or as a whole (None)."""
     axis = outermost(schedule(kernel))
     is_ordered = axis is None or not is_independent(kernel, axis)
     least = COSTS.poll_steps if is_ordered else COSTS.parallel_above
@@ -425,7 +426,7 @@ def division(kernel: Kernel | LoopKernel) -> Literal["in_order", "parallel_for"]
 
 
 def _step_cost(step: ir.Step) -> int:
-    """Returns the cost of a step for polling; 0 if the step polls itself, or calls Python."""
+    """Returns the cost of a step for polling; 0 if the step itself polls, or calls Python."""
     match step:
         case ir.Launch():
             return body_cost(step.kernel) * step.kernel.points
@@ -444,9 +445,9 @@ def _step_cost(step: ir.Step) -> int:
 class _GemmWriter:
     """A writer of the function of a (batched) product: i32 gemm(ptr call, ptr x, ptr y, ptr out).
 
-    The work of a large product, or of a batch, is in a function of a range of rows (or of
-    products), as for kernels, so that it can be shared among the runtime's threads; BLAS is kept to
-    one thread meanwhile.
+    A large product, or a batch, is computed by a function of a range of rows or of products, like a
+    kernel, so that it can be divided among the runtime's threads. BLAS is restricted to one thread
+    during this time.
     """
 
     def __init__(self, step: ir.Gemm, driver: DriverWriter, name: str) -> None:
@@ -458,7 +459,7 @@ class _GemmWriter:
         self.count = 0
 
     def text(self) -> str:
-        """Returns the definitions of the function and of its part for a range."""
+        """Returns the definitions of the function, and of the function for a range."""
         step = self.step
         work = 2 * step.batch * step.m * step.n * step.k
         if step.batch > 1 or (work >= COSTS.parallel_product_above and step.m > 1):
@@ -542,7 +543,7 @@ class _GemmWriter:
         return e.emit(f"getelementptr i8, {pointer!r}, {distance!r}", "ptr")
 
     def _place(self, value: Value) -> str:
-        """Returns an address that holds `value`, as Fortran passes all arguments by reference."""
+        """Returns an address that holds `value`, since Fortran passes arguments by reference."""
         at = self.e.emit(f"getelementptr i64, ptr %blas, i64 {self.count}", "ptr")
         self.e.line(f"store {value!r}, ptr {at.text}")
         self.count += 1
@@ -556,7 +557,7 @@ class _GemmWriter:
         return first
 
     def _call(self, x: Value, y: Value, out: Value, rows: Value) -> None:
-        """Calls BLAS; row-major out = x @ y is out' = y' x' in Fortran's column-major order."""
+        """Writes a call of BLAS; row-major out = x @ y is out' = y' @ x' in column-major order."""
         e, step = self.e, self.step
         name = blas.PRODUCTS[step.dtype]
         lead_y = step.k if step.trans_y else step.n

@@ -1,7 +1,7 @@
-"""Loads of a kernel that are vector loads and shuffles instead of gathers.
+"""Replaces gathers in kernels by vector loads and shuffles.
 
-They are adjacent elements (`interleaved.py`), and elements at a constant stride (`strided.py`).
-Vectors loaded for one index are kept for nearby ones.
+This applies to loads of adjacent elements (`interleaved.py`), and of elements at a constant stride
+(`strided.py`). Vectors that are loaded for one index are reused for nearby indices.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from jitney.compiler.llvm.values import Value, register_kind
 
 
 class GroupedLoads:
-    """The loads of a kernel that are grouped, and their code.
+    """The loads of a kernel that are grouped, with their code.
 
     Args:
       kernel: the kernel.
-      axis: the axis of the lanes.
-      varies: for each statement, whether it differs between lanes.
-      target: the processor.
+      axis: the vectorized axis.
+      varies: for each statement, whether it varies between lanes.
+      target: the processor to generate code for.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class GroupedLoads:
 
         Args:
           e: the emitter.
-          shared: the cache of values computed together.
-          place: a member of this group.
+          shared: the cache of values that are computed together.
+          place: a place in this object.
           dtype: the dtype of the elements.
           pointer: returns the address of the first lane's element at an index.
           lanes: the lanes of a vector.
-          remaining: how many lanes are needed; None for all.
+          remaining: the number of lanes needed; None for all.
         """
         if place in shared:
             return shared[place]
@@ -91,14 +91,14 @@ class GroupedLoads:
 
 
 def memory_kind(dtype: np.dtype) -> str:
-    """Returns the kind of elements of `dtype` in memory: predicates are bytes."""
+    """Returns the kind of elements of `dtype` in memory, where predicates are bytes."""
     return "i8" if dtype == np.bool_ else register_kind(dtype)
 
 
 def mask_of_several(
     e: Emitter, shared: dict[Any, Any], remaining: Value | None, count: int, lanes: int
 ) -> Value | None:
-    """Returns the mask of `remaining` lanes of `count` elements each; None for all lanes."""
+    """Returns the mask of `remaining` lanes of `count` elements each, or None for all lanes."""
     if remaining is None:
         return None
     key = ("mask", remaining.text, count)

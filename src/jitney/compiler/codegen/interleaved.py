@@ -1,8 +1,8 @@
-"""Vector loads and stores of interleaved elements, such as real and imaginary parts.
+"""Emits vector loads and stores of interleaved elements, such as real and imaginary parts.
 
 A load of every second element would be a gather, which takes ten times as long as a contiguous load
-and a shuffle. So loads and stores of adjacent elements are found and combined: loads of two, stores
-of two, four, or eight elements.
+and a shuffle. Therefore loads of two adjacent elements, and stores of two, four or eight, are
+combined into contiguous accesses.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
 from jitney.core.util.record import replace
 
-Place = tuple[int, Affine]  # a buffer, and a linear position
+Place = tuple[int, Affine]  # a buffer and a linear position in it
 
 _TOGETHER = (2, 4, 8)
 
 
 def find_pairs(places: Iterable[Place], axis: int | None) -> dict[Place, tuple[Place, Place]]:
-    """Returns for each place with an adjacent one the pair of both, in order of memory."""
+    """Returns, for each place with an adjacent one, the pair of both in memory order."""
     if axis is None:
         return {}
     pairs: dict[Place, tuple[Place, Place]] = {}
@@ -33,14 +33,14 @@ def find_pairs(places: Iterable[Place], axis: int | None) -> dict[Place, tuple[P
 def _neighbors(
     places: Iterable[Place], axis: int, sizes: Sequence[int]
 ) -> Iterator[tuple[Place, ...]]:
-    """Yields groups of adjacent places, each as large as the stride between lanes.
+    """Yields groups of adjacent places, each of which is as large as the stride between lanes.
 
-    Each place is in at most one group; groups are in the order of memory.
+    Each place is in at most one group. Groups, and the places in a group, are in memory order.
 
     Args:
-      places: where elements are loaded or stored.
+      places: the places from which elements are loaded, or to which they are stored.
       axis: the axis of the lanes.
-      sizes: the permitted sizes of a group.
+      sizes: the possible sizes of a group.
     """
     known = set(places)
     grouped: set[Place] = set()
@@ -56,7 +56,7 @@ def _neighbors(
 
 
 def separate(e: Emitter, pairs: Value) -> tuple[Value, Value]:
-    """Returns the even elements of a vector, and the odd ones."""
+    """Returns two vectors, the even and the odd elements of a vector."""
     lanes = pairs.lanes // 2
     first, second = (
         shuffle(e, pairs, pairs, [2 * k + which for k in range(lanes)]) for which in (0, 1)
@@ -65,9 +65,9 @@ def separate(e: Emitter, pairs: Value) -> tuple[Value, Value]:
 
 
 def merge(e: Emitter, parts: Sequence[Value]) -> Value:
-    """Returns `parts` interleaved: all first elements, then all second ones, and so on.
+    """Returns the vectors `parts` interleaved: their first elements, their second ones, and so on.
 
-    The number of vectors has to be a power of two.
+    The number of vectors must be a power of two.
     """
     if len(parts) == 1:
         return parts[0]
@@ -77,7 +77,7 @@ def merge(e: Emitter, parts: Sequence[Value]) -> Value:
 
 
 def shuffle(e: Emitter, x: Value, y: Value, picks: Sequence[int]) -> Value:
-    """Returns the lanes of `x`, followed by those of `y`, with the indices `picks`."""
+    """Returns the lanes with indices `picks` in the concatenation of `x` and `y`."""
     mask = ", ".join([f"i32 {k}" for k in picks])
     text = f"shufflevector {x!r}, {y!r}, <{len(picks)} x i32> <{mask}>"
     return e.emit(text, x.kind, len(picks))
@@ -86,7 +86,7 @@ def shuffle(e: Emitter, x: Value, y: Value, picks: Sequence[int]) -> Value:
 def stored_together(
     outputs: Sequence[ir.Store | ir.Reduce], axis: int | None, varies: Sequence[bool]
 ) -> dict[int, tuple[int, ...]]:
-    """Returns groups of stores that are made at once, by the number of the first in memory.
+    """Returns groups of stores that are emitted together, keyed by the first one in memory order.
 
     Args:
       outputs: the outputs of a kernel.
@@ -95,12 +95,12 @@ def stored_together(
     """
     terms = {o.index.terms for o in outputs}
     if axis is None or len(terms) != 1 or any(varies[t] for t, _ in terms.pop()):
-        return {}  # data-dependent addresses may be equal
+        return {}  # data-dependent addresses can be equal
     numbers: dict[Place, int] = {}
     for j, o in enumerate(outputs):
         if isinstance(o, ir.Store) and o.where is None:
             numbers[o.param, o.index] = j
     if len(numbers) != len(outputs):
-        return {}  # an element is written twice, and order matters
+        return {}  # an element is written twice, so the order matters
     groups = [tuple([numbers[p] for p in group]) for group in _neighbors(numbers, axis, _TOGETHER)]
     return {group[0]: group for group in groups}

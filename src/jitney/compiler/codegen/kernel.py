@@ -1,15 +1,15 @@
-"""Kernels as LLVM functions: loops, SIMD lanes, masks, accumulators.
+"""Generates kernels as LLVM functions, with loops, SIMD lanes, masks and accumulators.
 
-    i32 kernel(ptr call, ptr params, i64 begin, i64 end)        1 if it has finished
+    i32 kernel(ptr call, ptr params, i64 begin, i64 end)        returns 1 if it has finished
 
-`params` points to the buffers' addresses; begin and end bound the outermost loop, so that a kernel
-can be shared among threads, and a kernel whose only loop is the outermost serves all sizes of one
-`Range`.
+`params` points to the addresses of the buffers. `begin` and `end` are the range of the outermost
+loop, so that a kernel can be divided among threads, and so that the code of a kernel with a single
+loop can be used for all sizes with the same `Range`.
 
-Vectors are explicit. If the target has masks, one loop does everything, its last iteration under a
-mask; otherwise a scalar loop handles the remainder, if there can be one. Each statement is written
-in the outermost loop where its operands are available; values that are uniform across lanes are
-scalars, computed once.
+The code uses explicit vectors. If the target has masked instructions, one loop processes all
+elements, and its last iteration is masked. Otherwise a scalar loop handles the remainder, if there
+can be one. Each statement is placed in the outermost loop in which its operands are available.
+Values that are uniform across lanes are scalars.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from jitney.compiler.scalar import complexes, powers, table
 from jitney.compiler.scalar_functions import lookup
 from jitney.compiler.scalar_functions.declaration import Part
 
-_POWERS = ("f32", "f64")  # with shorter code for some constant powers
+_POWERS = ("f32", "f64")  # kinds with shorter code for some constant powers
 
 
 class KernelWriter:
-    """A writer of one kernel as one function."""
+    """A writer of the function of a kernel."""
 
     def __init__(
         self,
@@ -72,12 +72,12 @@ class KernelWriter:
         self.state = State()
         self.pointers: list[Value] = []
         self.allocas: list[str] = []
-        self.lanes = 1  # of the loop being written
+        self.lanes = 1  # lanes of the loop that is being written
         self.mask: Value | None = None
-        self.guarded = False  # whether the mask has a store's condition as well
-        self.remaining: Value | None = None  # iterations left under a mask
+        self.guarded = False  # whether the mask includes the condition of a store
+        self.remaining: Value | None = None  # iterations left, in a masked loop
         self.strip: tuple[Value, Value] | None = (
-            None  # bounds of the current strip of the reduced axis
+            None  # range of the current strip of the reduced axis
         )
         self.grouped = GroupedLoads(kernel, plan.vector, self.varies, target)
         self.stored_together = interleaved.stored_together(kernel.outputs, plan.vector, self.varies)
@@ -95,7 +95,7 @@ class KernelWriter:
     # --- the function -----------------------------------------------------------------------------
 
     def text(self) -> str:
-        """Returns the function's definition."""
+        """Returns the definition of the function."""
         e = self.e
         for i in range(len(self.kernel.params)):
             at = e.emit(f"getelementptr inbounds ptr, ptr %params, i64 {i}", "ptr")
@@ -107,12 +107,12 @@ class KernelWriter:
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
 
     def natives(self) -> list[str]:
-        """Returns the functions of the runtime that the code calls."""
+        """Returns the names of the runtime's functions that the code calls."""
         transposed = [] if self.transposed is None else self.transposed.natives
         return [*transposed, *[polls.POLL] * polls.has_polls(self.kernel)]
 
     def _choose_lanes(self) -> int:
-        """Returns the number of lanes of one vector."""
+        """Returns the number of lanes of a vector."""
         axis = self.schedule.vector
         if axis is None or self.bounds.is_short:
             return 1
@@ -134,7 +134,7 @@ class KernelWriter:
         return lanes
 
     def _vectors_at_once(self) -> int:
-        """Returns how many vectors an iteration handles; for tiles, as many as fit in registers."""
+        """Returns the number of vectors per iteration; for tiles, as many as fit in registers."""
         if self.one_vector == 1:
             return 1
         count, sums = lanes_hint(self.kernel, self.schedule), len(self.kernel.outputs)
@@ -146,7 +146,7 @@ class KernelWriter:
     # --- loops ------------------------------------------------------------------------------------
 
     def _nest(self, position: int) -> None:
-        """Writes the statements available at `position` of the loop order, then the inner loops."""
+        """Writes the statements available at `position` in the loop order, then the inner loops."""
         plan = self.schedule
         n_outer = len(plan.outer)
         reducing = bool(self.kernel.outputs) and isinstance(self.kernel.outputs[0], ir.Reduce)
@@ -159,7 +159,7 @@ class KernelWriter:
         self._emit_loops(position)
 
     def _emit_loops(self, position: int) -> None:
-        """Writes the loops from `position` inwards, and the outputs within the innermost one."""
+        """Writes the loops from `position` inwards, with the outputs in the innermost loop."""
         if position == len(self.order):
             for j, o in enumerate(self.kernel.outputs):
                 if isinstance(o, ir.Store):
@@ -195,10 +195,10 @@ class KernelWriter:
         self.lanes, self.mask = 1, None
 
     def _steps(self) -> list[tuple[int, bool]]:
-        """Returns the loops over the vector axis in order: (lanes, whether masked) of each.
+        """Returns the loops over the vector axis, in order, as (lanes, whether masked).
 
         A load with an empty mask is still executed, and stalls on a recent store to the same
-        memory: so a loop that handles several vectors per iteration handles full ones.
+        memory. A loop with several vectors per iteration therefore handles only full vectors.
         """
         wide, one = self.vector_lanes, self.one_vector
         whole = (wide, False)
@@ -238,12 +238,12 @@ class KernelWriter:
             self._store(o, value)
 
     def _accumulate(self, j: int, o: ir.Reduce) -> None:
-        """Writes the accumulation of one point's value into output j."""
+        """Writes the accumulation of the value of a point into output j."""
         factor = None if o.factor is None else self._value(o.factor)
         self.accumulators.add(j, self._value(o.value), self._fold_mask(), factor)
 
     def _fold_mask(self) -> Value | None:
-        """Returns the mask for reducing lanes; None if all count, or if lanes are not reduced."""
+        """Returns the mask of lanes to reduce; None for all lanes, or if lanes are not reduced."""
         return self.mask if self.schedule.reduces_lanes else None
 
     def _bounds(self, axis: int) -> tuple[Value, Value]:
@@ -265,7 +265,7 @@ class KernelWriter:
         position: int,
         masked_to: Value | None = None,
     ) -> None:
-        """Writes a loop over `axis` from `low` to `high`, with the nest at position + 1 in it."""
+        """Writes a loop over `axis` from `low` to `high` around the nest at position + 1."""
 
         def body(counter: Value) -> None:
             self.state.counters[axis] = counter
@@ -280,7 +280,8 @@ class KernelWriter:
         self._count(low, high, step, body)
 
     def _strips(self, position: int) -> None:
-        """Writes the loops from `position` inwards, in a loop over strips of the reduced axis."""
+        """Writes a loop over strips of the reduced axis around the loops from `position` inwards.
+        """
         high = constant(self.kernel.extents[self.order[-1]], "i64")
         step = self.schedule.strip
 
@@ -293,7 +294,7 @@ class KernelWriter:
         self._count(constant(0, "i64"), high, step, body)
 
     def _blocks(self, position: int, transposed: TransposedBlocks) -> None:
-        """Writes the loops from `position` inwards, within loops over transposed blocks."""
+        """Writes loops over transposed blocks around the loops from `position` inwards."""
 
         def block() -> None:
             types = self.kernel.params
@@ -306,7 +307,7 @@ class KernelWriter:
         transposed.loops(self.e, self._count, whole, block)
 
     def _count(self, low: Value, high: Value, step: int, body: Callable[[Value], None]) -> None:
-        """Writes for (i = low; i < high; i += step), with what `body` writes for i."""
+        """Writes the loop for (i = low; i < high; i += step); `body` writes its body, given i."""
         e = self.e
         n = e.fresh()[1:]
         before = e.block
@@ -314,7 +315,7 @@ class KernelWriter:
         e.label(f"head.{n}")
         counter = Value(f"%i.{n}", "i64")
         place = len(e.lines)
-        e.lines.append("")  # the phi: its second edge follows after the body
+        e.lines.append("")  # the phi, which is completed after the body
         e.branch(e.icmp("slt", counter, high), f"body.{n}", f"done.{n}")
         e.label(f"body.{n}")
         outside = self.state
@@ -332,10 +333,10 @@ class KernelWriter:
     # --- addresses ----------------------------------------------------------------------------------
 
     def _extend_addresses(self, axis: int, counter: Value) -> None:
-        """Adds the contribution of the loop over `axis` to the linear positions used inside it."""
+        """Adds the contribution of the loop over `axis` to the linear positions used in it."""
         e, state = self.e, self.state
         products: dict[int, Value] = {}
-        # Positions that differ by a constant share the rest of their address.
+        # Positions that differ by a constant share the variable part of their addresses.
         for coefficients in dict.fromkeys([i.coefficients for i in self._used_indices()]):
             if not (c := coefficients[axis]):
                 continue
@@ -355,16 +356,16 @@ class KernelWriter:
         return indices
 
     def _indices_of_vectors(self) -> set[Affine]:
-        """Returns the indices whose loads are all grouped or transposed, so that none is alone."""
+        """Returns the indices of which all loads are grouped or read transposed blocks."""
         transposed = {} if self.transposed is None else self.transposed.places
         loads = [(s.param, s.index) for s in self.kernel.body if isinstance(s, ir.Load)]
         alone = [place for place in loads if place not in self.grouped and place not in transposed]
         return {index for _, index in loads} - {index for _, index in alone}
 
     def _address(self, index: Affine) -> tuple[Value, Value | None]:
-        """Returns the parts of a linear position that are uniform, and per lane, in i64.
+        """Returns the uniform part and the per-lane part of a linear position, as i64.
 
-        The per-lane part is None if the lanes are contiguous, or all at one position.
+        The per-lane part is None if the lanes are contiguous or all at the same position.
         """
         e = self.e
         base = self.state.addresses.get(index.coefficients, constant(0, "i64"))
@@ -387,11 +388,11 @@ class KernelWriter:
         return base, per_lane
 
     def _is_gathered(self, index: Affine) -> bool:
-        """Returns whether lanes at `index` are neither contiguous nor all at one position."""
+        """Returns whether lanes at `index` are neither contiguous nor all at the same position."""
         return self._lane_stride(index) not in (0, 1) or any(self.varies[t] for t, _ in index.terms)
 
     def _is_strided_store(self, index: Affine) -> bool:
-        """Returns whether lanes are stored to `index` by shuffles and masked vector stores."""
+        """Returns whether lanes are stored at `index` by shuffles and masked vector stores."""
         stride = self._lane_stride(index)
         if any(self.varies[t] for t, _ in index.terms):
             return False
@@ -416,7 +417,7 @@ class KernelWriter:
                 self.state.values[i] = self._statement(i, s)
 
     def _value(self, i: int) -> Value:
-        """Returns statement i in all lanes."""
+        """Returns the value of statement i in all lanes."""
         value = self.state.values[i]
         if self.lanes == 1 or value.lanes == self.lanes:
             return value
@@ -430,7 +431,7 @@ class KernelWriter:
         varies = self.varies[i] and self.lanes > 1
         match s:
             case LoopCarried():
-                raise AssertionError("what is carried is known at the head of the loop")
+                raise AssertionError("carried values are defined at the head of the loop")
             case ir.Const():
                 return _constant(s.value)
             case ir.IndexValue():
@@ -456,7 +457,7 @@ class KernelWriter:
                 return result
 
     def _complex_part(self, part: Part, s: ir.Call, args: list[Value]) -> Value:
-        """Returns one component of a complex function; both are computed at the first request."""
+        """Returns one component of a complex function; both are computed on first use."""
         key = (part.of.fn, s.args)
         parts = self.state.shared.get(key)
         if parts is None:
@@ -464,7 +465,7 @@ class KernelWriter:
         return parts[part.which]
 
     def _outlined(self, s: ir.Call, dtype: np.dtype, args: list[Value]) -> Value:
-        """Returns a call of a function that computes `s`, defined once in the module."""
+        """Writes a call of a function that computes `s` and is defined once in the module."""
 
         def body(inner: Emitter, params: list[Value]) -> Value:
             result = table.emit(inner, s.fn, dtype, params, s.dtype)
@@ -524,13 +525,13 @@ class KernelWriter:
         return base, None
 
     def _needed_lanes(self) -> Value | None:
-        """Returns the number of remaining lanes, if the loop is masked."""
+        """Returns the number of remaining lanes if the loop is masked, else None."""
         return None if self.mask is None else self.remaining
 
     # --- outputs ----------------------------------------------------------------------------------
 
     def _store_output(self, j: int, o: ir.Store) -> None:
-        """Writes the store of output j, unless it is grouped with an earlier one."""
+        """Writes the store of output j, unless it is grouped with an earlier store."""
         if o.where is not None:
             self._guarded_store(o, o.where)
             return
@@ -547,7 +548,7 @@ class KernelWriter:
         access.store_vector(self.e, interleaved.merge(self.e, parts), pointer, mask)
 
     def _guarded_store(self, o: ir.Store, where: int) -> None:
-        """Writes a store conditional on statement `where`: a branch, or a condition on the mask."""
+        """Writes a store conditional on statement `where`, by a branch or by the mask."""
         e, condition = self.e, self.state.values[where]
         if condition.lanes > 1:
             outside = self.mask
@@ -564,11 +565,11 @@ class KernelWriter:
         e.label(f"written.{n}")
 
     def _store(self, o: ir.Store | ir.Reduce, value: Value) -> None:
-        """Writes the store of `value`, in the statement's dtype, to the output's buffer."""
+        """Writes a store of `value`, in the dtype of its statement, to the output's buffer."""
         self._store_value(o.param, o.index, self.kernel.body[o.value].dtype, value)
 
     def _store_value(self, param: int, index: Affine, source: np.dtype, value: Value) -> None:
-        """Writes the store of `value`, of dtype `source`, to a buffer, in all lanes."""
+        """Writes a store of `value`, of dtype `source`, to a buffer in all lanes."""
         e = self.e
         dtype = self.kernel.params[param]
         value = self._as_stored(value, source, dtype)
@@ -586,7 +587,7 @@ class KernelWriter:
         if self._is_strided_store(index) and not self.guarded:
             strided.store(e, value, pointer, stride, self._needed_lanes())
             return
-        if per_lane is None:  # one position for all lanes: the last one wins
+        if per_lane is None:  # all lanes have the same position: the last one wins
             per_lane = constant(0, "i64", self.lanes)
         pointers = e.emit(
             f"getelementptr {type_text(memory)}, {pointer!r}, {per_lane!r}", "ptr", self.lanes
@@ -594,7 +595,7 @@ class KernelWriter:
         access.scatter(e, value, pointers, self.mask)
 
     def _as_stored(self, value: Value, source: np.dtype, dtype: np.dtype) -> Value:
-        """Returns `value`, of dtype `source`, as elements of a buffer of `dtype`."""
+        """Returns `value`, of dtype `source`, converted to the elements of a buffer of `dtype`."""
         if source != dtype:
             converted = table.emit(self.e, "convert", source, [value], dtype)
             assert converted is not None

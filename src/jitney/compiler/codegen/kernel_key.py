@@ -1,4 +1,4 @@
-"""Keys of kernels with equal code, their vector widths and their costs."""
+"""Keys that are equal for kernels with equal code, and the vector widths and costs of kernels."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jitney.core.util.record import record
 
 @record(frozen=True)
 class Range:
-    """What a kernel's code assumes of the bounds of its outermost loop, if that is the vector loop.
+    """What the code of a kernel assumes about the range of its outermost loop, if it is vectorized.
 
     Attributes:
-      multiple: divides begin and end; a power of two, at most `COSTS.lane_chunk`.
-      is_short: the trip count is too small for vectors.
+      multiple: a divisor of begin and end; a power of two, at most `COSTS.lane_chunk`.
+      is_short: whether the trip count is too small for vectors.
     """
 
     multiple: int = 1
@@ -27,34 +27,35 @@ ANY_RANGE = Range()
 
 
 def range_of(kernel: Kernel | LoopKernel) -> Range:
-    """Returns what is known of the bounds if all of `kernel` is run, at once or in chunks."""
+    """Returns what is known about the range if all of `kernel` is run, as a whole or in chunks."""
     plan = schedule(kernel)
     axis = outermost(plan)
     if axis is None or axis != plan.vector:
         return ANY_RANGE
     extent = kernel.extents[axis]
     divisor = min(extent & -extent, COSTS.lane_chunk)
-    # Each range has its own code; ranges are few, so that sizes share code.
+    # Each `Range` has separate code. There are few, so that most sizes share code.
     shortest = COSTS.shortest_vector
     return Range(divisor if divisor >= shortest else 1, 0 < extent < shortest)
 
 
 def content_key(kernel: Kernel) -> tuple[object, ...]:
-    """Returns a key, equal for kernels with the same code.
+    """Returns a key that is equal for kernels with equal code.
 
-    The outermost size is not part of it, as it is a parameter of the code.
+    The size of the outermost axis is not part of it, since it is a parameter of the code.
     """
     plan = schedule(kernel)
     outer = outermost(plan)
     extents = tuple([-1 if k == outer else n for k, n in enumerate(kernel.extents)])
     body = tuple([statement_key(s) for s in kernel.body])
     outputs = tuple([ir.output_key(o) for o in kernel.outputs])
-    # The order of loops may depend on the outermost size, and the order of a sum on that of loops.
+    # The order of loops can depend on the outermost size, and the order of a sum on that of the
+    # loops.
     return (extents, kernel.reduced, kernel.params, body, outputs, plan, lanes_hint(kernel, plan))
 
 
 def statement_key(s: LoopStatement) -> tuple[object, ...]:
-    """Returns a key, equal for statements with the same code."""
+    """Returns a key that is equal for statements with equal code."""
     if isinstance(s, LoopCarried):
         return ("carried", s.index, s.dtype, s.varies)
     return ir.statement_key(s)
@@ -70,13 +71,16 @@ def body_cost(kernel: Kernel | LoopKernel) -> int:
 
 
 def is_tile(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
-    """Returns whether sums of products form a tile of rows by vectors (`kernels/tiles.py`)."""
+    """Returns whether a kernel's sums of products form a register tile (`kernels/tiles.py`)."""
     products = [isinstance(o, ir.Reduce) and o.factor is not None for o in kernel.outputs]
     return len(products) > 1 and all(products) and not plan.reduces_lanes
 
 
 def lanes_hint(kernel: Kernel | LoopKernel, plan: Schedule) -> int:
-    """Returns how many vectors an iteration handles; it is in the key, as it depends on sizes."""
+    """Returns the number of vectors per iteration.
+
+    It depends on sizes, so it is part of the key.
+    """
     if plan.vector is None or not kernel.reduced:
         return 1
     extent = kernel.extents[plan.vector]

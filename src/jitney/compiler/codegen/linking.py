@@ -1,4 +1,4 @@
-"""Compiled programs, and the symbols that their code is linked with."""
+"""Compiled programs, and the symbols with which their code is linked."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from jitney.core.util.record import field, record
 
 @record
 class Links:
-    """The symbols that a program's code is linked with.
+    """The symbols with which the code of a program is linked.
 
     Attributes:
-      natives: functions of the runtime.
-      constants: data that the program reads, by the names of their symbols.
-      kernels: functions of other modules, by their names in the program: the module's code, and the
-        name there.
-      library_calls: calls of library functions without machine code, by the names of the symbols
-        that hold their numbers.
-      procedures: calls of libraries' procedures, likewise.
-      callbacks: users' Python functions, likewise; a program with callbacks is bound to this
-        process.
+      natives: the functions of the runtime.
+      constants: the data that the program reads, by the names of their symbols.
+      kernels: the functions of other modules, by their names in the program, as the code of the
+        module and the name in it.
+      library_calls: the calls of library functions without machine code, by the names of the
+        symbols that hold their numbers.
+      procedures: the calls of library procedures, by the names of such symbols.
+      callbacks: the Python callbacks, by the names of such symbols. A program with callbacks can
+        only run in this process.
     """
 
     natives: Sequence[str]
@@ -70,17 +70,17 @@ class Links:
 
 
 class CompiledProgram:
-    """Machine code of one program.
+    """The machine code of a program.
 
     Attributes:
-      entry: address of `i32 entry(ptr call, ptr inputs, ptr outputs, ptr arena)`.
-      arena_bytes: memory that a call needs besides inputs and outputs.
+      entry: the address of `i32 entry(ptr call, ptr inputs, ptr outputs, ptr arena)`.
+      arena_bytes: the memory that a call needs besides inputs and outputs.
       inputs, outputs: the types of operands and results.
-      releases_gil: whether a call may take so long that other Python threads should run meanwhile.
-      alias: which inputs' memory an output may use.
-      code_bytes: size of the code that is not shared.
-      links: the symbols that its code is linked with.
-      timings: seconds that each stage of compilation took.
+      releases_gil: whether a call can take so long that it should release the GIL.
+      alias: the inputs whose memory an output can use.
+      code_bytes: the size of the code that is not shared with other programs.
+      links: the symbols with which its code is linked.
+      timings: the seconds that each stage of compilation took.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class CompiledProgram:
         self._keep_alive = keep_alive
 
     def reused(self, seconds: float) -> CompiledProgram:
-        """Returns the same code for a program with an equal text, which took `seconds` to find."""
+        """Returns the same code for another program with equal text, found in `seconds` seconds."""
         program = copy.copy(self)
         program.timings = {"lookup": seconds}
         return program

@@ -1,4 +1,4 @@
-"""Loop kernels as LLVM functions: carried scalars are phis, lanes are vectors."""
+"""Generates loop kernels as LLVM functions, with phi nodes for carries and vectors of lanes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from jitney.compiler.scalar.convert import convert
 
 
 def loop_key(kernel: LoopKernel) -> tuple[object, ...]:
-    """Returns a key, equal for loop kernels with the same code.
+    """Returns a key that is equal for loop kernels with equal code.
 
-    The number of lanes is not part of it, as it is a parameter of the code.
+    The number of lanes is not part of it, since it is a parameter of the code.
     """
     return (
         len(kernel.extents), kernel.params, kernel.carried,
@@ -34,7 +34,7 @@ def loop_key(kernel: LoopKernel) -> tuple[object, ...]:
 
 
 class LoopWriter(KernelWriter):
-    """A writer of one loop kernel as one function."""
+    """A writer of the function of a loop kernel."""
 
     def __init__(
         self, kernel: LoopKernel, target: Target, name: str, shared: Emitter, bounds: Range
@@ -45,7 +45,7 @@ class LoopWriter(KernelWriter):
         self.changing = changing_statements(kernel)
 
     def _statements(self, position: int) -> None:
-        """Writes nothing: statements are written in and around the loop, all at once."""
+        """Writes nothing, since all statements are written together, in and around the loop."""
 
     def _emit_loops(self, position: int) -> None:
         if position < len(self.order):
@@ -68,7 +68,7 @@ class LoopWriter(KernelWriter):
         for start in starts:
             phis.append(Value(e.fresh(), start.kind, start.lanes))
             places.append(len(e.lines))
-            e.lines.append("")  # its second edge follows after the body
+            e.lines.append("")  # completed after the body
         for i, s in enumerate(kernel.body):
             if isinstance(s, LoopCarried):
                 self.state.values[i] = phis[s.index]
@@ -104,11 +104,14 @@ class LoopWriter(KernelWriter):
         load = ir.Load(place.start, place.index, stored)
         value = self._load(load, place.varies and self.lanes > 1)
         held = convert(self.e, value, stored, place.dtype)
-        assert held is not None, "what is stored can be converted"
+        assert held is not None, "stored dtypes can be converted"
         return held
 
     def _watch(self, head: str, starts: list[Value]) -> Strips | Countdown | Unwatched:
-        """Returns the loop's polling for signals; called in the block before the loop."""
+        """Returns the loop's polling for signals.
+
+        It is called in the block before the loop.
+        """
         kernel = self.loop
         if not has_polls(kernel):
             return Unwatched(self.e, head)
@@ -118,7 +121,7 @@ class LoopWriter(KernelWriter):
             return Countdown(self.e, head, cost)
         counter, bound = counted
         limit = self.state.values.get(bound)
-        assert limit is not None, "a bound that no iteration changes is known before the loop"
+        assert limit is not None, "a loop-invariant bound is defined before the loop"
         return Strips(self.e, head, cost, counter, starts[counter], limit)
 
     def _condition(self) -> Value:

@@ -1,8 +1,8 @@
-"""Code with debug locations that name the tensor-IR node of each instruction.
+"""Generates code with debug locations that identify the tensor IR node of each instruction.
 
-It is written only for tools. A location is a line of a file that does not exist: line n + 2 stands
-for the n-th node, line 1 for the code of loops. LLVM carries the lines along to the machine
-instructions, without effect on these. Code that is compiled to be run has none.
+It is used only by inspection tools; code that is compiled to be run has no debug locations. A
+location is a line of a fictitious file: line n + 2 stands for the n-th node, and line 1 for the
+code of loops. LLVM propagates locations to machine instructions, which they do not affect.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import Value
 
-# Metadata numbers; smaller ones are used by the module itself.
+# Numbers of metadata nodes; smaller ones are used by the module itself.
 _UNIT, _FIRST = 100, 110
 _HEAD = f"""\
 !llvm.dbg.cu = !{{!{_UNIT}}}
@@ -37,10 +37,10 @@ _LOCATION = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)")
 
 
 class Marks:
-    """The nodes of a module's instructions, and its metadata.
+    """The tensor IR nodes of a module's instructions, and its metadata.
 
     Attributes:
-      lines: the lines of each function's text with their nodes, by the function's name.
+      lines: the lines of each function's text, with their nodes, by the name of the function.
     """
 
     def __init__(self) -> None:
@@ -57,19 +57,19 @@ class Marks:
         shared: Emitter,
         bounds: Range,
     ) -> KernelWriter:
-        """Returns a writer of a kernel, like `KernelWriter`, that records nodes here."""
+        """Returns a writer of a kernel, like `KernelWriter`, that records nodes in this object."""
         kind: Any = _MarkingLoop if isinstance(kernel, LoopKernel) else _Marking
         writer: _Marking = kind(kernel, target, name, shared, bounds)
         writer.marks, writer.nodes = self, {}
         return writer
 
     def define(self, text: str) -> str:
-        """Returns a reference to new metadata."""
+        """Adds a metadata node and returns a reference to it."""
         self._metadata.append(text)
         return f"!{_FIRST + len(self._metadata) - 1}"
 
     def line_of(self, node: hlo.Node | None) -> int:
-        """Returns the line that stands for a node."""
+        """Returns the line number that stands for a node."""
         if node is None:
             return 1
         if node not in self._numbers:
@@ -78,16 +78,16 @@ class Marks:
         return self._numbers[node]
 
     def node_at(self, line: int) -> hlo.Node | None:
-        """Returns the node that a line stands for."""
+        """Returns the node for which a line number stands."""
         return self._nodes[line - 2] if line >= 2 else None
 
     def module_text(self) -> str:
-        """Returns the metadata that functions refer to."""
+        """Returns the text of the metadata to which functions refer."""
         rows = [f"!{_FIRST + i} = {text}" for i, text in enumerate(self._metadata)]
         return _HEAD + "\n".join(rows)
 
     def annotated(self, name: str, lines: Sequence[str], nodes: Sequence[hlo.Node | None]) -> str:
-        """Returns the text of a function with locations.
+        """Returns the text of a function with debug locations.
 
         Args:
           name: the name of the function.
@@ -103,7 +103,7 @@ class Marks:
         head, *body = lines
         annotated_lines = [f"{head.removesuffix('{')}!dbg {scope} {{"]
         for text, node in zip(body, nodes[1:], strict=True):
-            if not text.startswith("  "):  # a label, or the end
+            if not text.startswith("  "):  # a label or the end of the function
                 annotated_lines.append(text)
                 continue
             line = self.line_of(node)
@@ -114,7 +114,7 @@ class Marks:
 
 
 def line_of_directive(text: str) -> int | None:
-    """Returns the line number in a `.loc` directive of assembly; None for other lines."""
+    """Returns the line number in a `.loc` directive of assembly, or None for other lines."""
     match = _LOCATION.match(text)
     return None if match is None else int(match[1])
 
@@ -132,7 +132,7 @@ class _Marking(KernelWriter):
         return self.marks.annotated(self.name, lines, nodes)
 
     def _note(self, first: int, node: hlo.Node | None) -> None:
-        """Assigns `node` to the lines from `first` on that have none yet."""
+        """Assigns `node` to all lines from number `first` that have no node yet."""
         if node is not None:
             for i in range(first, len(self.e.lines)):
                 self.nodes.setdefault(i, node)

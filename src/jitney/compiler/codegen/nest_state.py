@@ -1,4 +1,4 @@
-"""The state of a kernel writer at a point of the loop nest; a loop's body extends a copy."""
+"""The state of a kernel writer at a point of the loop nest; the body of a loop extends a copy."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from jitney.compiler.llvm.values import Value
 
 
 class State:
-    """Values available at a point of the nest: statements, parts of addresses, counters.
+    """The values available at a point of the nest: statements, parts of addresses, counters.
 
-    `shared` has values that are computed together: the second of two adjacent elements, the other
-    component of a complex number.
+    `shared` holds values that were computed together with others, such as the second of two
+    adjacent elements, or the other component of a complex number.
     """
 
     __slots__ = ("addresses", "counters", "shared", "splats", "values")

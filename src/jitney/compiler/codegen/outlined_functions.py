@@ -1,7 +1,8 @@
-"""Machine code of functions that kernels call out of line, such as exact argument reduction.
+"""The machine code of functions that kernels call out of line, such as exact argument reduction.
 
-Each is compiled when a program first needs it, and shared by all programs of the process with the
-same optimization level. They are few: the scalar functions define them, one per vector width.
+Each function is compiled when a program first needs it, and is shared by all programs of the
+process with the same optimization level. There are few of them; they are defined by scalar
+functions, one per vector width.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _codes: dict[tuple[Outlined, int], engine.Code] = {}
 
 
 def missing(wanted: Mapping[str, Outlined], level: int) -> list[Outlined]:
-    """Returns those of `wanted`, and of their callees, that have no code yet, callees first."""
+    """Returns the functions in `wanted`, and their callees, without code, callees first."""
     without_code: dict[Outlined, None] = {}
 
     def visit(functions: Mapping[str, Outlined]) -> None:
@@ -31,7 +32,7 @@ def missing(wanted: Mapping[str, Outlined], level: int) -> list[Outlined]:
 
 
 def enter(function: Outlined, level: int, emitted: str | bytes) -> None:
-    """Loads the code of a function whose callees are loaded."""
+    """Loads the code of a function; its callees must be loaded."""
     calls = codes(function.calls, level)
     _codes[function, level] = engine.load(emitted, engine.addresses(calls), calls)
 
@@ -42,7 +43,7 @@ def codes(functions: Mapping[str, Outlined], level: int) -> dict[str, engine.Cod
 
 
 def texts(functions: Mapping[str, Outlined]) -> list[str]:
-    """Returns the modules of `functions`, and of their callees."""
+    """Returns the texts of the modules of `functions` and of their callees."""
     reached: dict[Outlined, None] = {}
     stack = [*functions.values()]
     while stack:
@@ -54,7 +55,10 @@ def texts(functions: Mapping[str, Outlined]) -> list[str]:
 
 
 def _clear() -> None:
-    """Empties the cache; code that calls the functions keeps them alive."""
+    """Empties the cache.
+
+    Code that calls the functions keeps them alive.
+    """
     with forking.kernels:
         _codes.clear()
 

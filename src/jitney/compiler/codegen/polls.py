@@ -1,13 +1,13 @@
 """Polling for signals in compiled code, so that Ctrl-C interrupts infinite loops.
 
-Programs call the runtime's `i32 poll(ptr call)` periodically: at the ends of loop iterations, between
-steps, between the chunks of a large kernel, and within kernels if one iteration of the outermost loop
-is much work. A poll mostly reads the clock, which takes some 30 ns. So polls are some hundred
-microseconds apart, by the cost model: loops with short iterations count down to the next poll, or run
-in strips.
+Programs periodically call the runtime's function `i32 poll(ptr call)`: at the end of loop
+iterations, between steps, between the chunks of a large kernel, and within a kernel if one
+iteration of its outermost loop takes long. Most polls only read the clock, which takes about 30 ns.
+By the cost model, polls are a few hundred microseconds apart: loops with short iterations count
+down to the next poll, or are divided into strips.
 
-Every function returns 1 when it has finished. If a poll reports that the program has to end, the
-functions return 0, from the innermost outwards.
+Every function returns 1 when it has finished. If a poll reports that the program has to stop, all
+active functions return 0, innermost first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SUCCEEDED = constant(1, "i32")
 
 
 def check(e: Emitter, status: Value) -> None:
-    """Returns from the function unless `status`, the result of a call, reports success."""
+    """Writes a return from the function unless `status`, the result of a call, reports success."""
     n = e.fresh()[1:]
     e.branch(e.icmp("eq", status, SUCCEEDED), f"fine.{n}", f"failed.{n}")
     e.label(f"failed.{n}")
@@ -36,7 +36,7 @@ def check(e: Emitter, status: Value) -> None:
 
 
 def poll(e: Emitter) -> None:
-    """Polls for signals; returns from the function if the program has to end.
+    """Writes a poll for signals, and a return from the function if the program has to stop.
 
     The poll is declared cold, so that LLVM spills registers on this path only.
     """
@@ -45,12 +45,12 @@ def poll(e: Emitter) -> None:
 
 
 def _period(cost: int) -> int:
-    """Returns the number of iterations of `cost` between two polls."""
+    """Returns the number of iterations of cost `cost` between two polls."""
     return max(min(COSTS.poll_loop // max(cost, 1), COSTS.poll_iterations), 1)
 
 
 class Unwatched:
-    """A loop with few iterations, which does not poll."""
+    """The polling of a loop with few iterations, which never polls."""
 
     def __init__(self, e: Emitter, head: str) -> None:
         self.e = e
@@ -67,12 +67,12 @@ class Unwatched:
 
 
 class Countdown:
-    """A loop whose iterations count down to the next poll.
+    """The polling of a loop in which iterations count down to the next poll.
 
     Args:
       e: the emitter.
-      head: label of the loop's first block.
-      cost: cost of one iteration.
+      head: the label of the first block of the loop.
+      cost: the cost of one iteration.
     """
 
     def __init__(self, e: Emitter, head: str, cost: int) -> None:
@@ -85,13 +85,13 @@ class Countdown:
         self.before = before
         self.left = Value(self.e.fresh(), "i64")
         self.place = len(self.e.lines)
-        self.e.lines.append("")  # the phi: its other edges follow after the body
+        self.e.lines.append("")  # the phi, completed after the body
 
     def repeat(self) -> list[tuple[str, bool]]:
-        """Ends an iteration: branches back to the head.
+        """Ends an iteration with branches back to the head.
 
-        Returns the labels of the blocks that do, and whether carried values there are the next
-        iteration's.
+        Returns the labels of the branching blocks, and whether carried values in each of them are
+        those of the next iteration.
         """
         e = self.e
         if self.period == 1:
@@ -116,18 +116,18 @@ class Countdown:
 
 
 class Strips:
-    """A loop that counts up to a bound, in strips; it polls between them.
+    """The polling of a loop that counts up to a bound: it runs in strips, and polls between them.
 
-    The counter is compared with the end of the strip, not with the bound, so iterations cost no
-    more.
+    The counter is compared with the end of the strip instead of the bound, so polling does not slow
+    down iterations.
 
     Args:
       e: the emitter, in the block before the loop.
-      head: label of the loop's first block.
-      cost: cost of one iteration.
-      counter: number of the carried scalar that counts.
-      start: its first value.
-      bound: its limit.
+      head: the label of the first block of the loop.
+      cost: the cost of one iteration.
+      counter: the number of the carried scalar that counts.
+      start: its initial value.
+      bound: its bound.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Strips:
         self.first = self._end(start)
 
     def _end(self, at: Value) -> Value:
-        """Returns the end of the strip that begins with `at`."""
+        """Returns the end of the strip that begins at `at`."""
         period = constant(self.period, at.kind)
         return self.e.intrinsic(
             "llvm.smin", [self.e.intrinsic("llvm.sadd.sat", [at, period]), self.bound]
@@ -152,10 +152,10 @@ class Strips:
         self.before = before
         self.end = Value(self.e.fresh(), self.first.kind)
         self.place = len(self.e.lines)
-        self.e.lines.append("")  # the phi: its other edges follow after the body
+        self.e.lines.append("")  # the phi, completed after the body
 
     def branch(self, at: Value, body: str, done: str) -> None:
-        """Branches to `body` with the counter `at`, or to `done`."""
+        """Branches to block `body`, or to `done` if the counter `at` has reached the bound."""
         self.at, self.done = at, done
         self.rim = f"rim.{self.e.fresh()[1:]}"
         self.e.branch(self.e.icmp("slt", at, self.end), body, self.rim)
@@ -180,9 +180,9 @@ class Strips:
 
 
 def polling_position(kernel: Kernel | LoopKernel) -> int | None:
-    """Returns the position, in the loop order, of the loop that polls; None if none does.
+    """Returns the position, in the loop order, of the loop that polls, or None if none does.
 
-    Kernels are called for chunks of their outermost loop, and the caller polls between these.
+    Kernels are called for chunks of their outermost loop, and the caller polls between the chunks.
     """
     order = () if isinstance(kernel, LoopKernel) else loop_order(schedule(kernel))
     if not order:
@@ -197,7 +197,7 @@ def polling_position(kernel: Kernel | LoopKernel) -> int | None:
 
 
 def has_polls(kernel: Kernel | LoopKernel) -> bool:
-    """Returns whether a kernel polls for signals itself, and may therefore be interrupted."""
+    """Returns whether a kernel itself polls for signals, so that it can be interrupted."""
     if isinstance(kernel, LoopKernel):
         return kernel.trips is None or kernel.trips > _period(body_cost(kernel))
     return polling_position(kernel) is not None

@@ -1,7 +1,7 @@
-"""Compiled programs: machine code of a plan's kernels and entry, and its symbols.
+"""Compiles plans to programs: the machine code of their kernels and entry, and its symbols.
 
-Kernels are compiled once per content and shared by all programs of the process, and so are
-functions that they call (`outlined_functions`); only the entry belongs to one program.
+Kernels with equal content are compiled once and shared by all programs of the process, as are the
+functions that they call (`outlined_functions`). Only the entry is specific to one program.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ K = TypeVar("K")
 
 
 def _is_long(steps: Sequence[ir.Step]) -> bool:
-    """Returns whether a call may take so long that other Python threads should run meanwhile."""
+    """Returns whether a call can take so long that it should release the GIL."""
     for step in steps:
         match step:
             case ir.Launch():
@@ -64,10 +64,11 @@ def _is_long(steps: Sequence[ir.Step]) -> bool:
 
 
 class _Kernels:
-    """The machine code of the process's kernels, by content.
+    """The machine code of all kernels in the process, by content.
 
-    Programs keep the code alive that they call; the most recently used code is also kept, for later
-    programs to find. A module's code takes most of a megabyte, nearly all of it LLVM's.
+    Programs keep the code that they call alive. The most recently used code is also kept alive, for
+    use by later programs. The code of a module takes most of a megabyte, nearly all of which is
+    overhead of LLVM.
     """
 
     def __init__(self) -> None:
@@ -76,7 +77,7 @@ class _Kernels:
         self.alive_at_last_count = 0
 
     def find(self, wanted: Mapping[K, object]) -> dict[K, tuple[engine.Code, str]]:
-        """Returns the code, and the name in it, of those of `wanted` that are compiled."""
+        """Returns the code, and the name in it, of each kernel in `wanted` that is compiled."""
         compiled: dict[K, tuple[engine.Code, str]] = {}
         for key in wanted:
             reference, name = self.places.get(key, (None, ""))
@@ -87,7 +88,7 @@ class _Kernels:
         return compiled
 
     def enter(self, code: engine.Code, names: dict[Any, str]) -> None:
-        """Registers the kernels called `names` in `code`."""
+        """Registers the kernels in `code`, by their names."""
         reference = weakref.ref(code)
         for key, name in names.items():
             self.places[key] = reference, name
@@ -103,13 +104,16 @@ class _Kernels:
             self.recent.popitem(last=False)
 
     def clear(self) -> None:
-        """Empties the cache; programs keep the kernels that they use alive."""
+        """Empties the cache.
+
+        Programs keep the kernels that they use alive.
+        """
         with forking.kernels:
             self.places.clear()
             self.recent.clear()
 
 
-# Number of code modules kept though no program needs them.
+# The number of code modules that are kept although no program uses them.
 MAX_RECENT = threshold(128, small=4)
 
 _kernels = _Kernels()
@@ -121,12 +125,12 @@ caches.register(
 )  # fmt: skip
 
 
-# The range that a kernel's code is for, its content, and the optimization level.
+# The range for which the code of a kernel is valid, its content, and the optimization level.
 _Key = tuple[Range, tuple[object, ...], int]
 
 
 class _Written(NamedTuple):
-    """The text of a kernel as a module, its function's name, and the functions that it calls."""
+    """The text of a kernel's module, the name of its function, and the functions that it calls."""
 
     name: str
     text: str
@@ -137,7 +141,8 @@ class _Written(NamedTuple):
 def _write(
     kernels: Mapping[_Key, Kernel | LoopKernel], marks: Marks | None = None
 ) -> dict[_Key, _Written]:
-    """Returns the code of each kernel, with locations if there are `marks`; names are unique."""
+    """Returns the code of each kernel, with unique names, and with locations if `marks` is given.
+    """
     target = host()
     written: dict[_Key, _Written] = {}
     for i, (key, kernel) in enumerate(kernels.items()):
@@ -152,22 +157,24 @@ def _write(
 
 
 def _outlined(written: Iterable[_Written]) -> dict[str, Outlined]:
-    """Returns the functions of other modules that `written` call."""
+    """Returns the functions of other modules that the kernels `written` call."""
     return {name: function for w in written for name, function in w.outlined.items()}
 
 
 def divided(sizes: Sequence[int], entry_lines: int, threads: int) -> list[list[int]]:
-    """Returns kernels in groups of about equal compile time, each a module for one thread.
+    """Divides kernels into groups of about equal compile time, each a module for one thread.
 
-    Long programs have more groups than threads, as an interrupt waits for the modules being
-    compiled.
+    Long programs have more groups than threads, since an interrupt has to wait for the modules that
+    are being compiled.
 
     Args:
-      sizes: lines of the kernels' code.
-      entry_lines: lines of the program's entry, which is in the first group's module.
+      sizes: the number of lines of each kernel's code.
+      entry_lines: the number of lines of the program's entry, which is in the module of the first
+          group.
       threads: the number of threads.
 
-    Returns: the numbers of the kernels in each group; one group, if there is little code.
+    Returns:
+      The numbers of the kernels in each group; a single group if there is little code.
     """
     lines_in_all = sum(sizes) + entry_lines
     group_count = max(min(threads, lines_in_all // COSTS.module_lines), 1)
@@ -182,7 +189,7 @@ def divided(sizes: Sequence[int], entry_lines: int, threads: int) -> list[list[i
 
 
 def _launched(steps: Sequence[ir.Step]) -> dict[Kernel | LoopKernel, Range]:
-    """Returns the kernels that `steps` launch, with the ranges of the launches."""
+    """Returns the kernels that `steps` launch, with the ranges for which they are launched."""
     ranges: dict[Kernel | LoopKernel, Range] = {}
     stack = list(reversed(steps))
     while stack:
@@ -201,7 +208,7 @@ class _KernelSet:
     """The kernels that a plan launches.
 
     Attributes:
-      kernels: one kernel per content, by key.
+      kernels: one kernel for each key.
       keys: the key of each kernel.
     """
 
@@ -222,19 +229,20 @@ class _KernelSet:
 def _driver(
     plan: ir.Plan, code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]]
 ) -> tuple[DriverWriter, str]:
-    """Returns the writer of a plan's entry, and its text."""
+    """Returns the writer of a plan's entry, and the text of the entry."""
     writer = DriverWriter(plan, host(), "entry", code_of, symbols.symbol)
     return writer, writer.text()
 
 
 class _Modules:
-    """The modules to compile for a plan: its entry, and its new kernels.
+    """The modules to compile for a plan, with its entry and its new kernels.
 
     Attributes:
-      own: the new kernels in the entry's module.
-      beside: the new kernels of each other module.
-      found: the existing code of the other kernels, and their names in it.
-      names: for each kernel its name in the entry's module, and whether another module has it.
+      own: the new kernels in the module of the entry.
+      beside: the new kernels in each other module.
+      found: the existing code of all other kernels, and their names in it.
+      names: the name of each kernel in the module of the entry, and whether it is in another
+          module.
     """
 
     def __init__(self, plan: ir.Plan) -> None:
@@ -252,17 +260,17 @@ class _Modules:
         outside = [*self.found, *[key for group in self.beside for key in group]]
         self.names = {key: (f"jitney.kernel.{i}", True) for i, key in enumerate(outside)}
         self.names |= {key: (self._written[key].name, False) for key in self.own}
-        self._names_by_id: dict[int, tuple[str, bool]] = {}  # hashing a kernel traverses all of it
+        self._names_by_id: dict[int, tuple[str, bool]] = {}  # by `id`, since hashing a kernel is slow
 
     def code_of(self, kernel: Kernel | LoopKernel) -> tuple[str, bool]:
-        """Returns the name of a kernel's function in the entry; whether another module has it."""
+        """Returns the name of a kernel's function, and whether it is in another module."""
         name = self._names_by_id.get(id(kernel))
         if name is None:
             name = self._names_by_id[id(kernel)] = self.names[self._wanted.keys[kernel]]
         return name
 
     def compiled(self, driver: DriverWriter, entry: str) -> tuple[engine.Code, Links]:
-        """Returns the code of the module of `entry`, and its links."""
+        """Compiles all modules, and returns the code of the module of `entry` and its links."""
         functions = outlined_functions.missing(_outlined(self._written.values()), self._level)
         texts = [joined(*self._texts(self.own), entry)]
         texts += [joined(*self._texts(group)) for group in self.beside]
@@ -285,7 +293,7 @@ class _Modules:
     def _load(
         self, emitted: str | bytes, group: Sequence[_Key], addresses: dict[str, int]
     ) -> engine.Code:
-        """Returns the code of a loaded module, after registering its kernels."""
+        """Loads a module, registers its kernels, and returns its code."""
         outlined = _outlined([self._written[key] for key in group])
         calls = outlined_functions.codes(outlined, self._level)
         code = engine.load(emitted, {**addresses, **engine.addresses(calls)}, calls)
@@ -295,14 +303,14 @@ class _Modules:
 
 
 def compile_plan(plan: ir.Plan) -> CompiledProgram:
-    """Returns the compiled program of `plan`; compiles its entry and the kernels that are new."""
+    """Compiles the entry and the new kernels of `plan`, and returns the compiled program."""
     start = time.perf_counter()
     with forking.kernels:
         modules = _Modules(plan)
         driver, entry = _driver(plan, modules.code_of)
         written_at = time.perf_counter()
         code, links = modules.compiled(driver, entry)
-    # Programs keep the code of all kernels that they call alive, even if the cache drops them.
+    # Programs keep the code of all kernels that they call alive, even if the cache evicts it.
     program = CompiledProgram(
         code,
         links,
@@ -323,7 +331,7 @@ def _linked(
 ) -> tuple[
     dict[str, library.Call], dict[str, library.ProcedureCall], dict[str, symbols.HostFunction]
 ]:
-    """Returns the calls of Python by kind: library functions, procedures, users' functions."""
+    """Returns the calls of Python by kind: library functions, procedures, callbacks."""
     of_library: dict[str, library.Call] = {}
     of_procedures: dict[str, library.ProcedureCall] = {}
     of_users: dict[str, symbols.HostFunction] = {}
@@ -333,7 +341,7 @@ def _linked(
             continue
         call = called.call if isinstance(called, ir.Wait) else called
         fn = call.finish if isinstance(called, ir.Wait) else call.fn
-        assert fn is not None, "a call that is waited for"
+        assert fn is not None, "only asynchronous calls have a wait"
         operands, results = [tuple([t for _, t in some]) for some in (call.args, call.results)]
         if isinstance(fn, library.Procedure):
             of_procedures[name] = library.ProcedureCall(fn, operands, results)
@@ -343,7 +351,7 @@ def _linked(
 
 
 def joined(*modules: str) -> str:
-    """Returns modules merged into one; repeated definitions and declarations are kept once."""
+    """Merges modules into one, in which repeated definitions and declarations occur once."""
     lines: list[str] = []
     seen: set[str] = set()
     declared: list[tuple[int, str]] = []
@@ -370,12 +378,12 @@ def joined(*modules: str) -> str:
 
 
 def _called(head: str) -> str:
-    """Returns the name in the first line of a function definition, or in a declaration."""
+    """Returns the function's name in the first line of a definition, or in a declaration."""
     return head.partition("@")[2].partition("(")[0]
 
 
 def llvm_text(plan: ir.Plan, marks: Marks | None = None) -> str:
-    """Returns the LLVM assembly of the kernels and the entry.
+    """Returns the LLVM IR of the kernels and the entry.
 
     Args:
       plan: the plan of a program.
@@ -390,13 +398,14 @@ def llvm_text(plan: ir.Plan, marks: Marks | None = None) -> str:
 
 
 def kernel_names(plan: ir.Plan) -> dict[Kernel | LoopKernel, str]:
-    """Returns the names of the kernels' functions in `llvm_text` and `asm_text`."""
+    """Returns the names of the functions of kernels in `llvm_text` and `asm_text`."""
     wanted = _KernelSet(plan)
     names = {key: f"k{i}" for i, key in enumerate(wanted.kernels)}
     return {kernel: names[key] for kernel, key in wanted.keys.items()}
 
 
 def asm_text(plan: ir.Plan, marks: Marks | None = None) -> str:
-    """Returns the assembly of the kernels and the entry; with `marks`, it has `.loc` directives."""
+    """Returns the assembly of the kernels and the entry, with `.loc` directives if given `marks`.
+    """
     with forking.kernels:
         return engine.assembly(llvm_text(plan, marks), plan.optimization_level)

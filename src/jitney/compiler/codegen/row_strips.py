@@ -1,11 +1,11 @@
-"""Launches on successive strips of rows, as an LLVM function.
+"""Generates an LLVM function that runs launches on successive strips of rows.
 
-    i32 strips(ptr call, ptr slots, i64 begin, i64 end)        1 if it has finished
+    i32 strips(ptr call, ptr slots, i64 begin, i64 end)        returns 1 if it has finished
 
-`slots` points to the addresses of the buffers that the step accesses; begin and end bound the
-strips, so that they can be shared among threads. Kernels are called for their part of a strip.
-Buffers of a strip are on the stack; kernels index elements from the first row of the array, so they
-are passed the address that this row would have.
+`slots` points to the addresses of the buffers that the step accesses. `begin` and `end` are the
+range of strips, so that they can be divided among threads. Each kernel is called for its part of a
+strip. The buffers of a strip are on the stack. Since kernels index elements relative to the first
+row of the complete array, they are passed the address that this row would have.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def function(
       step: the launches.
       name: the name of the function.
       e: an empty emitter.
-      code_of: returns the name of a kernel's function, and whether another module has it.
+      code_of: returns the name of a kernel's function, and whether it is in another module.
     """
     stack = [f"  %own = alloca [{_own_bytes(step)} x i8], align 64"]
-    at: dict[ir.Buffer, list[Value]] = {}  # where launches find the address of a buffer
+    at: dict[ir.Buffer, list[Value]] = {}  # places from which launches read a buffer's address
     for i, launch in enumerate(step.launches):
         stack.append(f"  %params.{i} = alloca [{len(launch.buffers)} x ptr], align 16")
         for j, buffer in enumerate(launch.buffers):

@@ -1,15 +1,15 @@
-"""Vector loads and stores of elements at a small constant stride, positive or negative.
+"""Emits vector loads and stores of elements at a small constant stride, positive or negative.
 
-A gather takes as long as some ten loads, and there is none for 8- and 16-bit elements. So elements
-at a constant stride are picked, by shuffles, from contiguous vectors:
+A gather takes as long as about ten loads, and there are no gathers of 8- and 16-bit elements.
+Therefore elements at a constant stride are selected by shuffles from contiguous vectors:
 
     stride 3, 8 lanes:     0..7 | 8..15 | 14..21         the last vector ends with the last element
                            0 3 6 9 12 15 18 21
 
-Nothing outside of the elements' range is read. Loads whose positions differ by less than a stride,
-such as components of complex numbers and channels of images, share their vectors. Stores spread
-their lanes over vectors, which are written under a mask; on targets without masks, only reversed
-lanes are stored this way.
+No memory outside the range of the elements is read. Loads at positions that differ by less than a
+stride, such as the components of complex numbers or the channels of images, share vectors. Stores
+distribute their lanes over vectors, which are written by masked stores; on targets without masked
+stores, this is only done for a stride of -1.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from jitney.core.util.record import record
 
 
 def largest_stride(target: Target) -> int:
-    """Returns the largest stride at which elements are picked from contiguous vectors."""
+    """Returns the largest stride at which elements are selected from contiguous vectors."""
     return COSTS.picked_stride if target.has_masks else COSTS.picked_stride_unmasked
 
 
 def is_strided(stride: int, target: Target) -> bool:
-    """Returns whether loads at `stride` are vector loads and shuffles."""
+    """Returns whether loads at stride `stride` are emitted as vector loads and shuffles."""
     return (stride < 0 and -stride <= largest_stride(target)) or 1 < stride <= largest_stride(
         target
     )
@@ -40,7 +40,7 @@ def is_strided(stride: int, target: Target) -> bool:
 
 @record(frozen=True)
 class Window:
-    """Positions that are loaded together.
+    """A group of positions that are loaded together.
 
     Attributes:
       param: the buffer.
@@ -55,16 +55,17 @@ class Window:
     spread: int
 
     def length(self, lanes: int) -> int:
-        """Returns the number of elements from the first to the last one needed."""
+        """Returns the number of elements from the first to the last one that is needed."""
         return abs(self.stride) * (lanes - 1) + self.spread + 1
 
     def starts(self, lanes: int) -> list[int]:
-        """Returns the offsets of the vectors from the first element."""
+        """Returns the offsets of the vectors relative to the first element."""
         last = self.length(lanes) - lanes
         return [*range(0, last, lanes), last]
 
     def position(self, offset: int, lane: int, lanes: int) -> int:
-        """Returns the offset of the element of `lane` at the position `offset` after the first."""
+        """Returns the offset in the window of the element of `lane` at position first + `offset`.
+        """
         steps = lane if self.stride > 0 else lanes - 1 - lane
         return offset + abs(self.stride) * steps
 
@@ -111,15 +112,15 @@ def load(
     lanes: int,
     remaining: Value | None,
 ) -> list[Value]:
-    """Returns the vectors of a window.
+    """Loads the vectors of a window.
 
     Args:
       e: the emitter.
       window: the window to load.
-      pointer: address of the first lane's element at the first position.
+      pointer: the address of the first lane's element at the first position.
       kind: the kind of the elements.
-      lanes: the lanes of each vector.
-      remaining: how many of the lanes are needed; None for all.
+      lanes: the number of lanes of each vector.
+      remaining: the number of lanes needed; None for all.
     """
     step = abs(window.stride)
     if window.stride < 0:
@@ -132,7 +133,7 @@ def load(
 
 
 def picked(e: Emitter, window: Window, vectors: list[Value], offset: int, lanes: int) -> Value:
-    """Returns the lanes at position `offset` after the first of `window`, from its `vectors`."""
+    """Selects the lanes for position first + `offset` of `window` from its `vectors`."""
     starts = window.starts(lanes)
     wanted = [window.position(offset, lane, lanes) for lane in range(lanes)]
     source = [min(p // lanes, len(starts) - 1) for p in wanted]
@@ -140,7 +141,7 @@ def picked(e: Emitter, window: Window, vectors: list[Value], offset: int, lanes:
     at = [p - starts[n] for p, n in zip(wanted, source, strict=True)]
     if len(used) == 1:
         return shuffle(e, vectors[used[0]], vectors[used[0]], at)
-    # Lanes not yet picked hold arbitrary elements.
+    # Lanes that have not been selected yet hold arbitrary elements.
     first, *others = used
     result = vectors[first]
     place = [p if n == first else 0 for p, n in zip(at, source, strict=True)]
@@ -158,14 +159,15 @@ def store(
     stride: int,
     remaining: Value | None,
 ) -> None:
-    """Writes the lanes of `value` at `stride` from `pointer`, and nothing between them.
+    """Stores the lanes of `value` from `pointer` at stride `stride`, and writes nothing in between.
 
     Args:
       e: the emitter.
       value: a vector.
       pointer: the address of the first lane.
-      stride: neither 0 nor 1; only -1 on targets without masks.
-      remaining: how many of the lanes are written; None for all.
+      stride: the stride in elements, neither 0 nor 1; on targets without masked stores, it must be
+          -1.
+      remaining: the number of lanes to store; None for all.
     """
     kind, lanes = value.kind, value.lanes
     window = Window(0, Affine(0, ()), stride, 0)
@@ -186,9 +188,9 @@ def store(
 
 
 def _valid(e: Emitter, window: Window, start: int, lanes: int, remaining: Value) -> Value:
-    """Returns the mask of elements of the vector at `start` that `remaining` lanes need."""
+    """Returns the mask of the elements of the vector at `start` that `remaining` lanes need."""
     step = abs(window.stride)
-    if window.stride > 0:  # the elements up to the last lane's
+    if window.stride > 0:  # the elements up to that of the last lane
         end = e.mul(remaining, e.const(step, remaining))
         return access.lanes_below(
             e, e.add(end, e.const(window.spread + 1 - step - start, end)), lanes

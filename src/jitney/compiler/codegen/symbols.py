@@ -1,7 +1,7 @@
-"""Functions that compiled programs call by address: BLAS, libraries, threads, and Python.
+"""Native functions that compiled programs call by address: BLAS, libraries, threads, and Python.
 
-The runtime registers its functions (`register_symbol`); those of BLAS and of libraries are looked
-up here. A Python function is called by number: the runtime's "host" calls `call_host`.
+The runtime registers its functions (`register_symbol`); functions of BLAS and of libraries are
+looked up. Python functions are called by number: the runtime's function "host" calls `call_host`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from jitney.compiler import blas, library
 from jitney.core.util import float_errors
 
 _Memory: TypeAlias = tuple[tuple[int, ...], np.dtype, int]  # shape, dtype, bytes
-# By number: the caller, which expects the address of the addresses of operands and results.
+# The callers of Python functions, by number. A caller takes the address of an array of the
+# addresses of operands and results.
 _HostFunctions: TypeAlias = dict[int, Callable[[int], None]]
 _host_functions: _HostFunctions = {}
 _numbers = itertools.count(1)
@@ -33,7 +34,7 @@ def register_symbol(name: str, address: int) -> None:
 
 
 def is_called_by_kernels(name: str) -> bool:
-    """Returns whether kernels call function `name` of the runtime; only entries call the others."""
+    """Returns whether kernels call the runtime's function `name`; only entries call the others."""
     return name == "poll" or name.startswith("transpose_")
 
 
@@ -41,7 +42,7 @@ _threads = 1
 
 
 def threads() -> int:
-    """Returns how many threads large kernels are split among."""
+    """Returns the number of threads among which large kernels are divided."""
     return _threads
 
 
@@ -55,7 +56,7 @@ def symbol(name: str) -> int:
     """Returns the address of a native function."""
     address = _symbols.get(name)
     if address is None:
-        # Functions of libraries have a dot in their names: `lapack.lu.float32`.
+        # Functions of libraries have a dot in their names, as in `lapack.lu.float32`.
         address = _symbols[name] = library.address(name) if "." in name else _finders[name]()
     return address
 
@@ -64,11 +65,11 @@ def symbol(name: str) -> int:
 
 
 class HostFunction:
-    """A Python function that programs can call for as long as this object lives.
+    """A Python function that programs can call during the lifetime of this object.
 
     Attributes:
-      cell: one int64, the function's number. Programs read it at run time, so that their code is
-        the same in every process.
+      cell: an array of one int64, the number of the function. Programs read it at run time, so that
+        their code is the same in every process.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class HostFunction:
         results: library.Types,
         in_place: bool = False,
     ) -> None:
-        """Registers `fn`, which returns its results, or with `in_place` writes to their arrays."""
+        """Registers `fn`, which returns its results or, with `in_place`, writes them to arrays."""
         self.number = next(_numbers)
         self.cell = np.array([self.number], np.int64)
         memory = [[(t.shape, t.dtype, t.nbytes) for t in types] for types in (args, results)]
@@ -90,7 +91,7 @@ class HostFunction:
         """Returns the reference implementation of a library function.
 
         Raises:
-          ValueError: if there is no function of that name.
+          ValueError: if there is no function with that name.
         """
         reference = library.implementation(call)
 
@@ -102,14 +103,14 @@ class HostFunction:
 
     @classmethod
     def of_procedure(cls, call: library.ProcedureCall) -> HostFunction:
-        """Returns the function that a procedure's name stands for.
+        """Returns the function to which a procedure's name refers.
 
         Raises:
-          ValueError: if there is no procedure of that name.
+          ValueError: if there is no procedure with that name.
         """
         return cls(call.procedure.function(), call.args, call.results, in_place=True)
 
-    # The module's global may be gone at interpreter shutdown.
+    # The global variable may have been deleted at interpreter shutdown.
     def __del__(self, functions: _HostFunctions = _host_functions) -> None:
         functions.pop(self.number, None)
 
@@ -126,10 +127,10 @@ def call_host(number: int, slots: int) -> None:
 
     Args:
       number: the number of a `HostFunction`.
-      slots: address of the addresses of its operands, then of its results.
+      slots: the address of an array of the addresses of its operands, then of its results.
 
     Raises:
-      BaseException: any error of the function, or of a signal handler; the program then fails.
+      BaseException: any exception of the function or of a signal handler; the program then fails.
     """
     _host_functions[number](slots)
 
@@ -137,7 +138,7 @@ def call_host(number: int, slots: int) -> None:
 def _caller(
     fn: Callable[..., Any], operands: list[_Memory], results: list[_Memory]
 ) -> Callable[[int], None]:
-    """Returns a caller of `fn` on its operands that copies the results it returns."""
+    """Returns a function that calls `fn` on its operands and copies the results that it returns."""
     addresses_at = (ctypes.c_size_t * (len(operands) + len(results))).from_address
 
     def call(slots: int) -> None:
@@ -150,15 +151,15 @@ def _caller(
     return call
 
 
-_KEPT_VIEWS = 8  # of one call: a loop that swaps its buffers has two
+_KEPT_VIEWS = 8  # per call; a loop that swaps its buffers needs two
 
 
 def _caller_in_place(
     fn: Callable[..., Any], operands: list[_Memory], results: list[_Memory]
 ) -> Callable[[int], None]:
-    """Returns a caller of `fn` on its operands and the arrays of its results.
+    """Returns a function that calls `fn` on its operands and the arrays of its results.
 
-    Arrays are cached by address: messages in loops use the same buffers each time, and making
+    The arrays are cached by address: messages in loops use the same buffers each time, and creating
     arrays takes longer than sending small messages.
     """
     memories = [*operands, *results]
@@ -169,7 +170,7 @@ def _caller_in_place(
         addresses = tuple(addresses_at(slots))
         arrays = views.get(addresses)
         if arrays is None:
-            if len(views) >= _KEPT_VIEWS:  # other threads may have filled it meanwhile
+            if len(views) >= _KEPT_VIEWS:  # other threads may have filled it
                 views.clear()
             arrays = [_view(at, *memory) for at, memory in zip(addresses, memories, strict=True)]
             views[addresses] = arrays
@@ -183,7 +184,10 @@ def _caller_in_place(
 
 @ctypes.CFUNCTYPE(None)
 def _nothing() -> None:
-    """Does nothing; used if the runtime does not count the callers that keep BLAS to one thread."""
+    """Does nothing.
+
+    It is used if the runtime does not count the callers that restrict BLAS to one thread.
+    """
 
 
 _finders: dict[str, Callable[[], int]] = {

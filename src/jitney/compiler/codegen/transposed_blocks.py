@@ -1,4 +1,4 @@
-"""Transposed blocks on the stack, and vector loads from them (`kernels/block_transposition.py`)."""
+"""Emits transpositions of blocks, and vector loads from them (`kernels/block_transposition.py`)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Range = tuple[Value, Value]  # begin and end of a loop
 
 
 class TransposedBlocks:
-    """The transposed blocks of one kernel.
+    """The transposed blocks of a kernel.
 
     Args:
-      transposition: what is transposed.
-      vector: the axis of the lanes.
-      params: element types of the kernel's buffers.
+      transposition: the loads that read transposed blocks.
+      vector: the vectorized axis.
+      params: the element types of the kernel's buffers.
 
     Attributes:
-      allocas: lines for the function's entry.
-      natives: functions of the runtime that the code calls.
-      ranges: the ranges of the transposed axis and of the lanes' axis that the current blocks
+      allocas: lines for the entry block of the function.
+      natives: the functions of the runtime that the code calls.
+      ranges: the ranges of the transposed axis and of the vectorized axis that the current blocks
         cover.
     """
 
@@ -63,9 +63,9 @@ class TransposedBlocks:
 
         Args:
           e: the emitter.
-          count: writes a loop, given its bounds, step and body.
-          whole: the ranges of the transposed axis and of the lanes' axis.
-          body: writes the code for one block.
+          count: a function that writes a loop, given its bounds, step and body.
+          whole: the complete ranges of the transposed axis and of the vectorized axis.
+          body: a function that writes the code for one block.
         """
         (low, high), (begin, limit) = whole
         side = self.transposition.side
@@ -89,12 +89,12 @@ class TransposedBlocks:
     def fill(
         self, e: Emitter, pointer: Callable[[int, Value], Value], known: dict[Any, Value]
     ) -> None:
-        """Writes the transposition into the blocks of `ranges`.
+        """Writes code that fills the blocks of `ranges` with transposed elements.
 
         Args:
           e: the emitter.
           pointer: returns the address of an element of a buffer, by its linear position.
-          known: contributions of outer axes to positions.
+          known: the contributions of outer axes to positions.
         """
         assert self.ranges is not None
         axis, side = self.transposition.axis, self.transposition.side
@@ -108,7 +108,7 @@ class TransposedBlocks:
             size = memory_bytes(kind) * block.count
             step, target = side * size, tile
             start = first
-            if along < 0:  # columns from the last to the first
+            if along < 0:  # columns are reversed
                 start = e.sub(end, constant(1, "i64"))
                 last = e.mul(e.sub(columns, constant(1, "i64")), constant(step, "i64"))
                 target = e.emit(f"getelementptr i8, {tile!r}, {last!r}", "ptr")
@@ -136,15 +136,15 @@ class TransposedBlocks:
         lanes: int,
         masks: tuple[Value | None, Value | None],
     ) -> Value:
-        """Returns the elements of all lanes at `place`, as they are in memory.
+        """Returns the elements of all lanes at `place`, in the kind that they have in memory.
 
         Args:
           e: the emitter.
-          shared: the cache of values computed together.
+          shared: the cache of values that are computed together.
           place: a position in the blocks.
           counters: the loop counters.
-          lanes: the lanes of a vector.
-          masks: the mask of lanes to load, and their number; None for all.
+          lanes: the number of lanes of a vector.
+          masks: the mask of the lanes to load and their number, or None for all lanes.
         """
         if place in shared:
             return shared[place]
@@ -168,5 +168,5 @@ class TransposedBlocks:
 
 
 def _function(size: int) -> str:
-    """Returns the name of the runtime's transposition of blocks of `size`-byte elements."""
+    """Returns the name of the runtime's function that transposes blocks of `size`-byte elements."""
     return f"transpose_{8 * size}"

@@ -1,1 +1,1 @@
-"""LLVM: values and instructions as text, targets, and compilation of text to machine code."""
+"""LLVM: values and instructions as text, targets, and the compilation of text to machine code."""

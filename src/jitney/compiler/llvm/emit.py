@@ -1,10 +1,10 @@
-"""Emission of LLVM instructions: an `Emitter` appends to one function body and names the results.
+"""Emits LLVM instructions: an `Emitter` appends them to a function body and names the results.
 
-Operands of an operation have one kind and one lane count; the same calls emit scalar and vector
-code. Floating point is plain IEEE: no fast-math flags, so what is written is what is computed.
-Declarations and helper functions are collected in the emitter (or in those it shares them with) and
-written once into the module. Functions that are called, not inlined, are modules of their own,
-which all modules of the process share: LLVM compiles them once.
+The operands of an operation have the same kind and number of lanes; the same methods emit scalar
+and vector code. Floating-point arithmetic is strict IEEE 754, without fast-math flags. Declarations
+and helper functions are collected in the emitter, or shared with other emitters, and written to the
+module once. Functions that are called instead of inlined are separate modules that are shared by
+all modules of the process, so LLVM compiles them once.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _LIKELY = '!0 = !{!"branch_weights", i32 2000, i32 1}'
 
 
 class Emitter:
-    """An emitter of the body of one LLVM function.
+    """An emitter of the body of an LLVM function.
 
     Attributes:
-      target: the processor that code is for.
-      lines: the body so far, one instruction or label per line.
-      declarations: `declare ...` lines that the module needs.
-      functions: name -> text of helper functions that the module needs.
-      outlined: name -> functions of other modules that it calls.
-      globals: name -> text of constants that the module needs.
-      block: label of the current block, for phi nodes.
+      target: the processor to generate code for.
+      lines: the body so far, with one instruction or label per line.
+      declarations: the `declare ...` lines that the module needs.
+      functions: the texts, by name, of helper functions that the module needs.
+      outlined: the functions of other modules that it calls, by name.
+      globals: the texts, by name, of constants that the module needs.
+      block: the label of the current block, for phi nodes.
     """
 
     __slots__ = (
@@ -58,7 +58,9 @@ class Emitter:
         self.outlined: dict[str, Outlined] = shared.outlined if shared else {}
 
     def module_text(self) -> str:
-        """Returns what the module needs besides the function itself, in a deterministic order."""
+        """Returns the text that the module needs besides the function itself, in a deterministic
+        order.
+        """
         return "\n".join(
             [*self.globals.values(), *self.functions.values(), *sorted(self.declarations), ""]
         )
@@ -66,12 +68,12 @@ class Emitter:
     # --- the plain machinery ------------------------------------------------------------------
 
     def fresh(self) -> str:
-        """Returns a new SSA name."""
+        """Returns a fresh SSA name."""
         self.count += 1
         return f"%v{self.count}"
 
     def emit(self, text: str, kind: str, lanes: int = 1) -> Value:
-        """Appends `NAME = text` and returns NAME."""
+        """Appends `NAME = text` with a fresh name, and returns the value NAME."""
         name = self.fresh()
         self.lines.append(f"  {name} = {text}")
         return Value(name, kind, lanes)
@@ -89,8 +91,7 @@ class Emitter:
         if lanes == 1:
             return value
         if is_constant(value):
-            # A constant vector, so that LLVM folds operations on it and selects instructions for
-            # it.
+            # A constant vector lets LLVM fold operations on it and select instructions for it.
             return spread(value, lanes)
         vector = type_text(value.kind, lanes)
         first = self.emit(f"insertelement {vector} poison, {value!r}, i32 0", value.kind, lanes)
@@ -101,7 +102,7 @@ class Emitter:
         )
 
     def extract(self, value: Value, lane: int) -> Value:
-        """Returns one lane of a vector, as a scalar."""
+        """Returns a lane of a vector as a scalar."""
         if value.lanes == 1:
             return value
         return self.emit(f"extractelement {value!r}, i32 {lane}", value.kind)
@@ -120,7 +121,7 @@ class Emitter:
     # --- calls and control flow -----------------------------------------------------------------
 
     def call(self, name: str, args: Sequence[Value], kind: str, lanes: int = 1) -> Value:
-        """Calls a function that the module defines or declares."""
+        """Emits a call of a function that the module defines or declares."""
         operands = ", ".join(map(repr, args))
         return self.emit(f"call {type_text(kind, lanes)} @{name}({operands})", kind, lanes)
 
@@ -132,10 +133,10 @@ class Emitter:
         lanes: int | None = None,
         overload: Iterable[Value] | None = None,
     ) -> Value:
-        """Calls intrinsic `name`; kind and lanes of the result are the first operand's by default.
+        """Emits a call of intrinsic `name`, whose result by default has the first operand's type.
 
-        The name is completed by the types of `overload`: by default the result's type; by none if
-        `overload` is empty.
+        The suffix of the name consists of the types in `overload`, which by default is the type of
+        the result; there is no suffix if `overload` is empty.
         """
         kind = kind or args[0].kind
         lanes = lanes or args[0].lanes
@@ -148,14 +149,15 @@ class Emitter:
         return self.call(name, args, kind, lanes)
 
     def helper(self, name: str, args: Sequence[Value], kind: str, body: Body) -> Value:
-        """Calls a function of this module with body `body`, written at the first call.
+        """Emits a call of a helper function of this module, whose body `body` is written on first
+        use.
 
-        This is how branches get into straight-line code: LLVM inlines the helper and splits the
-        caller's block. `name` and the operand types identify the function.
+        Helpers allow branches in straight-line code: LLVM inlines a helper and splits the block of
+        the caller. `name` and the types of the operands identify the function.
         """
         name = _with_types(name, args)
         if name not in self.functions:
-            self.functions[name] = ""  # reserves its place: helpers of helpers come after
+            self.functions[name] = ""  # reserves its position before that of its own helpers
             inner = Emitter(self.target, self)
             attributes = f"alwaysinline {self.target.function_attributes}"
             text = _function(inner, "internal ", name, args, kind, body, attributes)
@@ -165,9 +167,10 @@ class Emitter:
     def outline(
         self, name: str, args: Sequence[Value], kind: str, body: Body, is_rare: bool = False
     ) -> Value:
-        """Calls a function with body `body` in a module of its own, compiled once per process.
+        """Emits a call of a function with body `body` in a separate module, compiled once per
+        process.
 
-        `name`, the operand types and the processor identify the function.
+        `name`, the types of the operands and the processor identify the function.
         """
         name = _with_types(name, args)
         attributes = f"noinline {'cold ' if is_rare else ''}{self.target.function_attributes}"
@@ -188,10 +191,11 @@ class Emitter:
     def where_rare(
         self, name: str, mask: Value, usual: Value, args: Sequence[Value], body: Body
     ) -> Value:
-        """Returns `usual`, but in lanes of `mask` the result of the scalar function `body`.
+        """Returns `usual`, replaced by the result of the scalar function `body` in the lanes of
+        `mask`.
 
-        `body` is emitted once for scalars, out of line; lanes that need it call it one by one, on
-        `args`.
+        `body` is emitted once, out of line, for scalars; the lanes in `mask` call it one by one, on
+        their elements of `args`.
         """
 
         def lane(e: Emitter, xs: list[Value]) -> Value:
@@ -200,7 +204,7 @@ class Emitter:
         def all_lanes(e: Emitter, xs: list[Value]) -> Value:
             if xs[0].lanes == 1:
                 return lane(e, xs[2:])
-            # A loop over the lanes in memory: short code for what rarely runs.
+            # A loop over the lanes in memory, which is short code for a rare case.
             slots = [e.spilled(x if x.kind != "i1" else e.zext(x, "i8")) for x in xs]
             start = e.block
             e.jump("head")
@@ -239,9 +243,9 @@ class Emitter:
     def where_any(
         self, name: str, mask: Value, usual: Value, args: Sequence[Value], body: Body
     ) -> Value:
-        """Returns `usual`, but in lanes of `mask` the result of `body` on `args`, out of line.
+        """Returns `usual`, replaced by the result of `body` on `args` in the lanes of `mask`.
 
-        It computes all lanes at once, if the mask holds in any of them.
+        `body` is out of line. It is called if any lane is in `mask`, and computes all lanes.
         """
 
         def choose(e: Emitter, xs: list[Value]) -> Value:
@@ -260,14 +264,16 @@ class Emitter:
     def repeat(
         self, start: Sequence[Value], step: Callable[[list[Value]], tuple[list[Value], Value]]
     ) -> list[Value]:
-        """Applies `step` to the state, initially `start`, while the predicate it returns holds."""
+        """Emits a loop that applies `step` to the state while the predicate that it returns is
+        true.
+        """
         n = self.fresh()[1:]
         before = self.block
         self.jump(f"head.{n}")
         self.label(f"head.{n}")
         state = [Value(self.fresh(), v.kind, v.lanes) for v in start]
         place = len(self.lines)
-        self.lines += [""] * len(state)  # phi nodes; their second edges follow after the body
+        self.lines += [""] * len(state)  # phi nodes, completed after the body
         following, again = step(state)
         end = self.block
         self.branch(again, f"head.{n}", f"done.{n}")
@@ -278,7 +284,8 @@ class Emitter:
         return following
 
     def spilled(self, value: Value) -> Value:
-        """Returns a pointer to a stack slot that holds `value`; only in the entry block of a helper."""
+        """Returns a pointer to a stack slot with `value`; used only in the entry block of a helper.
+        """
         slot = self.emit(f"alloca {value.type}", "ptr")
         self.line(f"store {value!r}, {slot!r}")
         return slot
@@ -289,12 +296,12 @@ class Emitter:
         return self.emit(f"load {type_text(kind)}, {at!r}", kind)
 
     def label(self, name: str) -> None:
-        """Starts block `name`."""
+        """Starts the block `name`."""
         self.lines.append(f"{name}:")
         self.block = name
 
     def branch(self, condition: Value, yes: str, no: str, is_likely: bool = False) -> None:
-        """Branches to block `yes` if the scalar `condition` holds, else to `no`."""
+        """Branches to block `yes` if the scalar `condition` is true, else to block `no`."""
         weights = ""
         if is_likely:
             self.declarations.add(_LIKELY)
@@ -306,7 +313,7 @@ class Emitter:
         self.line(f"br label %{label}")
 
     def phi(self, incoming: Sequence[tuple[Value, str]]) -> Value:
-        """Returns the value of the predecessor block that control came from."""
+        """Returns a phi node: the value that belongs to the predecessor block control came from."""
         first = incoming[0][0]
         pairs = ", ".join(f"[{v.text}, %{label}]" for v, label in incoming)
         return self.emit(f"phi {first.type} {pairs}", first.kind, first.lanes)
@@ -358,19 +365,19 @@ class Emitter:
         return self.intrinsic("llvm.sqrt", [a])
 
     def floor(self, a: Value) -> Value:
-        """Returns the largest integer not above a."""
+        """Returns the largest integer that is at most a."""
         return self.intrinsic("llvm.floor", [a])
 
     def ceil(self, a: Value) -> Value:
-        """Returns the smallest integer not below a."""
+        """Returns the smallest integer that is at least a."""
         return self.intrinsic("llvm.ceil", [a])
 
     def trunc_float(self, a: Value) -> Value:
-        """Returns a rounded toward 0."""
+        """Returns a rounded toward zero to an integer."""
         return self.intrinsic("llvm.trunc", [a])
 
     def roundeven(self, a: Value) -> Value:
-        """Returns the nearest integer; ties go to even."""
+        """Returns the nearest integer, with ties to even."""
         return self.intrinsic("llvm.roundeven", [a])
 
     def copysign(self, a: Value, b: Value) -> Value:
@@ -378,23 +385,23 @@ class Emitter:
         return self.intrinsic("llvm.copysign", [a, b])
 
     def maximum(self, a: Value, b: Value) -> Value:
-        """Returns the larger; NaN if either is NaN; -0 < 0."""
+        """Returns the maximum of a and b; NaN if either is NaN; -0 is less than 0."""
         return self.intrinsic("llvm.maximum", [a, b])
 
     def minimum(self, a: Value, b: Value) -> Value:
-        """Returns the smaller; NaN if either is NaN; -0 < 0."""
+        """Returns the minimum of a and b; NaN if either is NaN; -0 is less than 0."""
         return self.intrinsic("llvm.minimum", [a, b])
 
     def maxnum(self, a: Value, b: Value) -> Value:
-        """Returns the larger; NaN only if both are NaN."""
+        """Returns the maximum of a and b; NaN only if both are NaN."""
         return self.intrinsic("llvm.maxnum", [a, b])
 
     def minnum(self, a: Value, b: Value) -> Value:
-        """Returns the smaller; NaN only if both are NaN."""
+        """Returns the minimum of a and b; NaN only if both are NaN."""
         return self.intrinsic("llvm.minnum", [a, b])
 
     def fcmp(self, predicate: str, a: Value, b: Value) -> Value:
-        """Returns a comparison of floats.
+        """Returns the result of a comparison of floats.
 
         The predicates are oeq one olt ole ogt oge ord, ueq une ult ule ugt uge uno.
         """
@@ -405,12 +412,12 @@ class Emitter:
         return self.fcmp("uno", a, a)
 
     def at_most(self, a: Value, high: float) -> Value:
-        """Returns min(a, high) in one instruction; NaN stays NaN."""
+        """Returns min(a, high) in one instruction; NaN is propagated."""
         bound = self.const(high, a)
         return self.select(self.fcmp("olt", bound, a), bound, a)
 
     def at_least(self, a: Value, low: float) -> Value:
-        """Returns max(a, low) in one instruction; NaN stays NaN."""
+        """Returns max(a, low) in one instruction; NaN is propagated."""
         bound = self.const(low, a)
         return self.select(self.fcmp("ogt", bound, a), bound, a)
 
@@ -429,19 +436,20 @@ class Emitter:
         return self._binary("mul", a, b)
 
     def sdiv(self, a: Value, b: Value) -> Value:
-        """Returns a / b of signed integers, toward 0; undefined for b = 0 and for overflow."""
+        """Returns a / b of signed integers, rounded toward 0; undefined if b = 0 and on overflow.
+        """
         return self._binary("sdiv", a, b)
 
     def udiv(self, a: Value, b: Value) -> Value:
-        """Returns a / b of unsigned integers; undefined for b = 0."""
+        """Returns a / b of unsigned integers, rounded down; undefined if b = 0."""
         return self._binary("udiv", a, b)
 
     def srem(self, a: Value, b: Value) -> Value:
-        """Returns a - b * (a sdiv b); undefined where sdiv is."""
+        """Returns the remainder a - b * sdiv(a, b); undefined where sdiv is undefined."""
         return self._binary("srem", a, b)
 
     def urem(self, a: Value, b: Value) -> Value:
-        """Returns a - b * (a udiv b); undefined for b = 0."""
+        """Returns the remainder a - b * udiv(a, b); undefined if b = 0."""
         return self._binary("urem", a, b)
 
     def and_(self, a: Value, b: Value) -> Value:
@@ -465,56 +473,57 @@ class Emitter:
         return self._binary("shl", a, b)
 
     def lshr(self, a: Value, b: Value) -> Value:
-        """Returns a >> b, shifting in zeros; undefined unless b is less than the width."""
+        """Returns the logical shift a >> b; undefined unless b is less than the width."""
         return self._binary("lshr", a, b)
 
     def ashr(self, a: Value, b: Value) -> Value:
-        """Returns a >> b, shifting in the sign; undefined unless b is less than the width."""
+        """Returns the arithmetic shift a >> b; undefined unless b is less than the width."""
         return self._binary("ashr", a, b)
 
     def icmp(self, predicate: str, a: Value, b: Value) -> Value:
-        """Returns a comparison of integers: eq ne, slt sle sgt sge, ult ule ugt uge."""
+        """Returns the result of a comparison of integers: eq ne, slt sle sgt sge, ult ule ugt uge.
+        """
         return self.emit(f"icmp {predicate} {a!r}, {b.text}", "i1", a.lanes)
 
     def select(self, condition: Value, yes: Value, no: Value) -> Value:
-        """Returns `yes` where `condition` (i1) holds, else `no`.
+        """Returns `yes` where `condition` (i1) is true, else `no`.
 
-        A scalar condition selects whole vectors.
+        A scalar condition selects between whole vectors.
         """
         return self.emit(f"select {condition!r}, {yes!r}, {no!r}", yes.kind, yes.lanes)
 
     # --- conversions ----------------------------------------------------------------------------
 
     def cast(self, op: str, a: Value, kind: str) -> Value:
-        """Returns LLVM's conversion `op` of every lane to `kind`."""
+        """Returns every lane converted to `kind` by LLVM's instruction `op`."""
         return self.emit(f"{op} {a!r} to {type_text(kind, a.lanes)}", kind, a.lanes)
 
     def sitofp(self, a: Value, kind: str) -> Value:
-        """Returns signed integers as floats, rounded to nearest."""
+        """Converts signed integers to floats, rounding to nearest."""
         return self.cast("sitofp", a, kind)
 
     def uitofp(self, a: Value, kind: str) -> Value:
-        """Returns unsigned integers as floats, rounded to nearest."""
+        """Converts unsigned integers to floats, rounding to nearest."""
         return self.cast("uitofp", a, kind)
 
     def fptosi(self, a: Value, kind: str) -> Value:
-        """Returns floats as signed integers, truncated; poison out of range."""
+        """Converts floats to signed integers by truncation; poison if out of range."""
         return self.cast("fptosi", a, kind)
 
     def fptoui(self, a: Value, kind: str) -> Value:
-        """Returns floats as unsigned integers, truncated; poison out of range."""
+        """Converts floats to unsigned integers by truncation; poison if out of range."""
         return self.cast("fptoui", a, kind)
 
     def fptosi_sat(self, a: Value, kind: str) -> Value:
-        """Returns floats as signed integers, truncated and saturated; NaN becomes 0.
+        """Converts floats to signed integers by truncation and saturation; NaN becomes 0.
 
-        LLVM's own intrinsic goes lane by lane on x86; this stays in vector registers.
+        On x86, LLVM's own intrinsic is scalarized, whereas this code stays in vector registers.
         """
         low, high = -(2.0 ** (BITS[kind] - 1)), 2.0 ** (BITS[kind] - 1)
         return self._saturated(a, kind, "fptosi", low, high, -int(low) - 1)
 
     def fptoui_sat(self, a: Value, kind: str) -> Value:
-        """Returns floats as unsigned integers, truncated and saturated; NaN becomes 0."""
+        """Converts floats to unsigned integers by truncation and saturation; NaN becomes 0."""
         return self._saturated(a, kind, "fptoui", 0.0, 2.0 ** BITS[kind], 2 ** BITS[kind] - 1)
 
     def _saturated(self, a: Value, kind: str, op: str, low: float, high: float, most: int) -> Value:
@@ -526,7 +535,7 @@ class Emitter:
         return self.select(over, constant(most, kind, a.lanes), self.cast(op, inside, kind))
 
     def fpext(self, a: Value, kind: str) -> Value:
-        """Returns floats in a wider format."""
+        """Converts floats to a wider format."""
         if a.kind != "f16":
             return self.cast("fpext", a, kind)
         half = self.half_type(a.lanes)
@@ -534,7 +543,7 @@ class Emitter:
         return self.emit(f"fpext {half} {bits.text} to {type_text(kind, a.lanes)}", kind, a.lanes)
 
     def fptrunc(self, a: Value, kind: str) -> Value:
-        """Returns floats in a narrower format, rounded to nearest even."""
+        """Converts floats to a narrower format, rounding to nearest even."""
         if kind != "f16":
             return self.cast("fptrunc", a, kind)
         half = self.half_type(a.lanes)
@@ -544,34 +553,34 @@ class Emitter:
         )
 
     def half_type(self, lanes: int) -> str:
-        """Returns LLVM's own float16 type, for the instructions that convert it."""
+        """Returns LLVM's float16 type, for the conversion instructions."""
         return "half" if lanes == 1 else f"<{lanes} x half>"
 
     def zext(self, a: Value, kind: str) -> Value:
-        """Returns integers in a wider kind, zero-extended."""
+        """Converts integers to a wider kind by zero extension."""
         return a if a.kind == kind else self.cast("zext", a, kind)
 
     def sext(self, a: Value, kind: str) -> Value:
-        """Returns integers in a wider kind, sign-extended."""
+        """Converts integers to a wider kind by sign extension."""
         return a if a.kind == kind else self.cast("sext", a, kind)
 
     def trunc(self, a: Value, kind: str) -> Value:
-        """Returns the low bits of integers."""
+        """Converts integers to a narrower kind by keeping the low bits."""
         return a if a.kind == kind else self.cast("trunc", a, kind)
 
     def bitcast(self, a: Value, kind: str) -> Value:
-        """Returns the bits of every lane as another kind of the same width."""
+        """Reinterprets the bits of every lane as another kind of the same width."""
         assert BITS[a.kind] == BITS[kind], f"bitcast of {a.kind} to {kind}"
         if type_text(a.kind) == type_text(kind):
             return Value(a.text, kind, a.lanes)
         return self.cast("bitcast", a, kind)
 
     def bits(self, a: Value) -> Value:
-        """Returns the bits of floats, as integers of their width."""
+        """Returns the bits of floats as integers of the same width."""
         return self.bitcast(a, f"i{BITS[a.kind]}")
 
     def is_float(self, a: Value) -> bool:
-        """Returns whether `a` is of a float kind."""
+        """Returns whether the kind of `a` is a float."""
         return a.kind in FLOAT_KINDS
 
 
@@ -583,7 +592,7 @@ def _function(
     inner: Emitter, linkage: str, name: str, args: Sequence[Value], kind: str, body: Body,
     attributes: str,
 ) -> str:  # fmt: skip
-    """Returns the definition of a function whose body `body` writes to `inner`."""
+    """Returns the definition of a function whose body is written to `inner` by `body`."""
     params = [Value(f"%a{i}", a.kind, a.lanes) for i, a in enumerate(args)]
     result = body(inner, params)
     inner.line(f"ret {result!r}")

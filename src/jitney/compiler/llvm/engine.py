@@ -1,18 +1,19 @@
-"""LLVM: from module text to addresses. This is the only module that loads llvmlite.
+"""Compiles the text of LLVM modules to machine code. This is the only module that imports llvmlite.
 
-Modules come with explicit vector code; of LLVM's middle end only those passes run that complete
-what the writers leave to it: helpers are inlined, and stack slots become registers.
+The code of modules is vectorized explicitly, so only those passes of LLVM's middle end run on which
+the writers of code rely: helpers are inlined, and stack slots are promoted to registers.
 
-LLVM writes an object file, which the runtime's loader maps into memory (`set_loader`): it takes a
-few pages, while an engine of LLVM's takes most of a megabyte, and the file can be stored. Without a
-loader, an engine is used.
+LLVM emits an object file, which the runtime's loader maps into memory (`set_loader`). This takes a
+few pages, whereas one of LLVM's execution engines takes most of a megabyte, and the file can be
+stored. Without a loader, an execution engine is used.
 
-Several threads can compile modules at once. Each has an LLVM context and a target machine of its
-own. llvmlite lets one thread at a time call LLVM, so the function that takes nearly all of the time
-is called without its lock.
+Several threads can compile modules concurrently, each with a separate LLVM context and target
+machine. llvmlite has a lock that allows only one thread at a time to call LLVM. The function that
+takes nearly all of the time is therefore called without this lock.
 
-LLVM's objects are used and closed by threads that signals do not interrupt (`core.util.shielded`), a
-module before its context, and none is left to the garbage collector, which has no order.
+LLVM's objects are used and closed in code that signals do not interrupt (`core.util.shielded`). A
+module is closed before its context. None is left to the garbage collector, which does not guarantee
+any order.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ class Image(Protocol):
     def size(self) -> int: ...
 
 
-# Optimization level of LLVM's instruction selection, scheduling and register allocation, 0 to 3.
-# From 1 on it takes equally long; 0 takes a third of that, and its code keeps values in memory.
+# The optimization level, 0 to 3, of LLVM's instruction selection, scheduling and register
+# allocation. Levels 1 to 3 take equally long. Level 0 takes a third of that time, but its code
+# keeps values in memory.
 DEFAULT_LEVEL = 2
 
 Loader = Callable[[bytes, Mapping[str, int]], Image]
@@ -51,13 +53,13 @@ _loader: Loader | None = None
 
 
 def set_loader(loader: Loader) -> None:
-    """Sets the loader of object files, which is passed the addresses of the symbols they need."""
+    """Sets the loader of object files, which receives the addresses of the symbols they need."""
     global _loader
     _loader = loader
 
 
 class _Library:
-    """LLVM, initialized once, and its target machine."""
+    """LLVM, initialized once, with its target machines."""
 
     def __init__(self, target: Target) -> None:
         # Imported here: loading LLVM takes tens of milliseconds, and importing jitney must not.
@@ -66,13 +68,13 @@ class _Library:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         if not target.is_x86:
-            llvm.initialize_native_asmparser()  # profiled programs read clocks by an instruction
+            llvm.initialize_native_asmparser()  # clocks are read by inline assembly
         self.llvm = llvm
         self.target = target
         self.triple = llvm.Target.from_triple(target.triple)
         machine = self._new_machine("pic", "small")
         self.layout = str(machine.target_data)
-        # Idle machines, by level.
+        # The idle target machines, by level.
         self._machines: defaultdict[int, list[llvm.TargetMachine]] = defaultdict(list)
         self._machines[DEFAULT_LEVEL].append(machine)
         self._emit = _unlocked_emit()
@@ -89,7 +91,7 @@ class _Library:
         )
 
     def object(self, text: str, level: int = DEFAULT_LEVEL) -> bytes:
-        """Returns the object file of a module; threads may call this concurrently."""
+        """Compiles a module to an object file; several threads can call this concurrently."""
         machines = self._machines[level]
         try:
             machine = machines.pop()
@@ -116,15 +118,15 @@ class _Library:
     def module(
         self, text: str, machine: llvm.TargetMachine, context: llvm.ContextRef | None
     ) -> llvm.ModuleRef:
-        """Returns the parsed module, with helpers inlined and stack slots promoted to registers.
+        """Parses a module, inlines helpers, and promotes stack slots to registers.
 
-        It is closed if this raises, so that nothing is left in `context`.
+        If this raises an exception, the module is closed, so that nothing is left in `context`.
         """
         module = self.llvm.parse_assembly(text, context)
         try:
             module.triple = self.target.triple
             module.data_layout = self.layout
-            # A pass builder caches analyses of a module, so each module has its own.
+            # A pass builder caches analyses of a module, so each module has a separate one.
             options = self.llvm.create_pipeline_tuning_options(speed_level=1)
             with (
                 options,
@@ -140,14 +142,14 @@ class _Library:
         return module
 
     def engine(self, text: str, known: Mapping[str, int]) -> _EngineImage:
-        """Returns a module in memory, loaded by an LLVM engine, which owns a machine of its own."""
+        """Loads a module by an LLVM execution engine, which owns a separate target machine."""
         while _abandoned:
             _abandoned.pop().close()
         with contextlib.ExitStack() as owned:  # until the engine owns them
             machine = owned.enter_context(self._new_machine("default", "jitdefault"))
             module = owned.enter_context(
                 self.module(text, machine, None)
-            )  # LLVM's one global context
+            )  # in LLVM's global context
             engine = self.llvm.create_mcjit_compiler(module, machine)
             owned.pop_all()
         for symbol in (*module.functions, *module.global_variables):
@@ -162,9 +164,9 @@ class _Library:
 
 
 def _unlocked_emit() -> Callable[[llvm.TargetMachine, llvm.ModuleRef], bytes]:
-    """Returns `TargetMachine.emit_object` without llvmlite's lock.
+    """Returns a version of `TargetMachine.emit_object` without llvmlite's lock.
 
-    Its modules must have contexts of their own.
+    Each module must have a separate context.
     """
     from llvmlite.binding import ffi
 
@@ -189,36 +191,36 @@ def _unlocked_emit() -> Callable[[llvm.TargetMachine, llvm.ModuleRef], bytes]:
     return emit_object
 
 
-# Engines whose code is unused: closed by the next thread that works with LLVM.
+# Engines whose code is no longer used. The next thread that uses LLVM closes them.
 _abandoned: list[llvm.ExecutionEngine] = []
 
 
 class _EngineImage:
-    """Code owned by an LLVM engine."""
+    """Machine code that is owned by an LLVM execution engine."""
 
     def __init__(self, engine: llvm.ExecutionEngine, functions: dict[str, int], size: int) -> None:
         self._engine = engine
         self.functions = functions
         self.size = size
 
-    # The list is an argument, as variables of modules are gone when a process ends.
+    # The list is an argument, since global variables may have been deleted at interpreter shutdown.
     def __del__(self, abandoned: list[llvm.ExecutionEngine] = _abandoned) -> None:
         abandoned.append(self._engine)
 
 
 @lru_cache(maxsize=1)
 def library() -> _Library:
-    """Returns LLVM for the host."""
+    """Returns LLVM, initialized for the host."""
     return _Library(host())
 
 
 class Code:
-    """Machine code of one module; alive as long as this object.
+    """The machine code of a module, which is in memory during the lifetime of this object.
 
     Attributes:
-      data: the object file; None if it cannot be stored.
-      calls: functions of other modules that it calls, by name, with their code.
-      size: bytes in memory.
+      data: the object file, or None if it cannot be stored.
+      calls: the code of the functions of other modules that it calls, by name.
+      size: the size in memory in bytes.
     """
 
     __slots__ = ("__weakref__", "_image", "calls", "data", "size")
@@ -237,16 +239,16 @@ class Code:
 def emit(
     texts: Sequence[str], threads: int = 1, level: int = DEFAULT_LEVEL
 ) -> Sequence[str | bytes]:
-    """Returns what `load` loads for modules of LLVM assembly: object files, if there is a loader.
+    """Compiles modules of LLVM IR to the form that `load` expects: object files if a loader is set.
 
     Args:
       texts: the texts of the modules.
-      threads: the maximum number of threads that compile them.
-      level: the optimization level of LLVM's code generation, 0 to 3; engines always use the
-        default.
+      threads: the maximum number of threads to use.
+      level: the optimization level of LLVM's code generation, 0 to 3; execution engines always use
+        the default level.
 
     Raises:
-      RuntimeError: if a text is invalid, which is a defect of code generation.
+      RuntimeError: if a text is invalid, which is a bug in code generation.
     """
     if _loader is None:
         return texts
@@ -260,7 +262,7 @@ def _objects(texts: Sequence[str], threads: int, level: int) -> list[bytes]:
     compile_progress.enters("machine code")
     has_done = compile_progress.counter(sum(map(len, texts)))
 
-    def work() -> None:  # longest first
+    def work() -> None:  # longest module first
         try:
             while True:
                 try:
@@ -270,14 +272,14 @@ def _objects(texts: Sequence[str], threads: int, level: int) -> list[bytes]:
                 objects[k] = _object(texts[k], level)
                 has_done(len(texts[k]))
         finally:
-            waiting.clear()  # an error stops the other threads, too
+            waiting.clear()  # an error stops the other threads as well
 
     shielded.call_all([work] * max(threads, 1), cancel=waiting.clear)
     return objects
 
 
-# Functions that are jitted anew, and programs of the same kernels in the same order, have modules
-# of equal text. Most are short; long ones would use too much memory.
+# Functions that are jitted again, and programs with the same kernels in the same order, have
+# modules with equal text. Only short ones are cached, since long ones would use too much memory.
 _SHORT_TEXT = 1 << 16
 
 
@@ -295,15 +297,15 @@ def _object(text: str, level: int) -> bytes:
 
 
 def load(emitted: str | bytes, known: Mapping[str, int], calls: Mapping[str, Code] = {}) -> Code:
-    """Returns the machine code of a module in memory.
+    """Loads the machine code of a module into memory.
 
     Args:
-      emitted: a result of `emit`, or the same object file read from disk.
+      emitted: a result of `emit`, or such an object file read from disk.
       known: the addresses of the symbols that it needs.
-      calls: the code of other modules whose functions it calls, by the functions' names.
+      calls: the code of other modules whose functions it calls, by the names of the functions.
 
     Raises:
-      ValueError: if it is damaged, is for another machine, or needs an unknown symbol.
+      ValueError: if the code is damaged, is for another machine, or needs an unknown symbol.
     """
     if isinstance(emitted, str):
         with forking.llvm:

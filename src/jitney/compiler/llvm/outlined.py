@@ -1,4 +1,4 @@
-"""Functions in modules of their own, which all modules of the process share."""
+"""Functions in separate modules, which are shared by all modules of the process."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from jitney.core.util.record import record
 
 @record(frozen=True, eq=False)
 class Outlined:
-    """A function in a module of its own.
+    """A function in a separate module.
 
     Attributes:
-      name: its symbol, which encodes all that the function depends on.
+      name: its symbol, which encodes everything on which the function depends.
       text: the text of the module.
       calls: the functions of other modules that it calls.
     """

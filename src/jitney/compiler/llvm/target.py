@@ -1,7 +1,7 @@
-"""Capabilities of the machine that code is emitted for: vector widths, register count, extensions.
+"""The capabilities of target machines: vector widths, number of registers, ISA extensions.
 
-A `Target` is plain data. Only `host()` needs llvmlite; predefined targets (`X86_AVX512`, `NEON`
-and others) serve tests and printing on any machine.
+A `Target` is plain data. Only `host()` needs llvmlite. Predefined targets, such as `X86_AVX512` and
+`NEON`, are used by tests and to print code on any machine.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from jitney.core.util.record import record, replace
 
 @record(frozen=True)
 class Target:
-    """One processor, as code generation sees it.
+    """The properties of a processor that affect code generation.
 
     Attributes:
-      triple: LLVM target triple.
-      cpu: LLVM processor name; "" for the architecture's baseline.
-      features: names of the features that the processor has.
-      vector_bits: width of the vectors that kernels use, in bits.
-      absent: names of the features that it lacks although a processor of its name may have them:
-        hypervisors mask AVX-512, for instance.
+      triple: the LLVM target triple.
+      cpu: LLVM's name of the processor; "" for the baseline of the architecture.
+      features: the names of the features that the processor has.
+      vector_bits: the width in bits of the vectors that kernels use.
+      absent: the names of features that it lacks although processors of this name can have them.
+        For example, some hypervisors mask AVX-512.
     """
 
     triple: str
@@ -42,48 +42,50 @@ class Target:
 
     @property
     def vector_registers(self) -> int:
-        """The number of architectural vector registers available to unrolling and fusion."""
+        """The number of architectural vector registers, which bounds unrolling and fusion."""
         return 32 if self.is_arm64 or "avx512f" in self.features else 16
 
     @property
     def has_fma(self) -> bool:
-        """Whether fused multiply-add is one instruction."""
+        """Whether fused multiply-add is a single instruction."""
         return self.is_arm64 or "fma" in self.features
 
     @property
     def has_rounding(self) -> bool:
-        """Whether floor, ceil, trunc and round-to-even are instructions."""
+        """Whether floor, ceil, trunc and round-to-even are single instructions."""
         return self.is_arm64 or "sse4.1" in self.features
 
     @property
     def has_half_conversion(self) -> bool:
-        """Whether float16 <-> float32 is one instruction."""
+        """Whether conversions between float16 and float32 are single instructions."""
         return self.is_arm64 or "f16c" in self.features
 
     @property
     def has_half_arithmetic(self) -> bool:
-        """Whether float64 -> float16 rounds once, in one instruction."""
+        """Whether float64 is converted to float16 by a single instruction, with a single rounding.
+        """
         return self.is_arm64 or "avx512fp16" in self.features
 
     @property
     def has_nan_minmax(self) -> bool:
-        """Whether llvm.maximum and llvm.minimum (NaN propagates, -0 < 0) are one instruction."""
+        """Whether llvm.maximum and llvm.minimum (NaN propagates, -0 < 0) are single instructions.
+        """
         return self.is_arm64
 
     @property
     def has_masks(self) -> bool:
-        """Whether masked loads and stores of every lane width are one instruction."""
+        """Whether masked loads and stores of all lane widths are single instructions."""
         return "avx512bw" in self.features and "avx512vl" in self.features
 
     @property
     def has_gather(self) -> bool:
-        """Whether vector loads from per-lane addresses are instructions worth using."""
+        """Whether gathers, vector loads from per-lane addresses, are fast enough to be used."""
         return "avx512f" in self.features or "avx2" in self.features
 
     def lanes(self, kind: str) -> int:
-        """Returns the lanes of one full vector register of elements of `kind`.
+        """Returns the number of lanes of a full vector register of elements of `kind`.
 
-        Predicates (`i1`) count as bytes, the form they have in memory.
+        Predicates (`i1`) count as bytes, as in memory.
         """
         return max(self.vector_bits // max(BITS[kind], 8), 1)
 
@@ -95,16 +97,17 @@ class Target:
 
     @property
     def function_attributes(self) -> str:
-        """The attributes that make LLVM keep vectors at this target's width."""
+        """The function attributes that make LLVM use vectors of this target's width."""
         attributes = "nounwind"
         if self.is_x86 and self.vector_bits >= 256:
             bits = self.vector_bits
-            # Without these LLVM splits 512-bit vectors on processors tuned for 256 bits.
+            # Without these attributes, LLVM splits 512-bit vectors on processors tuned for 256
+            # bits.
             attributes += f' "min-legal-vector-width"="{bits}" "prefer-vector-width"="{bits}"'
         return attributes
 
     def with_vector_bits(self, bits: int) -> Target:
-        """Returns the same processor, with kernels confined to vectors of `bits` bits."""
+        """Returns the same processor with kernels restricted to vectors of `bits` bits."""
         return replace(self, vector_bits=bits)
 
 
@@ -112,7 +115,7 @@ def _vector_bits(triple: str, features: frozenset[str]) -> int:
     if triple.startswith(("x86_64", "i686", "amd64")):
         if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= features:
             return 512
-        # AVX without AVX2 has no 256-bit integer arithmetic, which all math functions need.
+        # AVX without AVX2 lacks the 256-bit integer arithmetic that all math functions need.
         return 256 if "avx2" in features else 128
     return 128
 

@@ -1,8 +1,8 @@
-"""Typed names of LLVM values, which `emit` returns and accepts.
+"""LLVM values as typed text, which `emit` returns and accepts.
 
-A `Value` is an operand text with its element kind and lane count. Kinds are machine kinds, so they
-have no signedness: whether an `i32` is signed is known to the operation that uses it, through its
-dtype. Kind `i1` is a predicate in registers and one byte (0 or 1) in memory.
+A `Value` is the text of an operand, with the kind of its elements and its number of lanes. Kinds
+are machine types without signedness: an operation on an `i32` determines, by its dtype, whether it
+is signed. The kind `i1` is a predicate in registers, and one byte (0 or 1) in memory.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ BITS: dict[str, int] = {
     "ptr": 64,
 }
 
-# LLVM's spelling of each kind. 16-bit floats are held as their bits: on processors without them,
-# LLVM would call functions that no library provides to move them.
+# LLVM's name of each kind. 16-bit floats are represented by their bits: on processors without them,
+# LLVM would move them by calls of functions that no library provides.
 _ELEMENT: dict[str, str] = {
     "i1": "i1",
     "i8": "i8",
@@ -68,7 +68,7 @@ _KIND_OF_NAME: dict[str, Kind] = {
     "float32": "f32",
     "float64": "f64",
 }
-# By dtype, since NumPy takes a microsecond to return a dtype's name.
+# Keyed by dtype, since NumPy takes a microsecond to return the name of a dtype.
 _KIND_OF_DTYPE: dict[np.dtype, Kind] = {
     np.dtype(name): kind for name, kind in _KIND_OF_NAME.items()
 }
@@ -76,7 +76,7 @@ _KIND_OF_DTYPE[np.dtype(dtypes.bfloat16)] = "bf16"
 
 
 class Value:
-    """An SSA name or a constant, with its kind and number of lanes (1 is a scalar)."""
+    """An SSA name or a constant, with its kind and number of lanes; 1 lane is a scalar."""
 
     __slots__ = ("kind", "lanes", "text", "type")
 
@@ -91,53 +91,53 @@ class Value:
 
 
 def is_constant(value: Value) -> bool:
-    """Returns whether `value` is a constant, not a register."""
+    """Returns whether `value` is a constant instead of a register."""
     return not value.text.startswith(("%", "<"))
 
 
 @cache
 def type_text(kind: str, lanes: int = 1) -> str:
-    """Returns LLVM's spelling of a type: `float`, `<16 x float>`."""
+    """Returns LLVM's name of a type: `float`, `<16 x float>`."""
     element = _ELEMENT[kind]
     return element if lanes == 1 else f"<{lanes} x {element}>"
 
 
 @cache
 def mangled(kind: str, lanes: int = 1) -> str:
-    """Returns the suffix that overloaded intrinsics have for a type: `f32`, `v16f32`, `p0`."""
+    """Returns the suffix of overloaded intrinsics for a type: `f32`, `v16f32`, `p0`."""
     element = "p0" if kind == "ptr" else "i16" if kind in ("f16", "bf16") else kind
     return element if lanes == 1 else f"v{lanes}{element}"
 
 
 def kind_of(dtype: np.dtype) -> Kind | None:
-    """Returns the kind that holds one element of `dtype`; None if native code does not support it.
+    """Returns the kind of one element of `dtype`, or None if native code does not support it.
 
-    Complex numbers are pairs of values: request the kind of their components.
+    Complex numbers are pairs of values and have no kind; their components do.
     """
     return _KIND_OF_DTYPE.get(dtype)
 
 
 def register_kind(dtype: np.dtype) -> Kind:
-    """Returns the kind that holds one element of `dtype`, which native code must support."""
+    """Returns the kind of one element of `dtype`, which native code must support."""
     kind = kind_of(dtype)
     assert kind is not None, dtype
     return kind
 
 
 def is_signed(dtype: np.dtype) -> bool:
-    """Returns whether an integer dtype is signed (booleans and unsigned integers are not)."""
+    """Returns whether `dtype` is a signed integer; Booleans and unsigned integers are not."""
     return dtype.kind == "i"
 
 
 def memory_bytes(kind: str) -> int:
-    """Returns the bytes of one element in memory; a boolean takes one."""
+    """Returns the bytes of an element in memory; a Boolean takes one byte."""
     return max(BITS[kind] // 8, 1)
 
 
 def constant(value: float | int | bool, kind: str, lanes: int = 1) -> Value:
-    """Returns `value` in every lane; integers wrap to the kind's width, floats are rounded."""
+    """Returns `value` in every lane; integers wrap to the width of the kind, floats are rounded."""
     if kind in FLOAT_KINDS:
-        # By bits: 0.0 and -0.0 are equal keys, NaN equals nothing.
+        # Keyed by bits: 0.0 and -0.0 would be equal keys, and NaN equals nothing.
         return _float_constant(struct.pack("<d", value), kind, lanes)
     return _integer_constant(int(value), kind, lanes)
 
@@ -161,7 +161,7 @@ def _float_constant(bits: bytes, kind: str, lanes: int) -> Value:
 
 
 def _float_text(value: float, kind: str) -> str:
-    """Returns LLVM's text of a float: the bits of the equal double, or of the 16-bit kind."""
+    """Returns LLVM's text of a float: the bits of the equal double, or those of the 16-bit kind."""
     with float_errors.ignored():
         if kind == "f64":
             return f"0x{np.float64(value).view(np.uint64):016X}"
