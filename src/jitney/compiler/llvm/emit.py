@@ -58,9 +58,7 @@ class Emitter:
         self.outlined: dict[str, Outlined] = shared.outlined if shared else {}
 
     def module_text(self) -> str:
-        """Returns the text that the module needs besides the function itself, in a deterministic
-        order.
-        """
+        """Returns the text that the module needs besides the function, in a deterministic order."""
         return "\n".join(
             [*self.globals.values(), *self.functions.values(), *sorted(self.declarations), ""]
         )
@@ -149,8 +147,7 @@ class Emitter:
         return self.call(name, args, kind, lanes)
 
     def helper(self, name: str, args: Sequence[Value], kind: str, body: Body) -> Value:
-        """Emits a call of a helper function of this module, whose body `body` is written on first
-        use.
+        """Emits a call of a helper function of this module; `body` writes its body on first use.
 
         Helpers allow branches in straight-line code: LLVM inlines a helper and splits the block of
         the caller. `name` and the types of the operands identify the function.
@@ -167,10 +164,10 @@ class Emitter:
     def outline(
         self, name: str, args: Sequence[Value], kind: str, body: Body, is_rare: bool = False
     ) -> Value:
-        """Emits a call of a function with body `body` in a separate module, compiled once per
-        process.
+        """Emits a call of a function in a separate module, which is compiled once per process.
 
-        `name`, the types of the operands and the processor identify the function.
+        `body` writes its body. `name`, the types of the operands and the processor identify the
+        function.
         """
         name = _with_types(name, args)
         attributes = f"noinline {'cold ' if is_rare else ''}{self.target.function_attributes}"
@@ -191,8 +188,7 @@ class Emitter:
     def where_rare(
         self, name: str, mask: Value, usual: Value, args: Sequence[Value], body: Body
     ) -> Value:
-        """Returns `usual`, replaced by the result of the scalar function `body` in the lanes of
-        `mask`.
+        """Returns `usual`, with lanes in `mask` replaced by results of the scalar function `body`.
 
         `body` is emitted once, out of line, for scalars; the lanes in `mask` call it one by one, on
         their elements of `args`.
@@ -264,9 +260,7 @@ class Emitter:
     def repeat(
         self, start: Sequence[Value], step: Callable[[list[Value]], tuple[list[Value], Value]]
     ) -> list[Value]:
-        """Emits a loop that applies `step` to the state while the predicate that it returns is
-        true.
-        """
+        """Emits a loop that applies `step` to the state while the predicate it returns is true."""
         n = self.fresh()[1:]
         before = self.block
         self.jump(f"head.{n}")
@@ -284,8 +278,7 @@ class Emitter:
         return following
 
     def spilled(self, value: Value) -> Value:
-        """Returns a pointer to a stack slot with `value`; used only in the entry block of a helper.
-        """
+        """Returns a pointer to a stack slot with `value`; only for the entry block of a helper."""
         slot = self.emit(f"alloca {value.type}", "ptr")
         self.line(f"store {value!r}, {slot!r}")
         return slot
@@ -436,8 +429,7 @@ class Emitter:
         return self._binary("mul", a, b)
 
     def sdiv(self, a: Value, b: Value) -> Value:
-        """Returns a / b of signed integers, rounded toward 0; undefined if b = 0 and on overflow.
-        """
+        """Returns a / b of signed integers, rounded to 0; undefined if b = 0 and on overflow."""
         return self._binary("sdiv", a, b)
 
     def udiv(self, a: Value, b: Value) -> Value:
@@ -481,8 +473,7 @@ class Emitter:
         return self._binary("ashr", a, b)
 
     def icmp(self, predicate: str, a: Value, b: Value) -> Value:
-        """Returns the result of a comparison of integers: eq ne, slt sle sgt sge, ult ule ugt uge.
-        """
+        """Returns a comparison of integers: eq ne, slt sle sgt sge, ult ule ugt uge."""
         return self.emit(f"icmp {predicate} {a!r}, {b.text}", "i1", a.lanes)
 
     def select(self, condition: Value, yes: Value, no: Value) -> Value:

@@ -62,14 +62,12 @@ class Target:
 
     @property
     def has_half_arithmetic(self) -> bool:
-        """Whether float64 is converted to float16 by a single instruction, with a single rounding.
-        """
+        """Whether float64 is converted to float16 by one instruction, with one rounding."""
         return self.is_arm64 or "avx512fp16" in self.features
 
     @property
     def has_nan_minmax(self) -> bool:
-        """Whether llvm.maximum and llvm.minimum (NaN propagates, -0 < 0) are single instructions.
-        """
+        """Whether llvm.maximum and llvm.minimum (NaN propagates, -0 < 0) are one instruction."""
         return self.is_arm64
 
     @property

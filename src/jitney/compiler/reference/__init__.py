@@ -1,10 +1,10 @@
 """Reference implementations, in NumPy, of all tensor operations and scalar functions.
 
-The eager rules of primitives, the interpreter of the tensor IR and constant folding call these same
-functions; compiled code is tested against them. They accept and return ndarrays, never warn about
-floating-point events if called under `np.errstate(all="ignore")`, and follow JAX where NumPy
-differs (integer division by zero, shifts past the width, conversions out of range, NaN in max and
-min).
+These functions are called by the eager rules of primitives, by the interpreter of the tensor IR,
+and by constant folding; compiled code is tested against them. They take and return ndarrays. Under
+`np.errstate(all="ignore")`, they do not warn about floating-point exceptions. If NumPy differs from
+JAX (integer division by zero, shifts by the width or more, conversions out of range, NaN in max and
+min), they follow JAX.
 """
 
 from __future__ import annotations

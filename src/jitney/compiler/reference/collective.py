@@ -1,6 +1,6 @@
-"""Collective operations: the result of each participant of a group, from the operands of all.
+"""Collective operations: the results of all participants of a group, given all their operands.
 
-Names are those of MPI and of XLA. A single participant gets its own operand back, except from a
+Names are those of MPI and XLA. The result of a single participant is its own operand, except for a
 permutation that sends it nothing. `hlo.ir.Collective` specifies each kind.
 """
 
@@ -22,9 +22,9 @@ def collective(kind: str, operands: Sequence[Array], **params: Any) -> list[Arra
 
     Args:
       kind: one of KINDS.
-      operands: one per participant, in the order of the group; for "axis_index" any values, one per
-        participant.
-      params: the parameters of the kind.
+      operands: one per participant, in the order of the group; for "axis_index", the values are
+        ignored.
+      params: the parameters of this kind.
     """
     return _KINDS[kind](operands, **params)
 

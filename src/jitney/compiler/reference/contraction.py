@@ -1,4 +1,4 @@
-"""Contractions: `numpy.matmul` on transposed operands."""
+"""Contractions, by `numpy.matmul` on transposed operands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jitney.core.util.thresholds import threshold
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike
 
-# Dot products that are longer than this are summed by blocks.
+# Longer dot products are summed by blocks.
 _LONG, _BLOCK = threshold(1 << 14, small=32), threshold(1024, small=8)
 
 
@@ -26,11 +26,11 @@ def dot(
     batch: tuple[Sequence[int], Sequence[int]],
     dtype: DTypeLike | None = None,
 ) -> np.ndarray:
-    """Returns the sum of products over the axes `contract`, for each index of the axes `batch`.
+    """Returns the sums of products over the axes `contract`, for each index of the axes `batch`.
 
-    Result axes are batch, free axes of x, free axes of y; `dtype` is that of the result. float16
-    and bfloat16 are accumulated in float32, integers wrap, and booleans are combined by "and" and
-    "or".
+    The axes of the result are the batch axes, the free axes of x, and the free axes of y; `dtype`
+    is its dtype. float16 and bfloat16 are accumulated in float32, integers wrap around, and
+    Booleans are combined by "and" and "or".
     """
     dtype = np.dtype(x.dtype if dtype is None else dtype)
     wide = dtype
@@ -49,7 +49,8 @@ def dot(
 
 
 def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Returns `numpy.matmul` of matrices of one dtype; long dot products are summed by blocks."""
+    """Returns `numpy.matmul` of matrices of equal dtype, with long dot products summed by blocks.
+    """
     is_vector = left.shape[-2] == 1 or right.shape[-1] == 1
     if is_vector and left.shape[-1] > _LONG and left.dtype.kind in "fc":
         return _long_product(left, right)
@@ -57,7 +58,7 @@ def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _long_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Returns a product with a vector, summed by blocks, as BLAS adds all products in order."""
+    """Returns a product with a vector, summed by blocks, since BLAS adds all products in order."""
     *batch, rows, depth = left.shape
     count = depth // _BLOCK
     whole = count * _BLOCK

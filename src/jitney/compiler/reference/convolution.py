@@ -1,4 +1,4 @@
-"""Convolutions: one matrix product per element of the window, or of the result."""
+"""Convolutions, by a matrix product for each element of the window or of the result."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from jitney.core.util import float_errors
 
 
 def convolution(x: np.ndarray, w: np.ndarray, dims: ConvolutionDims) -> np.ndarray:
-    """Returns the convolution of `x` with the kernel `w`, in their common dtype.
+    """Returns the convolution of `x` with the window `w`, in their common dtype.
 
-    Floats of 8 and 16 bits are accumulated in float32; integers wrap.
+    Floats of 8 and 16 bits are accumulated in float32; integers wrap around.
     """
     dtype, rank = x.dtype, dims.rank
     wide = reduction.carrier(dtype)
@@ -39,14 +39,14 @@ def convolution(x: np.ndarray, w: np.ndarray, dims: ConvolutionDims) -> np.ndarr
 
 
 def _space_first(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """Returns `x` with the axes space, batch, feature."""
+    """Returns `x` transposed to the axes space, batch, feature."""
     return x.transpose(*axes[2:], *axes[:2])
 
 
 def _groups_last(x: np.ndarray, dims: ConvolutionDims) -> np.ndarray:
     """Returns `x` with the axes space, group, batch, feature.
 
-    Groups split the batch or the features.
+    Groups divide the batch or the features.
     """
     *space, batch, features = x.shape
     if dims.batch_groups > 1:
@@ -69,7 +69,8 @@ def _sum_of_products(
 ) -> np.ndarray:
     """Returns the convolution as an array [group, batch, *space, feature].
 
-    Axes of x: space, group, batch, feature; of w: space, group, feature, feature of the result.
+    The axes of x are space, group, batch, feature; those of w are space, group, feature, feature of
+    the result.
     """
     rank = dims.rank
     groups, batch, features = x.shape[rank], x.shape[rank + 1], w.shape[-1]

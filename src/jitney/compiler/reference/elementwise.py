@@ -1,4 +1,4 @@
-"""Elementwise operations with parameters: powers, clamping, bitcasts, reduced precision."""
+"""Elementwise operations with parameters: powers, clamping, bitcasts and reduced precision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def integer_pow(x: np.ndarray, y: int) -> np.ndarray:
-    """Returns x to the integer power `y`, by the same chain of squarings as compiled code."""
+    """Returns x to the integer power `y`, computed by the same chain of squarings as in compiled
+    code.
+    """
     n, base, result = abs(y), x, None
     while n:
         if n & 1:
@@ -40,21 +42,22 @@ def select_n(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
 
 
 def clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Returns min(max(x, low), high); NaN in any operand propagates.
+    """Returns min(max(x, low), high); NaN in any operand is propagated.
 
     Complex numbers are compared by their real parts.
     """
     if x.dtype.kind == "c":
         x = np.where(np.real(x) <= np.real(low), low, x)
         return np.where(np.real(x) <= np.real(high), x, high)
-    # For arrays without axes NumPy makes scalars, which lose 4-bit dtypes.
+    # For 0-d arrays, NumPy returns scalars, which lose 4-bit dtypes.
     return np.asarray(scalar.function("clamp")(low, x, high), x.dtype)
 
 
 def bitcast_bits(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """Returns the bits of `x` as `dtype`, with the least significant part of a wider element first.
+    """Reinterprets the bits of `x` as `dtype`; the least significant part of a wider element is
+    first.
 
-    Elements narrower than a byte count with their logical width, not as the byte they occupy in
+    Elements narrower than a byte have their logical width, not that of the byte they occupy in
     memory.
     """
     dtype = np.dtype(dtype)
@@ -78,7 +81,7 @@ def bitcast_bits(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:
 def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
     """Returns x rounded to nearest even in a float format of the given widths.
 
-    Overflow gives infinity, underflow of the narrower exponent a signed zero.
+    The result is infinity on overflow, and a signed zero on underflow of the narrower exponent.
     """
     info = dtypes.finfo(x.dtype)
     bits = x.dtype.itemsize * 8

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms by SciPy's pocketfft, in the precision of their operands."""
+"""Discrete Fourier transforms by SciPy's pocketfft, in the precision of the operands."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Kind: TypeAlias = str  # "FFT", "IFFT", "RFFT", "IRFFT"
 
 
 def fft(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
-    """Returns the transform of the last `len(lengths)` axes of `x`.
+    """Returns the transform over the last `len(lengths)` axes of `x`.
 
-    `lengths` are the sizes of these axes; for real transforms, the last one is that of the real
-    side. Inverse transforms divide by their product.
+    `lengths` are the sizes of these axes; for real transforms, the last one is the size in the real
+    array. Inverse transforms are divided by the product of the sizes.
     """
     from scipy import fft as pocketfft
 
@@ -35,12 +35,12 @@ def fft(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
 
 
 def spectrum_extent(n: int) -> int:
-    """Returns the size of the half spectrum of `n` real elements."""
+    """Returns the number of elements in the half spectrum of `n` real elements."""
     return n // 2 + 1 if n else 0
 
 
 def _of_nothing(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
-    """Returns the transform if no axis is transformed, or if one is empty."""
+    """Returns the transform if no axis is transformed, or if an axis is empty."""
     if not lengths:
         return x.copy()
     shape = list(x.shape)
@@ -86,16 +86,16 @@ def dft_to_real(re: np.ndarray, im: np.ndarray, dim: int, n: int) -> np.ndarray:
 
 
 def unit_roots(n: int, powers: np.ndarray) -> ComplexArray:
-    """Returns exp(-2 pi i powers / n) in complex128, each component within one ulp.
+    """Returns exp(-2 pi i powers / n) in complex128, with each component within one ulp.
 
-    The angle is reduced in integers to at most an eighth of a turn.
+    The angle is reduced in integer arithmetic to at most an eighth of a turn.
     """
     k = powers % n
     if n % 8 == 0 and k.size > n // 8:
         return _all_roots(n)[k]
     eighth = 8 * k // n  # the octant of the angle
     remainder = 8 * k - eighth * n  # the rest of the angle, in 8 n-ths of a turn
-    flipped = eighth % 2 == 1  # measured from the octant's other end
+    flipped = eighth % 2 == 1  # measured from the other end of the octant
     remainder = np.where(flipped, n - remainder, remainder)
     angle = remainder * (np.pi / (4 * n))
     c, s = np.cos(angle), np.sin(angle)
@@ -109,7 +109,7 @@ def unit_roots(n: int, powers: np.ndarray) -> ComplexArray:
 def _all_roots(n: int) -> ComplexArray:
     """Returns exp(-2 pi i k / n) for all k < n, where n is a multiple of 8.
 
-    All but the first octant follow by symmetry.
+    All octants but the first are obtained by symmetry.
     """
     angle = np.arange(0, n + 1, 8) * (np.pi / (4 * n))
     c, s = np.cos(angle), np.sin(angle)

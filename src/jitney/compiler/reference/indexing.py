@@ -1,4 +1,4 @@
-"""Indexed reads and writes of ndarrays, and padding. Nothing is read out of bounds."""
+"""Indexed reads and writes of ndarrays, and padding, without accesses out of bounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pad(
     high: Sequence[int],
     interior: Sequence[int],
 ) -> np.ndarray:
-    """Returns `x` with `value` around and between its elements; negative low and high crop."""
+    """Returns `x` padded with `value` around and between its elements; negative padding crops."""
     spread = [max(n + max(n - 1, 0) * k, 0) for n, k in zip(x.shape, interior, strict=True)]
     shape = [n + lo + hi for n, lo, hi in zip(spread, low, high, strict=True)]
     out = np.full([n + max(lo, 0) + max(hi, 0) for n, lo, hi in zip(spread, low, high, strict=True)],
@@ -48,12 +48,13 @@ def _window(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) -
 
 
 def dynamic_slice(x: np.ndarray, starts: Sequence[Any], sizes: Sequence[int]) -> np.ndarray:
-    """Returns the block of shape `sizes` at `starts`, clamped into bounds."""
+    """Returns the block of shape `sizes` at `starts`, which are clamped into bounds."""
     return x[_window(x.shape, starts, sizes)]
 
 
 def dynamic_update_slice(x: np.ndarray, update: np.ndarray, starts: Sequence[Any]) -> np.ndarray:
-    """Returns `x` with the block at `starts`, clamped into bounds, replaced by `update`."""
+    """Returns `x` with the block at `starts`, which are clamped into bounds, replaced by `update`.
+    """
     out = np.array(x, order="C")
     out[_window(x.shape, starts, update.shape)] = update
     return out
@@ -78,10 +79,11 @@ def _positions(
     sizes: Sequence[int],
     mode: str,
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
-    """Returns (position along each operand axis, whether the window is in bounds).
+    """Returns the position along each operand axis, and whether each window is in bounds.
 
-    Arrays have the axes of `indices` without its last, then one for each of `window`, the operand
-    axes that windows extend over; they broadcast. `batching` pairs axes of operand and `indices`.
+    The arrays have the axes of `indices` except the last, followed by an axis for each axis in
+    `window`, the operand axes along which windows extend; they can be broadcast against each other.
+    `batching` pairs axes of the operand and of `indices`.
     """
     batch_rank = indices.ndim - 1
     rank = batch_rank + len(window)
@@ -103,7 +105,7 @@ def _positions(
 
 
 def _whole_axes(shape: Sequence[int], sizes: Sequence[int], window: Sequence[int]) -> list[int]:
-    """Returns the axes of `window` along which the window is as large as the operand."""
+    """Returns the axes in `window` along which a window is as large as the operand."""
     return [k for k in window if sizes[k] == shape[k]]
 
 
@@ -115,7 +117,7 @@ def gather(
     mode: str,
     fill: Value | None = None,
 ) -> np.ndarray:
-    """Returns windows of `x` at the start indices along the last axis of `indices`.
+    """Returns windows of `x` that start at the vectors along the last axis of `indices`.
 
     See `hlo.ir.Gather`.
     """
@@ -130,7 +132,7 @@ def gather(
         starts, fits = _starts(indices[..., 0], x.shape[axis] - 1, mode)
         out = np.take(x, starts, axis)
         inside = None if fits is None else fits.reshape(fits.shape + (1,) * (x.ndim - 1))
-        # The axes of the indices are in place of `axis`; move them to the front.
+        # The axes of the indices have replaced `axis`; move them to the front.
         out = np.moveaxis(out, range(axis, axis + len(batch)), range(len(batch)))
         out = _filled(out, inside, mode, fill)
     else:
@@ -141,7 +143,7 @@ def gather(
         )  # fmt: skip
         out = np.broadcast_to(x[tuple(parts)], (*batch, *sizes))
         out = _filled(out, inside, mode, fill)
-    # Move window axes to their places in the result.
+    # Move the axes of windows to their positions in the result.
     batch_axes, window_axes = iter(range(len(batch))), iter(range(len(batch), out.ndim))
     offsets = set(dims.offset_dims)
     return out.transpose(
@@ -179,7 +181,7 @@ def scatter(
 ) -> np.ndarray:
     """Returns `x` with windows of `updates` combined into it, in order; see `hlo.ir.Scatter`.
 
-    `combine` may be a function (old, update) -> new, elementwise on vectors.
+    `combine` can be a function (old, update) -> new, which is elementwise on vectors.
     """
     out = np.array(x, order="C")
     if 0 in updates.shape or 0 in x.shape:
@@ -217,17 +219,17 @@ _AT = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum,
 def _combine_at(flat: np.ndarray, at: np.ndarray, values: np.ndarray, combine: Combine) -> None:
     """Sets flat[at[i]] = combine(flat[at[i]], values[i]) for i = 0, 1, ..., in place."""
     if combine is None:
-        flat[at] = values  # the last of equal positions wins
+        flat[at] = values  # the last one of equal positions wins
         return
     ufunc = _AT.get(combine) if isinstance(combine, str) else None
     if combine in ("min", "max") and flat.dtype.kind == "c":
-        ufunc = None  # NumPy propagates NaN; the comparison of complex numbers ignores it
+        ufunc = None  # NumPy propagates NaN, unlike the comparison of complex numbers
     if ufunc is not None:
         with float_errors.ignored():
             ufunc.at(flat, at, values)
         return
     function: Any = scalar.function(combine) if isinstance(combine, str) else combine
-    # Round k has the k-th update of each position, so that positions in a round are distinct.
+    # Round k applies the k-th update of each position, so that positions in a round are distinct.
     order = np.argsort(at, kind="stable")
     places = at[order]
     first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))[: len(at)]

@@ -1,8 +1,8 @@
 """Factorizations and solutions of linear systems, by NumPy and SciPy.
 
-Matrices are the last two axes; leading axes are batch axes. float16 and bfloat16 are computed in
-float32. A factorization that does not exist (a matrix that is not positive definite, iterations
-that do not converge, operands that are not finite) is NaN throughout.
+The last two axes are those of matrices; leading axes are batch axes. float16 and bfloat16 are
+computed in float32. If a factorization does not exist (a matrix that is not positive definite,
+iterations that do not converge, operands that are not finite), all elements of its results are NaN.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jitney.core.util import float_errors
 
 Array: TypeAlias = np.ndarray
 Spec: TypeAlias = tuple[tuple[int, ...], "np.dtype"]
-Found: TypeAlias = Sequence[Array] | None  # None stands for NaN
+Found: TypeAlias = Sequence[Array] | None  # None stands for results of NaN
 
 _REAL = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
 _COMPLEX = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
@@ -35,12 +35,14 @@ def complex_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def wide_dtype(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype for computing with matrices of `dtype`; that of pivots is unchanged."""
+    """Returns the dtype in which matrices of `dtype` are computed; the dtype of pivots is
+    unchanged.
+    """
     return dtype if dtype.char in "fdFD" or dtype.kind in "iu" else np.dtype(np.float32)
 
 
 def wide(x: Array) -> Array:
-    """Returns `x` in the dtype for computing with it."""
+    """Returns `x` converted to the dtype in which it is computed."""
     return x.astype(wide_dtype(x.dtype), copy=False)
 
 
@@ -53,13 +55,13 @@ def _lapack(name: str, x: Array) -> Callable[..., tuple[Array, ...]]:
 def _mapped(
     fn: Callable[..., Found], outs: Sequence[Spec], ranks: Sequence[int], *xs: Array
 ) -> list[Array]:
-    """Returns the results of `fn` on each element of the batch.
+    """Applies `fn` to each item of a batch and returns the stacked results.
 
     Args:
-      fn: returns a sequence of arrays; None, or a LinAlgError, stands for NaN.
-      outs: (shape, dtype) of each result of one call.
-      ranks: the number of trailing axes of each operand that one call gets.
-      xs: operands with equal batch axes.
+      fn: a function that returns a sequence of arrays; None, or a LinAlgError, stands for NaN.
+      outs: the (shape, dtype) of each result of a call.
+      ranks: the number of trailing axes of each operand that are passed to a call.
+      xs: the operands, which have equal batch axes.
     """
     batch = xs[0].shape[: xs[0].ndim - ranks[0]]
     results = [np.empty((*batch, *shape), dtype) for shape, dtype in outs]
@@ -77,13 +79,13 @@ def _mapped(
 
 
 def _work(*xs: Array) -> int:
-    """Returns the approximate number of operations of a factorization, or of a solution with it."""
+    """Returns the approximate number of operations of a factorization, or of a solve with it."""
     sizes = [n for x in xs for n in x.shape[-2:]]
     return math.prod(sorted(sizes)[-3:])
 
 
 def _guarded(fn: Callable[[Array], Sequence[Array]], outs: Sequence[Spec], x: Array) -> list[Array]:
-    """Returns a batched NumPy function of matrices, one by one if the batched call fails."""
+    """Applies a batched NumPy function to matrices, one by one if the batched call fails."""
     batch, matrices = x.shape[:-2], wide(x)
     try:
         with float_errors.ignored(), blas.for_work(_work(matrices)):
@@ -100,7 +102,7 @@ def _guarded(fn: Callable[[Array], Sequence[Array]], outs: Sequence[Spec], x: Ar
 
 
 def cholesky(x: Array) -> Array:
-    """Returns the lower triangular L with x = L @ L^H; only the lower triangle of `x` is read."""
+    """Returns the lower triangular L with x = L @ L^H, reading only the lower triangle of `x`."""
     return _guarded(lambda a: (np.linalg.cholesky(a),), [(x.shape[-2:], x.dtype)], x)[0]
 
 
@@ -125,7 +127,7 @@ def lu(x: Array) -> list[Array]:
 
 
 def pivots_to_permutation(pivots: Array, size: int) -> Array:
-    """Returns the permutation that exchanges rows i and pivots[i], for i ascending."""
+    """Returns the permutation that exchanges rows i and pivots[i], for ascending i."""
     batch = pivots.shape[:-1]
     out = np.empty((*batch, size), np.int32)
     for index in np.ndindex(*batch):
@@ -155,7 +157,9 @@ def _is_finite(x: Array) -> bool:
 
 
 def eig(x: Array, left: bool, right: bool) -> list[Array]:
-    """Returns [eigenvalues, left eigenvectors if `left`, right ones if `right`], all complex."""
+    """Returns [eigenvalues, left eigenvectors if `left`, right eigenvectors if `right`], all
+    complex.
+    """
     n, dtype = x.shape[-1], complex_dtype(x.dtype)
     outs = [((n,), dtype)] + [((n, n), dtype)] * (left + right)
 
@@ -175,9 +179,10 @@ def eig(x: Array, left: bool, right: bool) -> list[Array]:
 
 
 def _brought_near_one(a: Array) -> tuple[Array, int]:
-    """Returns (matrix, exponent): it is scaled by 2^-exponent if its largest element is extreme.
+    """Returns (matrix, exponent), where the matrix is scaled by 2^-exponent if its elements are
+    extreme.
 
-    LAPACK's `geev` scales, too, but in some versions its eigenvalues are those of the scaled
+    LAPACK's `geev` scales matrices as well, but some versions return the eigenvalues of the scaled
     matrix.
     """
     parts = np.ascontiguousarray(a).view(real_dtype(a.dtype))
@@ -188,13 +193,13 @@ def _brought_near_one(a: Array) -> tuple[Array, int]:
 
 
 def _times_power(x: Array, exponent: int) -> Array:
-    """Returns `x`, real or complex, times a power of two."""
+    """Returns the real or complex array `x` times 2^exponent."""
     parts = np.ascontiguousarray(x).view(real_dtype(x.dtype))
     return np.ldexp(parts, exponent).view(x.dtype)
 
 
 def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Array]:
-    """Returns [Q, R], and with `pivoting` also the int32 permutation of columns.
+    """Returns [Q, R], followed by the int32 permutation of columns if `pivoting`.
 
     Q is square if `full_matrices`.
     """
@@ -217,7 +222,7 @@ def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Arr
 
 
 def geqrf(x: Array) -> list[Array]:
-    """Returns [R, with the Householder vectors below it; their factors]."""
+    """Returns [R with the Householder vectors below it, the factors of the reflections]."""
     m, n = x.shape[-2:]
     k = min(m, n)
 
@@ -231,9 +236,9 @@ def geqrf(x: Array) -> list[Array]:
 
 
 def householder_product(x: Array, taus: Array) -> Array:
-    """Returns the first columns of the product of reflections I - taus[i] v v^H.
+    """Returns the first columns of the product of the reflections I - taus[i] v v^H.
 
-    The vector v is in column i of `x`, below the diagonal.
+    The vector v is stored in column i of `x`, below the diagonal.
     """
     m, n = x.shape[-2:]
     k = taus.shape[-1]
@@ -249,7 +254,7 @@ def householder_product(x: Array, taus: Array) -> Array:
 
 
 def ormqr(x: Array, taus: Array, c: Array, left: bool, transpose: bool) -> Array:
-    """Returns Q @ c if `left`, else c @ Q; or with the adjoint of Q if `transpose`.
+    """Returns Q @ c if `left`, else c @ Q; Q is replaced by its adjoint if `transpose`.
 
     Q is the complete product of the reflections.
     """
@@ -263,7 +268,7 @@ def ormqr(x: Array, taus: Array, c: Array, left: bool, transpose: bool) -> Array
 
 
 def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> list[Array]:
-    """Returns [descending singular values] and, if `compute_uv`, [U, V^H]."""
+    """Returns [singular values in descending order], followed by [U, V^H] if `compute_uv`."""
     m, n = x.shape[-2:]
     k = min(m, n)
     outs: list[Spec] = [((k,), real_dtype(x.dtype))]
@@ -280,7 +285,8 @@ def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> list[A
 
 
 def schur(x: Array, vectors: bool = True) -> list[Array]:
-    """Returns [T] and, if `vectors`, [Z], with x = Z @ T @ Z^H; T is quasi-triangular if real."""
+    """Returns [T], followed by Z if `vectors`, with x = Z @ T @ Z^H; a real T is quasi-triangular.
+    """
     n = x.shape[-1]
 
     def one(a: Array) -> Found:
@@ -297,7 +303,8 @@ def schur(x: Array, vectors: bool = True) -> list[Array]:
 
 
 def hessenberg(x: Array) -> list[Array]:
-    """Returns [H, with the Householder vectors below its subdiagonal; their factors]."""
+    """Returns [H with the Householder vectors below its subdiagonal, the factors of reflections].
+    """
     n = x.shape[-1]
     k = max(n - 1, 0)
 
@@ -333,7 +340,7 @@ def triangular_solve(
     a: Array, b: Array, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
     conjugate_a: bool = False, unit_diagonal: bool = False,
 ) -> Array:  # fmt: skip
-    """Returns X with op(a) @ X = b if `left_side`, else X @ op(a) = b; `a` is triangular."""
+    """Solves op(a) @ X = b if `left_side`, else X @ op(a) = b, for X; `a` is triangular."""
     if not b.size:
         return b.copy()
     from scipy.linalg.blas import get_blas_funcs
@@ -346,7 +353,7 @@ def triangular_solve(
     trans = (2 if conjugate_a else 1) if transpose_a else 0
     trsm = get_blas_funcs("trsm", (wide(b[..., :0, :0]),))
 
-    # A row-major matrix is its transpose in column-major order: X^T op(a)^T = b^T.
+    # A row-major matrix is its transpose in column-major order, so this solves X^T op(a)^T = b^T.
     def one(m: Array, rhs: Array) -> Found:
         with float_errors.ignored():
             return (
@@ -362,9 +369,9 @@ def triangular_solve(
 def tridiagonal_solve(
     dl: Array, d: Array, du: Array, b: Array, perturb_singular: bool = False
 ) -> Array:
-    """Returns X with T @ X = b, where T has the diagonals dl[1:], d, du[:-1].
+    """Solves T @ X = b for X, where T has the diagonals dl[1:], d, du[:-1].
 
-    With `perturb_singular`, pivots that are nearly 0 become a rounding error of T's largest
+    With `perturb_singular`, pivots close to 0 are replaced by a rounding error of T's largest
     element.
     """
     n = d.shape[-1]
@@ -384,7 +391,7 @@ def tridiagonal_solve(
 
 
 def _perturbed_solution(low: Array, mid: Array, up: Array, rhs: Array) -> Array:
-    """Returns the solution by elimination with exchanges of adjacent rows.
+    """Solves a system by elimination with exchanges of adjacent rows.
 
     Each row of U has three elements.
     """

@@ -1,8 +1,8 @@
-"""Sorting of several operands together, with total orders and stability.
+"""Joint stable sorting of several operands, with total orders.
 
 Keys of at most 32 bits are sorted as 64-bit integers with the key in the upper half and the
-position in the lower: this is stable by construction, and NumPy's sort of integers is much faster
-than its stable argsort.
+position in the lower half. This is stable by construction, and NumPy's sort of integers is much
+faster than its stable argsort.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from jitney.core.util.thresholds import threshold
 
 _POSITION_BITS = 32
 _POSITION = np.int64(0xFFFFFFFF)
-_BLOCK = threshold(1024, small=4)  # elements per block, whose maximum is found first
+_BLOCK = threshold(1024, small=4)  # elements per block, of which the maximum is found first
 
 
 def sort(xs: Sequence[np.ndarray], dim: int, num_keys: int, stable: bool) -> list[np.ndarray]:
-    """Returns `xs` sorted together along `dim`, ascending, by the first `num_keys` operands.
+    """Returns `xs` sorted jointly along `dim`, in ascending order of the first `num_keys` operands.
+    -0.0 equals 0.0, all NaN are equal to each other and come last, and complex numbers are ordered
+    by (real, imaginary).
 
-    -0.0 equals 0.0, all NaN are equal and last, complex numbers are ordered by (real, imaginary).
-    Equal elements keep their order, whether `stable` or not.
+    Equal elements keep their order, even if not `stable`.
     """
     if xs[0].ndim == 0:
         return list(xs)
@@ -43,7 +44,7 @@ def _sorts_by_value(x: np.ndarray) -> bool:
 
 
 def order_of(keys: Sequence[np.ndarray], dim: int) -> np.ndarray:
-    """Returns the indices along `dim` that sort by `keys`, the first being the primary; stable."""
+    """Returns the indices along `dim` that sort stably by `keys`, primary key first."""
     parts = [part for x in keys for part in _comparable(x)]
     if len(parts) > 1:
         return np.lexsort(tuple(reversed(parts)), axis=dim)
@@ -55,18 +56,18 @@ def order_of(keys: Sequence[np.ndarray], dim: int) -> np.ndarray:
 
 
 def _comparable(x: np.ndarray) -> list[np.ndarray]:
-    """Returns arrays, the primary key first, that NumPy orders as `x` is to be ordered."""
+    """Returns arrays, primary key first, whose order in NumPy is the order required for `x`."""
     if x.dtype.kind == "c":
         return [*_comparable(np.real(x)), *_comparable(np.imag(x))]
     if dtypes.issubdtype(x.dtype, np.floating):
         wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
-        # One zero, and one NaN, which NumPy sorts last.
+        # All zeros become the same zero, and all NaN the same NaN, which NumPy sorts last.
         return [np.where(np.isnan(wide), np.asarray(np.nan, wide.dtype), wide + 0.0)]
     return [x.astype(np.int8) if x.dtype.kind == "V" else x]
 
 
 def _ranks(x: np.ndarray) -> np.ndarray | None:
-    """Returns 32-bit integers, as int64, in the total order of `x`; None if `x` is wider.
+    """Returns 32-bit integers, as int64, in the total order of `x`, or None if `x` is wider.
 
     Floats are ordered by their bits: negative NaN, -inf ... -0.0, 0.0 ... inf, NaN.
     """
@@ -83,7 +84,8 @@ def _ranks(x: np.ndarray) -> np.ndarray | None:
 
 
 def _with_position(ranks: np.ndarray, dim: int) -> np.ndarray:
-    """Returns words with `ranks` in the upper 32 bits, and positions along `dim` in the lower."""
+    """Returns words with `ranks` in the upper 32 bits and positions along `dim` in the lower ones.
+    """
     shape = [1] * ranks.ndim
     shape[dim] = ranks.shape[dim]
     position = np.arange(ranks.shape[dim], dtype=np.int64).reshape(shape)
@@ -91,10 +93,10 @@ def _with_position(ranks: np.ndarray, dim: int) -> np.ndarray:
 
 
 def top_k(x: np.ndarray, k: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the k largest elements along `dim`, descending, and their int32 indices.
+    """Returns the k largest elements along `dim`, in descending order, and their int32 indices.
 
-    Of equal elements the lower index is first. Floats are in the total order of their bits: NaN is
-    largest, negative NaN smallest, -0.0 is less than 0.0.
+    Of equal elements, those with lower indices come first. Floats are ordered by their bits: NaN is
+    the largest value, negative NaN is the smallest, and -0.0 is less than 0.0.
     """
     n = x.shape[dim]
     if x.ndim == 1 and 0 < 4 * k <= n // _BLOCK:
@@ -113,7 +115,7 @@ def top_k(x: np.ndarray, k: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _few_largest(x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns `top_k` of a long vector, computed from the elements above a lower bound.
+    """Computes `top_k` of a long vector from its elements above a lower bound.
 
     The bound is the k-th largest of the maxima of blocks.
     """
@@ -127,7 +129,7 @@ def _few_largest(x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ordered_words(x: np.ndarray) -> np.ndarray:
-    """Returns integers as wide as `x`, in its total order."""
+    """Returns integers as wide as `x`, in the total order of `x`."""
     if x.dtype.kind not in "fV":
         return x
     signed = np.dtype(f"int{8 * x.dtype.itemsize}")
@@ -136,7 +138,7 @@ def _ordered_words(x: np.ndarray) -> np.ndarray:
 
 
 def _descending(x: np.ndarray, dim: int) -> np.ndarray:
-    """Returns the indices along `dim` that sort 64-bit `x` in descending order; stable."""
+    """Returns the indices along `dim` that sort 64-bit `x` stably in descending order."""
     if x.dtype.kind == "f":
         bits = np.ascontiguousarray(x).view(np.int64).reshape(x.shape)
         x = bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))

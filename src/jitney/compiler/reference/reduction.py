@@ -1,7 +1,8 @@
 """Reductions and cumulative reductions of ndarrays.
 
-Sums and products of float16, bfloat16 and smaller floats are accumulated in float32 and rounded
-once; those of integers wrap. max and min propagate NaN. An empty reduction is the neutral element.
+Sums and products of float16, bfloat16 and narrower floats are accumulated in float32 and rounded
+once; those of integers wrap around. max and min propagate NaN. The result of an empty reduction is
+the neutral element.
 """
 
 from __future__ import annotations
@@ -30,18 +31,19 @@ _UFUNCS: dict[str, np.ufunc] = {
     "xor": np.bitwise_xor,
     "logaddexp": np.logaddexp,
 }
-_SHORT = threshold(1024, small=16)  # up to this many elements are added sequentially
+_SHORT = threshold(1024, small=16)  # maximum number of elements that are added sequentially
 _BLOCK = threshold(64, small=4)
-# Terms added sequentially, a power of two, in running sums of more than `LONG_RUN`.
+# The number of terms, a power of two, that running sums of more than `LONG_RUN` terms add
+# sequentially.
 RUN = threshold(1024, small=8)
 LONG_RUN = threshold(4096, small=32)
 ROUNDED = ("add", "mul", "logaddexp")  # reductions that round at each step
-_ROW = threshold(512, small=8)  # minimal number of elements of one NumPy loop
+_ROW = threshold(512, small=8)  # minimum number of elements of one NumPy loop
 _FLOAT32, _INT8 = np.dtype(np.float32), np.dtype(np.int8)
 
 
 def neutral(fn: str, dtype: np.dtype) -> np.ndarray:
-    """Returns the neutral element of the monoid `fn`, of `dtype`."""
+    """Returns the neutral element of the monoid `fn` in `dtype`."""
     if fn in ("add", "or", "xor"):
         return np.zeros((), dtype)
     if fn == "mul":
@@ -64,7 +66,7 @@ def carrier(dtype: np.dtype) -> np.dtype:
     """Returns the accumulator dtype for values of `dtype`."""
     if dtype.itemsize < 4 and dtypes.issubdtype(dtype, np.floating):
         return _FLOAT32
-    if dtype.kind == "V":  # 4- and 2-bit integers: wrapping at 8 bits preserves the lower bits
+    if dtype.kind == "V":  # 4- and 2-bit integers: wrapping at 8 bits preserves the low bits
         return _INT8
     return dtype
 
@@ -95,7 +97,7 @@ def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
         zero = out == 0
         if fn not in ("max", "min") or dtype.kind != "f" or not zero.any():
             return out
-        # 0.0 is greater than -0.0; NumPy treats them as equal.
+        # 0.0 is greater than -0.0, but NumPy treats them as equal.
         first, other = _first_zero(fn)
         won = np.any((x == 0) & (np.signbit(x) == np.signbit(first)), axis=dims)
         return np.where(zero, np.where(won, first, other).astype(dtype), out)
@@ -106,16 +108,16 @@ def _is_long(x: np.ndarray, dims: Sequence[int]) -> bool:
     if math.prod([x.shape[k] for k in dims]) <= _SHORT:
         return False
     kept = x.ndim - len(dims)
-    return not (x.flags.c_contiguous and min(dims) >= kept)  # trailing axes are added pairwise
+    return not (x.flags.c_contiguous and min(dims) >= kept)  # trailing axes are summed pairwise
 
 
 def _sum(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
-    """Returns a sum of floats with logarithmic error growth, whatever the axes.
+    """Returns a sum of floats with logarithmic error growth along any axes.
 
-    NumPy adds pairwise along the contiguous axis, and sequentially along others. Those are split
-    into blocks, which are added sequentially, and then the sums of blocks are added.
+    NumPy sums pairwise along the contiguous axis, and sequentially along all others. The latter are
+    split into blocks, which are summed sequentially; then the sums of blocks are added.
     """
-    # Axes by decreasing stride, so that contiguous ones can be merged.
+    # The axes are ordered by decreasing stride, so that contiguous ones can be merged.
     order = sorted(range(x.ndim), key=lambda k: -abs(x.strides[k]))
     transposed = x.transpose(order)
     joins = transposed.flags.c_contiguous
@@ -137,11 +139,11 @@ def _sum(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
 
 
 def _sum_of_blocks(x: np.ndarray, axis: int) -> np.ndarray:
-    """Returns the sum along one axis, for axes in the order of their strides."""
+    """Returns the sum along one axis of an array whose axes are ordered by stride."""
     outer, length, inner = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
     if length <= _SHORT or not inner or not x.size:
         return np.asarray(np.add.reduce(x, axis=axis))
-    # Contiguous adjacent rows are merged, as NumPy's loops would be short otherwise.
+    # Contiguous adjacent rows are merged, since NumPy's loops would otherwise be short.
     joined = 1
     if x.flags.c_contiguous:
         joined = min(max(1, _ROW // math.prod(inner)), length // (2 * _BLOCK))
@@ -158,7 +160,7 @@ def _sum_of_blocks(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def reduce_in_order(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
-    """Returns `reduce` computed element by element, for results that depend on the order."""
+    """Computes `reduce` element by element, for results that depend on the order."""
     combine = scalar.function(fn)
     rows = _rows(x, dims)
     total = np.broadcast_to(neutral(fn, x.dtype), rows.shape[1:])
@@ -168,7 +170,7 @@ def reduce_in_order(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
 
 
 def _rows(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
-    """Returns `x` with the axes `dims` merged into one, which comes first."""
+    """Returns `x` with the axes `dims` merged into one, which is the first."""
     dims = sorted(dims)
     kept = [k for k in range(x.ndim) if k not in dims]
     shape = [x.shape[k] for k in kept]
@@ -179,7 +181,7 @@ def _rows(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
 def arg_reduce(x: np.ndarray, kind: str, dim: int, index_dtype: DTypeLike) -> np.ndarray:
     """Returns the index along `dim` of the first largest or smallest element.
 
-    NaN counts as the largest, or the smallest.
+    NaN counts as the largest element, or as the smallest.
     """
     x = scalar.convert(x, carrier(x.dtype))
     find = np.argmax if kind == "max" else np.argmin
@@ -200,7 +202,7 @@ def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
         if dtype.kind == "c" and (fn == "logaddexp" or np.isnan(x).any()):
             return _scan(x, fn, dim)
         if fn == "logaddexp":
-            x = x + np.zeros((), dtype)  # also a single -0.0 becomes 0.0
+            x = x + np.zeros((), dtype)  # even a single -0.0 becomes 0.0
         if fn in ROUNDED and dtype.kind == "f" and x.shape[dim] > LONG_RUN:
             return _running_by_blocks(x, _UFUNCS[fn], dim)
         kept = None if dtype == np.bool_ else dtype
@@ -211,7 +213,8 @@ def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
 def _running_by_blocks(x: np.ndarray, ufunc: np.ufunc, dim: int) -> np.ndarray:
     """Returns a running reduction of float32 in float64, or of float64 by blocks of `RUN`.
 
-    A block is reduced sequentially, and then the reduction of the preceding blocks is added.
+    Each block is reduced sequentially, and is then combined with the reduction of the preceding
+    blocks.
     """
     wide = np.result_type(x.dtype, np.float64)
     if wide != x.dtype:
@@ -235,12 +238,15 @@ def _running_by_blocks(x: np.ndarray, ufunc: np.ufunc, dim: int) -> np.ndarray:
 
 
 def _first_zero(fn: str) -> tuple[float, float]:
-    """Returns the zero that wins in "max" or "min" if both occur, and the other one."""
+    """Returns the zero that is the result of "max" or "min" of both zeros, and the other zero."""
     return (0.0, -0.0) if fn == "max" else (-0.0, 0.0)
 
 
 def _with_signs_of_zeros(out: np.ndarray, x: np.ndarray, fn: str, dim: int) -> np.ndarray:
-    """Returns `out`, running extrema of `x`, with 0.0 > -0.0; NumPy treats them as equal."""
+    """Returns `out`, running extrema of `x`, with zeros such that 0.0 > -0.0.
+
+    NumPy treats them as equal.
+    """
     zero = out == 0
     if out.dtype.kind != "f" or not zero.any():
         return out
@@ -251,7 +257,7 @@ def _with_signs_of_zeros(out: np.ndarray, x: np.ndarray, fn: str, dim: int) -> n
 
 
 def _scan(x: np.ndarray, fn: str, dim: int) -> np.ndarray:
-    """Returns `cumulative` computed element by element with the scalar function `fn`."""
+    """Computes `cumulative` element by element with the scalar function `fn`."""
     combine = scalar.function(fn)
     out = np.array(x)
     rows = np.moveaxis(out, dim, 0)
@@ -267,12 +273,12 @@ def reduce_region(
     body: Callable[..., Sequence[np.ndarray]],
     elementwise: bool = False,
 ) -> list[np.ndarray]:
-    """Returns several arrays reduced together by a function.
+    """Reduces several arrays jointly by a function.
 
     Args:
-      xs: arrays of one shape.
-      inits: the initial scalar of each.
-      dims: axes to reduce, in row-major order.
+      xs: the arrays, which have equal shapes.
+      inits: the initial scalar of each accumulator.
+      dims: the axes to reduce, in row-major order of elements.
       body: (*accumulators, *elements) -> accumulators, on scalars.
       elementwise: whether `body` accepts arrays as well, for many reductions at once.
     """
@@ -284,7 +290,7 @@ def reduce_region(
     if not math.prod(shape):
         return totals
     for row in zip(*rows, strict=True):
-        if elementwise:  # a result may be a constant scalar
+        if elementwise:  # a result can be a constant scalar
             totals = [np.broadcast_to(t, shape) for t in body(*totals, *row)]
             continue
         each = [body(*[t[at] for t in totals], *[r[at] for r in row]) for at in np.ndindex(shape)]

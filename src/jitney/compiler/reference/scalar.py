@@ -2,9 +2,9 @@
 
     function(name)(*arrays) -> array        convert(array, dtype) -> array
 
-They are declared in `compiler.scalar_functions`. Names are those of JAX's primitives, except that
-`round` is `round_even` or `round_away`, and that the operands of `select` are (predicate, on true,
-on false). float16 and bfloat16 are computed in float32 and rounded.
+The functions are declared in `compiler.scalar_functions`. Names are those of JAX's primitives,
+except that `round` is called `round_even` or `round_away`. The operands of `select` are (predicate,
+on true, on false). float16 and bfloat16 are computed in float32 and rounded.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def function(name: str) -> Reference:
 
 
 def apply(name: str, xs: Sequence[np.ndarray]) -> np.ndarray:
-    """Returns `function(name)(*xs)`, also for 4- and 2-bit integers."""
+    """Returns `function(name)(*xs)`, with support for 4- and 2-bit integers."""
     dtype = xs[-1].dtype
     if dtype.kind == "V" and dtypes.issubdtype(dtype, np.integer):
         return _of_narrow_integers(name, xs, dtype)
@@ -43,7 +43,7 @@ _OF_BITS = {"shift_right_logical", "population_count", "clz"}
 
 
 def _of_narrow_integers(name: str, xs: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
-    """Returns function `name` computed in 8 bits, and wrapped."""
+    """Computes function `name` in 8 bits and wraps the result."""
     bits = dtypes.iinfo(dtype).bits
     is_signed = dtypes.issubdtype(dtype, np.signedinteger)
     wide = [x.astype(np.int8) if x.dtype == dtype else x for x in xs]

@@ -1,1 +1,1 @@
-"""Scalar functions as LLVM code: jitney's own vector math library."""
+"""Scalar functions as LLVM code: the compiler's vector math library."""

@@ -1,4 +1,4 @@
-"""Arithmetic, rounding, extrema and selection, for all kinds of numbers."""
+"""Arithmetic, rounding, minimum, maximum and selection, for all kinds of numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _clamp(apply: Callable[..., Value | None], low: Value, x: Value, high: Value
     return raised and apply("min", raised, high)
 
 
-# For predicates the sum is "or", the difference "xor".
+# For predicates, the sum is "or", and the difference is "xor".
 add = Code(floats=Emitter.fadd, integers=Emitter.add, booleans=Emitter.or_)
 sub = Code(floats=Emitter.fsub, integers=Emitter.sub, booleans=Emitter.xor)
 mul = Code(floats=Emitter.fmul, integers=integers.mul, booleans=Emitter.and_)

@@ -1,10 +1,10 @@
-"""Modified Bessel functions of orders 0 and 1, times exp(-|x|).
+"""Modified Bessel functions of the first kind, of orders 0 and 1, scaled by exp(-|x|).
 
-Below 8 they are exp(-x) times a polynomial in x^2 with positive terms, which loses nothing to
-cancellation; above, a polynomial in 1 / x over the square root of x. The forms are from Blair,
-Rational Chebyshev approximations for the modified Bessel functions I0(x) and I1(x), Mathematics of
-Computation 28 (1974), 581-583. The coefficients are those of interpolants at Chebyshev nodes,
-computed with 48 digits.
+For |x| < 8 they are computed as exp(-x) times a polynomial in x^2 with positive terms, so that
+there is no cancellation; for larger x, as a polynomial in 1 / x divided by the square root of x.
+These forms are from Blair, Rational Chebyshev approximations for the modified Bessel functions
+I0(x) and I1(x), Mathematics of Computation 28 (1974), 581-583. The coefficients are those of
+interpolants at Chebyshev nodes, computed with 48 digits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar.exponential import exp_inside
 from jitney.compiler.scalar.polynomial import horner
 
-_END = 8.0  # end of the range near 0
+_END = 8.0  # upper end of the range near 0
 
 # I0(x) in x^2
 _I0_NEAR = {
@@ -87,7 +87,7 @@ def i0e(e: Emitter, x: Value) -> Value:
 
 
 def i1e(e: Emitter, x: Value) -> Value:
-    """Returns exp(-|x|) I1(x), within 4 ulp; odd."""
+    """Returns exp(-|x|) I1(x), within 4 ulp; the function is odd."""
     size = e.fabs(x)
     near = e.fmul(size, _near(e, size, _I1_NEAR))
     return e.copysign(_joined(e, size, near, _far(e, size, _I1_FAR)), x)

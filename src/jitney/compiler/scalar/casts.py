@@ -1,4 +1,4 @@
-"""Casts: by value, by bits, and to the precision of 16-bit floats."""
+"""Casts: conversions of values, of bits, and to the precision of 16-bit floats."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The code of scalar functions, which the `code` of a row names.
+"""The form of the code of scalar functions, to which the field `code` of a table row refers.
 
-Rules emit instructions for values of one kind, scalars or vectors alike: rule(e, *args) -> Value.
-A plain function serves f32 and f64; 16-bit floats are computed in f32. Functions that support other
-kinds, too, are a `Code`, with a rule for each.
+A rule, rule(e, *args) -> Value, emits instructions for operands of one kind, scalars or vectors.
+Code that is a plain function is a rule for f32 and f64; 16-bit floats are computed in f32. A
+function that supports other kinds as well has a `Code`, with one rule for each kind.
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ Cast: TypeAlias = Callable[[Emitter, Value, "np.dtype", "np.dtype"], Value | Non
 
 @record(frozen=True, eq=False)
 class Code:
-    """The rules of one scalar function; None for kinds without code.
+    """The rules of a scalar function; None for kinds without code.
 
     Attributes:
-      floats: for f32 and f64.
-      halves: for 16-bit floats, as their bits; if None they are computed in f32.
-      integers: for integers of either signedness.
-      by_sign: for integers: rule(e, *args, signed), instead of `integers`.
-      booleans: for predicates.
-      composed: for functions made of others: rule(apply, *args), where apply(name, *args) emits
-        those; instead of all others.
-      cast: cast(e, x, from, to), instead of all others; None if native code lacks one of the
-        dtypes.
+      floats: the rule for f32 and f64.
+      halves: the rule for 16-bit floats, represented by their bits; if None, they are computed in
+          f32.
+      integers: the rule for integers, signed or unsigned.
+      by_sign: a rule for integers that depends on signedness, rule(e, *args, signed), instead of
+          `integers`.
+      booleans: the rule for predicates.
+      composed: for functions that are composed of others, rule(apply, *args), where apply(name,
+        *args) emits another function; instead of all other rules.
+      cast: for casts, cast(e, x, from, to), instead of all other rules; it returns None if native
+        code does not support one of the dtypes.
     """
 
     floats: Rule | None = None

@@ -1,4 +1,4 @@
-"""Comparisons of numbers, in which NaN is unordered, and in the total order of floats."""
+"""Comparisons of numbers, with NaN unordered, and comparisons by the total order of floats."""
 
 from __future__ import annotations
 

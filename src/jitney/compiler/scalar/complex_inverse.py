@@ -1,9 +1,9 @@
 """Inverse circular and hyperbolic functions of complex numbers, as pairs of values.
 
-They use Kahan's formulas ("Branch cuts for complex elementary functions", 1987), whose sums have no
-cancellation: square roots of 1 - z and 1 + z, one on either side of a cut, then real functions.
-Beyond 2^54 they are logarithms and angles. Branch cuts, signs of zeros and infinities are those of
-C99; each component is within a few ulp.
+They are computed by Kahan's formulas ("Branch cuts for complex elementary functions", 1987), in
+which no terms cancel: square roots of 1 - z and 1 + z, with one branch cut each, followed by real
+functions. Beyond 2^54 they are logarithms and angles. Branch cuts, signs of zeros, and infinities
+are those of C99; each component is within a few ulp.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def atanh(e: Emitter, x: Pair) -> Pair:
     square = e.fma(one_minus_a, one_minus_a, e.fmul(b, b))
     u = logarithm.log1p(e, e.fdiv(e.fmul(e.const(4.0, a), a), square))
     u = e.fmul(e.const(0.25, a), u)
-    # Beyond 1 the square of b may underflow, though it is the term that matters there.
+    # Beyond 1, the square of b may underflow, although it is the dominant term there.
     height = e.sqrt(e.fma(b, b, e.const(4.0, b)))
     over_one = e.fmul(e.const(0.5, b), logarithm.log(e, e.fdiv(height, b)))
     u = e.select(e.fcmp("oeq", a, one), over_one, u)
@@ -98,7 +98,7 @@ def atanh(e: Emitter, x: Pair) -> Pair:
     small = e.select(e.fcmp("oeq", absolute(e, x), e.const(INF, re)), zero, small)
     u = e.select(far, small, u)
     v = e.select(far, e.const(_HALF_PI, v), v)
-    # On the imaginary axis the result is imaginary, also for NaN; on the real axis between -1 and 1
+    # On the imaginary axis the result is imaginary, even for NaN; on the real axis between -1 and 1
     # it is real.
     u = e.select(e.fcmp("oeq", re, zero), a, u)
     unknown = e.and_(far, e.fcmp("uno", im, im))

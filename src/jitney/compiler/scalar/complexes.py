@@ -1,7 +1,8 @@
 """Scalar functions of complex numbers, as pairs of values.
 
-complex64 is computed in f64, whose range and precision make the plain formulas safe; complex128
-avoids overflow that only the formula would cause. Principal branches and branch cuts are those of
+complex64 is computed in f64, the range and precision of which make the textbook formulas safe.
+
+The formulas for complex128 avoid spurious overflow. Principal branches and branch cuts are those of
 C99.
 """
 
@@ -37,7 +38,8 @@ def _scale(e: Emitter, x: Pair, factor: Value) -> Pair:
 def div(e: Emitter, x: Pair, y: Pair) -> Pair:
     """Returns x / y."""
     (a, b), (c, d) = x, y
-    # Smith: the larger component of the divisor is factored out, so its square cannot overflow.
+    # Smith's algorithm factors out the larger component of the divisor, so that its square cannot
+    # overflow.
     steep = e.fcmp("olt", e.fabs(c), e.fabs(d))
     big, small = e.select(steep, d, c), e.select(steep, c, d)
     ratio = e.fdiv(small, big)
@@ -50,9 +52,9 @@ def div(e: Emitter, x: Pair, y: Pair) -> Pair:
 
 
 def narrow_div(e: Emitter, x: Pair, y: Pair) -> Pair:
-    """Returns the quotient of numbers with components in f32's range.
+    """Returns the quotient of numbers with components in the range of f32.
 
-    Neither products nor squares can overflow.
+    Products and squares of such components cannot overflow.
     """
     (a, b), (c, d) = x, y
     factor = e.fdiv(e.const(1.0, c), e.fma(c, c, e.fmul(d, d)))
@@ -62,7 +64,7 @@ def narrow_div(e: Emitter, x: Pair, y: Pair) -> Pair:
 
 
 def _at_the_edges(e: Emitter, x: Pair, y: Pair, quotient: Pair) -> Pair:
-    """Returns x / y if y is 0 or one of both is infinite; `quotient` otherwise."""
+    """Returns x / y if y is 0 or if either number is infinite, and `quotient` otherwise."""
     (a, b), (c, d) = x, y
     re, im = quotient
     # Division by zero: infinite in the direction of the dividend.
@@ -86,9 +88,9 @@ def _at_the_edges(e: Emitter, x: Pair, y: Pair, quotient: Pair) -> Pair:
 
 
 def _boxed(e: Emitter, part: Value, infinite: Value) -> Value:
-    """Returns a component of a number that may be infinite, as a finite value with its sign.
+    """Returns a component of a number that may be infinite as a finite value with the same sign.
 
-    For infinite numbers it is 1 if the component is infinite, else 0.
+    The value is 1 for infinite components of infinite numbers, and 0 for their finite ones.
     """
     one = e.fcmp("oeq", e.fabs(part), e.const(INF, part))
     size = e.select(one, e.const(1.0, part), e.const(0.0, part))
@@ -118,13 +120,13 @@ def absolute(e: Emitter, x: Pair) -> Value:
 
 
 def narrow_absolute(e: Emitter, x: Pair) -> Value:
-    """Returns |x| for components in f32's range."""
+    """Returns |x| for components in the range of f32."""
     size = e.sqrt(e.fma(x[0], x[0], e.fmul(x[1], x[1])))
     return e.select(is_infinite(e, x), e.const(INF, size), size)
 
 
 def sign(e: Emitter, x: Pair) -> Pair:
-    """Returns x / |x|; 0 for 0."""
+    """Returns x / |x|, or 0 if x is 0."""
     size = absolute(e, x)
     zero = e.const(0.0, size)
     none = e.fcmp("oeq", size, zero)
@@ -140,11 +142,11 @@ def _reciprocal(e: Emitter, x: Pair) -> Pair:
 
 
 def sqrt(e: Emitter, x: Pair) -> Pair:
-    """Returns the square root, whose branch cut is the negative real axis."""
+    """Returns the square root, with the branch cut on the negative real axis."""
     re, im = x
     zero, half = e.const(0.0, re), e.const(0.5, re)
-    # Scaled to the middle of the range, so that neither the modulus nor a subnormal component is
-    # lost.
+    # x is scaled to the middle of the range, so that the modulus does not overflow and no precision
+    # of a subnormal component is lost.
     size = e.fadd(e.fabs(re), e.fabs(im))
     large = e.fcmp("ogt", size, e.const(2.0**1000, re))
     small = e.fcmp("olt", size, e.const(2.0**-960, re))
@@ -175,11 +177,12 @@ def exp(e: Emitter, x: Pair) -> Pair:
     """Returns e^x."""
     re, im = x
     zero = e.const(0.0, re)
-    # In two halves: the exponential may overflow where its product with the sine does not.
+    # The exponential is applied as two factors, since it may overflow if its product with the sine
+    # does not.
     half = exponential.exp(e, e.fmul(re, e.const(0.5, re)))
     u = e.fmul(e.fmul(half, trigonometric.cos(e, im)), half)
     v = e.fmul(e.fmul(half, trigonometric.sin(e, im)), half)
-    # An exponential that is 0 wins over any angle.
+    # If the exponential is 0, so is the result, for any angle.
     gone = e.fcmp("oeq", re, e.const(-INF, re))
     real = e.fcmp("oeq", im, zero)
     u = e.select(gone, zero, e.select(real, e.fmul(half, half), u))
@@ -195,17 +198,17 @@ def expm1(e: Emitter, x: Pair) -> Pair:
     real = e.fcmp("oeq", im, e.const(0.0, im))
     gone = e.fcmp("oeq", re, e.const(-INF, re))
     u = e.select(gone, e.const(-1.0, re), e.select(real, exponential.expm1(e, re), u))
-    return e.fadd(u, e.const(0.0, re)), exp(e, x)[1]  # no -0, as in a difference from 1
+    return e.fadd(u, e.const(0.0, re)), exp(e, x)[1]  # never -0, like a difference from 1
 
 
 def log(e: Emitter, x: Pair) -> Pair:
-    """Returns the principal logarithm, whose branch cut is the negative real axis."""
+    """Returns the principal logarithm, with the branch cut on the negative real axis."""
     re, im = x
     a, b = e.fabs(re), e.fabs(im)
     less = e.fcmp("olt", a, b)
     big, small = e.select(less, b, a), e.select(less, a, b)
     one, half = e.const(1.0, re), e.const(0.5, re)
-    # Near the unit circle the logarithm is small: it comes from |x|^2 - 1.
+    # Near the unit circle, the real part is small and is computed from |x|^2 - 1.
     excess = e.fma(small, small, e.fmul(e.fsub(big, one), e.fadd(big, one)))
     near = e.fmul(half, logarithm.log1p(e, excess))
     is_near = e.and_(e.fcmp("ogt", big, half), e.fcmp("olt", big, e.const(2.0, re)))
@@ -227,9 +230,9 @@ def log1p(e: Emitter, x: Pair) -> Pair:
     one = e.const(1.0, re)
     moved = e.fadd(re, one)
     size = e.fadd(e.fabs(re), e.fabs(im))
-    # Where 1 + x is exact its logarithm is as good, and the excess may be near -1.
+    # If 1 + x is exact, its logarithm is as accurate, and the excess may be near -1.
     is_near = e.and_(e.fcmp("olt", size, one), e.fcmp("ogt", re, e.const(-0.5, re)))
-    # |1 + x|^2 - 1 = 2 re + re^2 + im^2, whose terms may cancel
+    # |1 + x|^2 - 1 = 2 re + re^2 + im^2, in which terms may cancel.
     total, error = two_product(e, re, re)
     for term, low in ((e.fadd(re, re), None), two_product(e, im, im)):
         total, lost = two_sum(e, total, term)
@@ -278,7 +281,7 @@ def cosh(e: Emitter, x: Pair) -> Pair:
     v = e.fmul(exponential.sinh(e, re), trigonometric.sin(e, im))
     zero = e.const(0.0, re)
     axis = e.or_(e.fcmp("oeq", im, zero), e.fcmp("oeq", re, zero))
-    # Zero on the axes, with the sign of the product.
+    # On the axes it is zero, with the sign of the product.
     return u, e.select(axis, e.fmul(e.copysign(zero, re), e.copysign(e.const(1.0, re), im)), v)
 
 
@@ -286,7 +289,7 @@ def tanh(e: Emitter, x: Pair) -> Pair:
     """Returns the hyperbolic tangent."""
     re, im = x
     one, zero = e.const(1.0, re), e.const(0.0, re)
-    # Kahan, using the tangent of the imaginary part.
+    # Kahan's formula, which uses the tangent of the imaginary part.
     bounded = e.at_least(e.at_most(re, 300.0), -300.0)
     s = exponential.sinh(e, bounded)
     t = trigonometric.tan(e, im)
@@ -300,18 +303,18 @@ def tanh(e: Emitter, x: Pair) -> Pair:
     decay = exponential.exp(e, e.fmul(e.fabs(re), e.const(-2.0, re)))
     tail = e.fmul(e.fmul(e.fmul(sine, cosine), e.const(4.0, re)), decay)
     infinite = e.fcmp("oeq", e.fabs(re), e.const(INF, re))
-    # Where the angle is not finite: 1 at infinity, else NaN.
+    # If the angle is not finite, the result is 1 at infinity, else NaN.
     no_angle = e.and_(infinite, e.fcmp("uno", sine, sine))
     tail = e.select(no_angle, e.copysign(zero, im), tail)
     limit = e.select(infinite, one, e.fadd(one, e.fsub(im, im)))
     u = e.select(far, e.copysign(limit, re), u)
     v = e.select(far, tail, v)
-    # On the axes, zeros stay, also beside NaN.
+    # Zero components stay zero, even if the other one is NaN.
     return e.select(e.fcmp("oeq", re, zero), re, u), e.select(e.fcmp("oeq", im, zero), im, v)
 
 
 def rotated(rule: Callable[[Emitter, Pair], Pair]) -> Callable[[Emitter, Pair], Pair]:
-    """Returns f(x) = -i g(i x), the circular function of a hyperbolic function g."""
+    """Returns f(x) = -i g(i x), the circular function of a hyperbolic function g = `rule`."""
 
     def circle(e: Emitter, x: Pair) -> Pair:
         u, v = rule(e, (e.fneg(x[1]), x[0]))
@@ -321,7 +324,7 @@ def rotated(rule: Callable[[Emitter, Pair], Pair]) -> Callable[[Emitter, Pair], 
 
 
 def cos(e: Emitter, x: Pair) -> Pair:
-    """Returns the cosine: cosh(i x)."""
+    """Returns the cosine, cosh(i x)."""
     return cosh(e, (e.fneg(x[1]), x[0]))
 
 
@@ -342,7 +345,7 @@ def exp2(e: Emitter, x: Pair) -> Pair:
 
 
 def evaluate(e: Emitter, fn: ComplexFunction, args: Sequence[Value]) -> tuple[Value, ...]:
-    """Returns the components of complex function `fn`, given those of its operands; one if real."""
+    """Returns the components of a complex function, or its real result, given those of operands."""
     kind = args[0].kind
     if kind == "f64":
         wide, rule = args, named(fn.code)
@@ -355,7 +358,7 @@ def evaluate(e: Emitter, fn: ComplexFunction, args: Sequence[Value]) -> tuple[Va
 
 
 def rule_of(part: Part) -> Rule:
-    """Returns the rule of the row that computes component `part`."""
+    """Returns the rule of the table row that computes component `part`."""
 
     def rule(e: Emitter, *args: Value) -> Value:
         return evaluate(e, part.of, args)[part.which]

@@ -1,4 +1,4 @@
-"""Conversions between dtypes, and of 16-bit floats, which are computed in f32."""
+"""Conversions between dtypes, and between 16-bit floats and f32, in which they are computed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ HALF_KINDS = ("f16", "bf16")
 
 
 def convert(e: Emitter, x: Value, old: np.dtype, new: np.dtype) -> Value | None:
-    """Returns `x` of dtype `old` as `new`; None if native code lacks one of them.
+    """Converts `x` from `old` to `new`; returns None if native code does not support both dtypes.
 
-    Floats are truncated to integers and clamped into range, NaN becomes 0; integers wrap;
-    everything but 0 is True.
+    Floats are truncated to integers and clamped into range, and NaN becomes 0. Integers wrap
+    around. All values but 0 are converted to True.
     """
     kind = kind_of(new)
     if kind is None or kind_of(old) is None:
@@ -38,7 +38,7 @@ def convert(e: Emitter, x: Value, old: np.dtype, new: np.dtype) -> Value | None:
         return e.fpext(x, kind) if kind == "f64" else e.fptrunc(x, kind)
     if kind in FLOAT_KINDS:
         signed, wide = is_signed(old), "f32" if kind in HALF_KINDS else kind
-        if BITS[x.kind] < 32:  # processors have no conversion of vectors of bytes
+        if BITS[x.kind] < 32:  # processors cannot convert vectors of bytes
             x = e.sext(x, "i32") if signed else e.zext(x, "i32")
             signed = True
         result = e.sitofp(x, wide) if signed else e.uitofp(x, wide)
@@ -49,7 +49,7 @@ def convert(e: Emitter, x: Value, old: np.dtype, new: np.dtype) -> Value | None:
 
 
 def widen(e: Emitter, x: Value) -> Value:
-    """Returns float16 and bfloat16 as f32, exactly; other values unchanged."""
+    """Converts float16 and bfloat16 exactly to f32; other values are unchanged."""
     if x.kind == "bf16":
         word = e.zext(e.bits(x), "i32")
         return e.bitcast(e.shl(word, e.const(16, word)), "f32")
@@ -57,8 +57,8 @@ def widen(e: Emitter, x: Value) -> Value:
         return x
     if e.target.has_half_conversion:
         return e.fpext(x, "f32")
-    # Exponent and mantissa move to their positions in f32; a multiplication corrects the bias, and
-    # normalizes subnormal numbers. Infinity and NaN get the largest exponent.
+    # Exponent and mantissa are shifted to their positions in f32. A multiplication corrects the
+    # bias and normalizes subnormal numbers. Infinity and NaN get the largest exponent.
     word = e.zext(e.bits(x), "i32")
     size = e.and_(word, e.const(0x7FFF, word))
     sign = e.shl(e.and_(word, e.const(0x8000, word)), e.const(16, word))
@@ -71,9 +71,9 @@ def widen(e: Emitter, x: Value) -> Value:
 
 
 def narrow(e: Emitter, x: Value, kind: str) -> Value:
-    """Returns f32 or f64 rounded to float16 or bfloat16, to nearest even.
+    """Rounds f32 or f64 to float16 or bfloat16, to nearest even.
 
-    Conversion of f64 to bfloat16 goes through f32.
+    f64 is converted to bfloat16 through f32.
     """
     if kind == "bf16":
         return _narrow_bfloat(e, e.fptrunc(x, "f32") if x.kind == "f64" else x)
@@ -89,7 +89,7 @@ def narrow(e: Emitter, x: Value, kind: str) -> Value:
     last = e.and_(e.lshr(size, e.const(13, size)), e.const(1, size))
     normal = e.add(e.add(size, e.const(0xFFF - (112 << 23), size)), last)
     normal = e.lshr(normal, e.const(13, size))
-    # Adding 1/2 rounds a subnormal result to the last bit of the sum's mantissa.
+    # For subnormal results, adding 1/2 rounds to the last bit of the mantissa of the sum.
     value = e.bitcast(size, "f32")
     sum_word = e.bits(e.fadd(value, e.const(0.5, value)))
     small = e.sub(sum_word, e.const(0x3F000000, sum_word))
@@ -102,7 +102,7 @@ def narrow(e: Emitter, x: Value, kind: str) -> Value:
 
 
 def _narrow_bfloat(e: Emitter, x: Value) -> Value:
-    # In integers: the instruction for it flushes subnormal numbers to 0.
+    # This uses integer operations, since the conversion instruction flushes subnormal numbers to 0.
     word = e.bits(x)
     last = e.and_(e.lshr(word, e.const(16, word)), e.const(1, word))
     rounded = e.add(e.add(word, e.const(0x7FFF, word)), last)
@@ -113,9 +113,9 @@ def _narrow_bfloat(e: Emitter, x: Value) -> Value:
 
 
 def narrow_result(e: Emitter, half: HalfRule, x: Value, kind: str) -> Value:
-    """Returns `x`, the f32 result of a function of widened values of `kind`, as `kind`.
+    """Converts `x`, the f32 result of a function of widened values of `kind`, to `kind`.
 
-    `half` is the class of such results in the function's row.
+    `half` is the field of the function's table row that classifies such results.
     """
     if kind != "bf16" or half not in ("closed", "basic"):
         return narrow(e, x, kind)
@@ -124,10 +124,11 @@ def narrow_result(e: Emitter, half: HalfRule, x: Value, kind: str) -> Value:
 
 
 def round_to_bfloat16(e: Emitter, x: Value) -> Value:
-    """Returns the nearest bfloat16, as f32, of the f32 result of a "basic" function of bfloat16s.
+    """Rounds the f32 result of a "basic" function of bfloat16s to bfloat16, as f32.
 
-    A NaN of these functions is an operand's or the processor's own. The lower half of its word is
-    0, so adding to it does not carry into the upper half. Other NaN would need a check.
+    A NaN result of these functions is that of an operand or the processor's default NaN. The lower
+    half of its word is 0, so rounding does not carry into the upper half. Other NaNs would require
+    a check.
     """
     word = e.bits(x)
     last = e.and_(e.lshr(word, e.const(16, word)), e.const(1, word))
@@ -136,12 +137,12 @@ def round_to_bfloat16(e: Emitter, x: Value) -> Value:
 
 
 def round_to_float16(e: Emitter, x: Value) -> Value:
-    """Returns the nearest float16, as f32."""
+    """Rounds to float16; the result is f32."""
     return widen(e, narrow(e, x, "f16"))
 
 
 def _to_odd(e: Emitter, x: Value) -> Value:
-    """Returns f64 as f32, rounded to odd if inexact, so that a second rounding is correct."""
+    """Converts f64 to f32, rounding to odd if inexact, so that a second rounding is correct."""
     near = e.fptrunc(x, "f32")
     back = e.fpext(near, "f64")
     word = e.bits(near)

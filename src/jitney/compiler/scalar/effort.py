@@ -1,10 +1,10 @@
-"""Compile-time estimates of scalar functions, from the number and width of their instructions.
+"""Estimates the compile time of scalar functions from the number and width of their instructions.
 
-The unit is an instruction on values that fill at most one register. An instruction on wider values
-counts once per register, as LLVM splits it before anything else. LLVM takes 30 to 60 us for a unit.
+The unit is one instruction on operands that fit in one register. An instruction on wider operands
+counts once per register, since LLVM splits it first. LLVM takes 30 to 60 us per unit.
 
-A function is emitted once and counted, for a processor with 256-bit registers: on others vectors
-have more or fewer lanes, but take as many registers.
+The instructions of each function are emitted and counted once, for a processor with 256-bit
+registers. On other processors, vectors have more or fewer lanes, but occupy as many registers.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _ELEMENT_BITS = {
 
 
 def function_effort(fn: str, operands: Sequence[np.dtype], result: np.dtype, lanes: int) -> int:
-    """Returns the units of the scalar function `fn` on vectors of `lanes` lanes; 1 for scalars.
+    """Returns the compile time of the scalar function `fn`, in units, for vectors of `lanes` lanes.
 
-    Functions without native code cost nothing: they are not part of a kernel.
+    For scalars, `lanes` is 1. Functions without native code are not part of kernels and cost
+    nothing.
     """
     return _effort(fn, tuple(operands), result, lanes)
 
@@ -48,7 +49,7 @@ def _effort(fn: str, operands: tuple[np.dtype, ...], result: np.dtype, lanes: in
 
 
 def _units(e: Emitter, lines: Sequence[str]) -> int:
-    """Returns the units of instructions; inlined helpers count at each call."""
+    """Returns the compile time of instructions in units; inlined helpers count at each call."""
     total = 0
     for line in lines:
         total += registers(line)
@@ -60,6 +61,7 @@ def _units(e: Emitter, lines: Sequence[str]) -> int:
 
 
 def registers(line: str) -> int:
-    """Returns the registers that the widest operand or result of an instruction takes."""
+    """Returns the number of registers occupied by the widest operand or result of an instruction.
+    """
     widths = [int(lanes) * _ELEMENT_BITS[element] for lanes, element in _VECTOR.findall(line)]
     return max(1, -(-max(widths, default=0) // COSTS.register_bits))

@@ -1,6 +1,6 @@
-"""erf, erfc and the inverse of erf.
+"""The error function erf, its complement erfc, and the inverse of erf.
 
-Coefficients are minimax fits by `tools/minimax.py`.
+The coefficients are minimax fits computed by `tools/minimax.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ERF_NEAR = {
     ),
 }  # fmt: skip
 
-# log erfc(x), from 1 to where erf is 1
+# log erfc(x), from x = 1 to the x at which erf(x) rounds to 1
 _ERF_END = {"f32": 3.95, "f64": 5.95}
 _LOG_ERFC = {
     "f32": (-0.0026310766, -1.1175802, -0.6542954, -0.08876348, 0.0148203205, -0.0011557997),
@@ -36,7 +36,7 @@ _LOG_ERFC = {
     ),
 }  # fmt: skip
 
-# (1 + 2 x) exp(x^2) erfc(x) in (x - 4) / (x + 4), from 0 to where erfc underflows to 0
+# (1 + 2 x) exp(x^2) erfc(x) in (x - 4) / (x + 4), from x = 0 to the x at which erfc underflows
 _ERFC_END = {"f32": 10.06, "f64": 27.3}
 _ERFC = {
     "f32": (
@@ -54,7 +54,7 @@ _ERFC = {
     ),
 }  # fmt: skip
 
-# erf_inv(x) / x by w = -log(1 - x^2): in w - 2.5 for w < 5, in sqrt(w) - 3 above (Giles' form)
+# erf_inv(x) / x, with w = -log(1 - x^2): in w - 2.5 for w < 5, in sqrt(w) - 3 above (Giles)
 _INVERSE32_LOW = (
     1.5014094, 0.2466403, -0.0041775, -0.0012527587, 0.00021841048, -4.954128e-06,
     -3.4769228e-06, 4.6426223e-07, 2.4250793e-08, -8.658193e-09,
@@ -105,13 +105,13 @@ def erf(e: Emitter, x: Value) -> Value:
 
 
 def erfc(e: Emitter, x: Value) -> Value:
-    """Returns 1 - erf(x), within 5 ulp, also where it is close to 0."""
+    """Returns 1 - erf(x), within 5 ulp, even if it is close to 0."""
     size = e.at_most(e.fabs(x), _ERFC_END[x.kind])
     one, four = e.const(1.0, x), e.const(4.0, x)
     t = e.fdiv(e.fsub(size, four), e.fadd(size, four))
     p = horner(e, t, _ERFC[x.kind])
     p = e.fdiv(p, e.fma(size, e.const(2.0, x), one))
-    # exp(-x^2), including the rounding error of the square.
+    # exp(-x^2), corrected for the rounding error of the square.
     square, lost = two_product(e, size, size)
     power = exp_inside(e, e.fneg(square))
     p = e.fma(e.fneg(lost), p, p)

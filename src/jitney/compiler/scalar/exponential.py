@@ -1,7 +1,7 @@
-"""The exponential family: exp, exp2, expm1, logistic, tanh, sinh, cosh.
+"""The exponential and functions derived from it: exp, exp2, expm1, logistic, tanh, sinh, cosh.
 
-All reduce by x = n ln 2 + r, |r| <= ln 2 / 2, and multiply a polynomial of r by 2^n. Coefficients
-are minimax fits by `tools/minimax.py`.
+The argument is reduced to x = n ln 2 + r, |r| <= ln 2 / 2, and a polynomial in r is multiplied by
+2^n. The coefficients are minimax fits computed by `tools/minimax.py`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from jitney.compiler.scalar.polynomial import horner, power_of_two, rounded_prod
 
 LOG2_E = 1.4426950408889634
 
-# ln 2 in two terms; the first has trailing zeros, so that n times it is exact.
+# ln 2 as a sum of two terms. The first one has trailing zeros, so that its product with n is exact.
 LN2_HIGH = {"f32": 0.693145751953125, "f64": 0.6931471803691238}
 LN2_LOW = {"f32": 1.4286068203094173e-06, "f64": 1.9082149292705877e-10}
 
-# exp x is 0 below the first and infinite above the second.
+# exp x is 0 below the first and infinite above the second of these numbers.
 _EXP_RANGE = {"f32": (-104.0, 89.0), "f64": (-746.0, 710.0)}
 _EXP2_RANGE = {"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}
 
@@ -30,7 +30,7 @@ _EXP = {
     ),
 }  # fmt: skip
 
-# The same, with minimal error relative to exp r - 1.
+# The same function, with minimal error relative to exp r - 1.
 _EXPM1 = {
     "f32": (0.5, 0.16666667, 0.04166647, 0.00833319, 0.0013934572, 0.00019959903),
     "f64": (
@@ -67,7 +67,7 @@ _SINH = {
 
 
 def _reduced(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
-    """Returns (shifted, n, r) with x = n ln 2 + r."""
+    """Returns (shifted, n, r) with x = n ln 2 + r; see `rounded_product`."""
     shifted, n = rounded_product(e, x, LOG2_E)
     r = e.fma(n, e.const(-LN2_HIGH[x.kind], x), x)
     return shifted, n, e.fma(n, e.const(-LN2_LOW[x.kind], x), r)
@@ -80,7 +80,7 @@ def exp(e: Emitter, x: Value) -> Value:
 
 
 def exp_inside(e: Emitter, x: Value, offset: int = 0) -> Value:
-    """Returns 2^offset e^x for x in, or not far outside, the range where it is finite and not 0."""
+    """Returns 2^offset e^x for x in, or close to, the range in which it is finite and not 0."""
     shifted, n, r = _reduced(e, x)
     return scaled(e, horner(e, r, (1.0, 1.0, *_EXP[x.kind])), shifted, n, offset)
 
@@ -103,17 +103,17 @@ def exp2(e: Emitter, x: Value) -> Value:
 
 
 def _expm1_inside(e: Emitter, x: Value) -> Value:
-    """Returns e^x - 1 for x with normal e^x; +0.0 for -0.0."""
+    """Returns e^x - 1 for x such that e^x is normal; the result for -0.0 is +0.0."""
     shifted, _, r = _reduced(e, x)
     p = e.fma(e.fmul(r, r), horner(e, r, _EXPM1[x.kind]), r)
-    # Half the power, as for the largest x the power itself overflows.
+    # Half of the power of two is used, since the power itself overflows for the largest x.
     half = power_of_two(e, shifted, -1)
     p = e.fma(half, p, e.fsub(half, e.const(0.5, x)))
     return e.fadd(p, p)
 
 
 def expm1(e: Emitter, x: Value) -> Value:
-    """Returns e^x - 1, within 2 ulp, also near 0."""
+    """Returns e^x - 1, within 2 ulp, even near 0."""
     low = {"f32": -20.0, "f64": -40.0}[x.kind]
     inside = e.at_least(e.at_most(x, _EXP_RANGE[x.kind][1]), low)
     near_zero = e.fcmp("olt", e.fabs(x), e.const(2.0 ** -{"f32": 25, "f64": 54}[x.kind], x))
@@ -121,7 +121,7 @@ def expm1(e: Emitter, x: Value) -> Value:
 
 
 def logistic(e: Emitter, x: Value) -> Value:
-    """Returns 1 / (1 + e^-x), within 2 ulp, also where it is close to 0."""
+    """Returns 1 / (1 + e^-x), within 2 ulp, even if it is close to 0."""
     # e^-|x| cannot overflow.
     size = e.at_least(e.fneg(e.fabs(x)), _EXP_RANGE[x.kind][0])
     power = exp_inside(e, size)
@@ -152,7 +152,7 @@ def _tanh32(e: Emitter, x: Value) -> Value:
 
 
 def _half_exp(e: Emitter, size: Value) -> Value:
-    """Returns e^x / 2 for x >= 0, which overflows later than e^x."""
+    """Returns e^x / 2 for x >= 0, which overflows at a larger x than e^x."""
     high = _EXP_RANGE[size.kind][1] + 1.0
     return exp_inside(e, e.at_most(size, high), -1)
 
@@ -165,7 +165,7 @@ def sinh(e: Emitter, x: Value) -> Value:
     z = e.fmul(x, x)
     small = e.fma(e.fmul(x, z), horner(e, z, _SINH[x.kind]), x)
     near = e.fcmp("olt", size, e.const(1.0, x))
-    # The sign of -0.0, for which the sum above is +0.0.
+    # This restores the sign of -0.0, for which the sum above is +0.0.
     return e.copysign(e.select(near, small, big), x)
 
 

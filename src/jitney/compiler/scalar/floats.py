@@ -1,4 +1,4 @@
-"""Float functions that are exact or nearly so: signs, rounding, remainders, roots, total order."""
+"""Float functions, exact or almost exact: signs, rounding, remainders, roots, total order."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import BITS, Value, constant, is_constant
 from jitney.compiler.scalar.polynomial import BIAS, INF, MANTISSA, int_kind
 
-# Exponent bits of the kinds whose bit patterns are manipulated.
+# The exponent bits of the kinds of which bit patterns are manipulated.
 _INF_BITS = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F800000, "f64": 0x7FF0000000000000}
 
 
 def sign(e: Emitter, x: Value) -> Value:
-    """Returns -1 or 1 with the sign of x; x itself for zeros and NaN."""
+    """Returns 1 with the sign of x, or x itself if it is zero or NaN."""
     one = e.copysign(e.const(1.0, x), x)
     return e.select(e.fcmp("ueq", x, e.const(0.0, x)), x, one)
 
 
 def maximum(e: Emitter, a: Value, b: Value) -> Value:
-    """Returns the larger; NaN if either is NaN; -0 < 0."""
+    """Returns the maximum; NaN if either operand is NaN; -0 is less than 0."""
     if is_constant(a):
         a, b = b, a
     bound = _number(b)
     if bound is None or e.target.has_nan_minmax:
         return e.maximum(a, b)
-    # A comparison with a constant other than NaN keeps a NaN in `a`. Of equal zeros, +0 is the
+    # A comparison with a constant other than NaN propagates a NaN in `a`. Of two zeros, +0 is the
     # maximum.
     is_zero = bound == 0 and math.copysign(1, bound) > 0
     return e.select(e.fcmp("oge" if is_zero else "ogt", b, a), b, a)
 
 
 def minimum(e: Emitter, a: Value, b: Value) -> Value:
-    """Returns the smaller; NaN if either is NaN; -0 < 0."""
+    """Returns the minimum; NaN if either operand is NaN; -0 is less than 0."""
     if is_constant(a):
         a, b = b, a
     bound = _number(b)
@@ -44,7 +44,7 @@ def minimum(e: Emitter, a: Value, b: Value) -> Value:
 
 
 def _number(x: Value) -> float | None:
-    """Returns the value of `x` in every lane, if it is a known constant and not NaN."""
+    """Returns the value of `x` in every lane if it is a constant other than NaN, else None."""
     if not is_constant(x) or x.kind not in ("f32", "f64"):
         return None
     bits = x.text.removeprefix("splat (").removesuffix(")").split()[-1]
@@ -58,7 +58,7 @@ def is_finite(e: Emitter, x: Value) -> Value:
 
 
 def round_away(e: Emitter, x: Value) -> Value:
-    """Returns the nearest integer; ties round away from 0."""
+    """Returns the nearest integer, with ties away from zero."""
     below_half = {"f32": 0.49999997, "f64": 0.49999999999999994}[x.kind]
     return e.trunc_float(e.fadd(x, e.copysign(e.const(below_half, x), x)))
 
@@ -72,17 +72,19 @@ def cbrt(e: Emitter, x: Value) -> Value:
     """Returns the cube root, within 1 ulp."""
     kind = x.kind
     size = e.fabs(x)
-    # The smallest numbers are scaled up by a cube.
+    # The smallest numbers are multiplied by a cube.
     cube = {"f32": 24, "f64": 54}[kind]
     tiny = e.fcmp("olt", size, e.const(2.0 ** (8 - BIAS[kind]), x))
     raised = e.select(tiny, e.fmul(size, e.const(2.0**cube, x)), size)
-    # Dividing the bits by three divides the exponent by three, and gives the root within 4 %.
+    # Dividing the bits by three divides the exponent by three, and approximates the root within 4
+    # %.
     word = e.bits(raised)
     third = e.udiv(word, e.const(3, word)) if kind == "f32" else _third64(e, word)
-    # Two thirds of the bias, less a constant that spreads the error evenly.
+    # Two thirds of the bias, minus a constant that balances the error.
     offset = {"f32": 709958130, "f64": 0x2A9F7893782DA1CE}[kind]
     t = e.bitcast(e.add(third, e.const(offset, third)), kind)
-    # Halley steps triple the number of correct bits. All is scaled by 1/8, as cubes may overflow.
+    # Each Halley step triples the number of correct bits. Terms are scaled by 1/8, since cubes may
+    # overflow.
     eighth = e.fmul(raised, e.const(0.125, x))
 
     def step(t: Value) -> Value:
@@ -93,7 +95,7 @@ def cbrt(e: Emitter, x: Value) -> Value:
 
     t = step(step(t))
     if kind == "f64":
-        # The last step is exact if t has a third of the bits.
+        # The residual of the last step is exact if t has a third of the bits.
         word = e.bits(t)
         rounded = e.add(word, e.const(1 << 30, word))
         t = e.bitcast(e.and_(rounded, e.const(-(1 << 31), word)), kind)
@@ -106,7 +108,7 @@ def cbrt(e: Emitter, x: Value) -> Value:
 
 
 def _third64(e: Emitter, word: Value) -> Value:
-    # The upper half contains the exponent; the lower would only refine an estimate.
+    # The upper half contains the exponent; the lower half would only refine an estimate.
     high = e.trunc(e.lshr(word, e.const(32, word)), "i32")
     third = e.zext(e.udiv(high, e.const(3, high)), "i64")
     return e.shl(third, e.const(32, word))
@@ -140,7 +142,7 @@ def rem(e: Emitter, x: Value, y: Value) -> Value:
 
 
 def nextafter(e: Emitter, x: Value, y: Value) -> Value:
-    """Returns the next float after x toward y; y if they are equal; NaN if either is NaN."""
+    """Returns the next float after x toward y, y if they are equal, or NaN if either is NaN."""
     kind = x.kind
     a, b = e.bits(x), e.bits(y)
     infinite = e.const(_INF_BITS[kind], a)
@@ -148,7 +150,7 @@ def nextafter(e: Emitter, x: Value, y: Value) -> Value:
     size = e.const(top - 1, a)
     u, v = e.and_(a, size), e.and_(b, size)
     zero, one = e.const(0, a), e.const(1, a)
-    # Away from 0 if y has the same sign and a larger magnitude.
+    # The step is away from 0 if y has the same sign and a larger magnitude.
     same_sign = e.icmp("sge", e.xor(a, b), zero)
     outward = e.and_(same_sign, e.icmp("ult", u, v))
     step = e.select(outward, e.add(a, one), e.sub(a, one))
@@ -170,13 +172,13 @@ def ordered_bits(e: Emitter, x: Value) -> Value:
 
 
 def flip_sign(e: Emitter, x: Value) -> Value:
-    """Returns -x for 16-bit kinds, as their bits."""
+    """Returns -x for 16-bit kinds, which are represented by their bits."""
     word = e.bits(x)
     return e.bitcast(e.xor(word, e.const(1 << (BITS[x.kind] - 1), word)), x.kind)
 
 
 def clear_sign(e: Emitter, x: Value) -> Value:
-    """Returns |x| for 16-bit kinds, as their bits."""
+    """Returns |x| for 16-bit kinds, which are represented by their bits."""
     word = e.bits(x)
     return e.bitcast(e.and_(word, e.const((1 << (BITS[x.kind] - 1)) - 1, word)), x.kind)
 

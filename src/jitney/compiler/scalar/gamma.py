@@ -1,6 +1,6 @@
-"""lgamma and digamma, and functions that others build on. f32 is computed in f64.
+"""lgamma and digamma, and helpers of other special functions. f32 is computed in f64.
 
-Coefficients are minimax fits by `tools/minimax.py`.
+The coefficients are minimax fits computed by `tools/minimax.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PI = 3.141592653589793
 _LOG_PI = 1.1447298858494002
 _HALF_LOG_TWO_PI = 0.9189385332046728
 
-# lgamma(1 + u) / (u (u - 1)), u in [-1/4, 2]; positive coefficients, so no cancellation
+# lgamma(1 + u) / (u (u - 1)), u in [-1/4, 2]; the coefficients are positive, so nothing cancels
 _NEAR_TOP = (
     0.5772156649015329, 1.803436518452477, 2.1928268085008593, 1.3109880258271938,
     0.4009138030864728, 0.05918813116730755, 0.003535160766538804, 5.330258945214783e-05,
@@ -53,7 +53,7 @@ _DIGAMMA = (
 def lgamma(e: Emitter, x: Value) -> Value:
     """Returns log |gamma(x)|; infinite at poles.
 
-    Accuracy: within 4 ulp for x > 0; below, within 1e-15 times the sum of 1 and its magnitude.
+    Accuracy: within 4 ulp for x > 0; for x < 0, the error is at most 1e-15 times (1 + |result|).
     """
     if x.kind == "f32":
         return e.fptrunc(lgamma(e, e.fpext(x, "f64")), "f32")
@@ -77,9 +77,9 @@ def lgamma(e: Emitter, x: Value) -> Value:
 
 
 def _lgamma_of_size(e: Emitter, size: Value, x: Value) -> Value:
-    """Returns log |gamma(x)| for x > -1/4, |x| = size.
+    """Returns log |gamma(x)| for x > -1/4 and |x| = size.
 
-    Operands are selected before the division, which is expensive, so that there is one.
+    Operands are selected before the division, which is expensive, so that there is only one.
     """
     one, log_size = e.const(1.0, x), log(e, size)
     is_small = e.fcmp("olt", size, e.const(0.75, x))  # lgamma(1 + x) - log |x|
@@ -104,7 +104,7 @@ def log_gamma_near_1(e: Emitter, u: Value) -> Value:
 
 
 def _with_roots(e: Emitter, u: Value, ratio: Value) -> Value:
-    """Returns u (u - 1) ratio. The root at u = 1 must be exact; the one at u = 0 is +0.0."""
+    """Returns u (u - 1) ratio, which is exactly 0 at u = 1, and +0.0 at u = 0."""
     result = e.fmul(e.fmul(u, e.fsub(u, e.const(1.0, u))), ratio)
     return e.fadd(result, e.const(0.0, u))
 
@@ -116,7 +116,7 @@ def stirling_rest(e: Emitter, x: Value) -> Value:
 
 
 def log1p_less(e: Emitter, y: Value, mu: Value) -> Value:
-    """Returns log(y) - mu for mu = y - 1, which may have more correct digits than y."""
+    """Returns log(y) - mu, where mu = y - 1 can be more accurate than y."""
     s = e.fdiv(mu, e.fadd(mu, e.const(2.0, y)))
     square = e.fmul(s, s)
     series = horner(e, square, [2.0 / (2 * k + 3) for k in range(12)])
@@ -128,7 +128,7 @@ def log1p_less(e: Emitter, y: Value, mu: Value) -> Value:
 def digamma(e: Emitter, x: Value) -> Value:
     """Returns the derivative of lgamma; -inf at 0, NaN at other poles.
 
-    Accuracy: within 2e-15 times the sum of 1 and its magnitude.
+    Accuracy: the error is at most 2e-15 times (1 + |result|).
     """
     if x.kind == "f32":
         return e.fptrunc(digamma(e, e.fpext(x, "f64")), "f32")
@@ -136,7 +136,7 @@ def digamma(e: Emitter, x: Value) -> Value:
     # digamma(x) = digamma(1 - x) - pi / tan(pi x)
     negative = e.fcmp("olt", x, zero)
     y = e.select(negative, e.fsub(one, x), x)
-    # digamma(y) = digamma(y + 10) - the sum of 1 / (y + k), as one fraction
+    # digamma(y) = digamma(y + 10) - sum of 1 / (y + k), evaluated as a single fraction
     low = e.fcmp("olt", y, e.const(10.0, x))
     start = e.select(low, y, one)
     top, bottom = one, start

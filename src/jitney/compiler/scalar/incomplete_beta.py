@@ -1,9 +1,9 @@
-"""The regularized incomplete beta function. f32 is computed in f64, to fewer digits.
+"""The regularized incomplete beta function. f32 is computed in f64, but with fewer digits.
 
-It is computed by the continued fraction for x below the mean of the distribution, or for 1 - x
-(NIST Handbook of Mathematical Functions, 8.17.22). Its prefactor is computed as by DiDonato and
-Morris ("Algorithm 708", 1992): with Stirling's series if a and b are large, so that nothing
-cancels.
+It is evaluated by a continued fraction (NIST Handbook of Mathematical Functions, 8.17.22) in x if x
+is below the mean of the distribution, and otherwise in 1 - x. The prefactor is computed as in
+DiDonato and Morris ("Algorithm 708", 1992), with Stirling's series if a and b are large, so that no
+terms cancel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_STEPS = 20_000.0
 
 
 def betainc(e: Emitter, a: Value, b: Value, x: Value) -> Value:
-    """Returns I_x(a, b); NaN for a < 0, b < 0 or x outside of [0, 1]."""
+    """Returns I_x(a, b); NaN if a < 0, b < 0 or x is outside [0, 1]."""
     if a.kind == "f32":
         wide = [e.fpext(v, "f64") for v in (a, b, x)]
         return e.fptrunc(_regularized(e, wide[0], wide[1], wide[2], "f32"), "f32")
@@ -34,7 +34,7 @@ def _regularized(e: Emitter, a: Value, b: Value, x: Value, kind: str) -> Value:
     zero, one, inf = e.const(0.0, a), e.const(1.0, a), e.const(INF, a)
     defined = e.and_(e.fcmp("oge", a, zero), e.fcmp("oge", b, zero))
     defined = e.and_(defined, e.and_(e.fcmp("oge", x, zero), e.fcmp("ole", x, one)))
-    # The distribution is concentrated at 1 for a = inf or b = 0, at 0 for b = inf or a = 0.
+    # The distribution is concentrated at 1 if a = inf or b = 0, and at 0 if b = inf or a = 0.
     at_one = e.or_(e.fcmp("oeq", a, inf), e.fcmp("oeq", b, zero))
     at_zero = e.or_(e.fcmp("oeq", b, inf), e.fcmp("oeq", a, zero))
     inside = e.and_(e.fcmp("ogt", x, zero), e.fcmp("olt", x, one))
@@ -56,7 +56,7 @@ def _inner(e: Emitter, a: Value, b: Value, x: Value, kind: str) -> Value:
     y = e.fsub(one, x)
     log_x, log_y = log(e, x), log1p(e, e.fneg(x))
     mean = e.fdiv(e.fadd(a, one), e.fadd(e.fadd(a, b), e.const(2.0, a)))
-    # For small b, and x not near 1, the complement is so close to 1 that digits would be lost.
+    # If b is small and x is not near 1, the complement is so close to 1 that digits would be lost.
     keeps = e.and_(e.fcmp("olt", b, e.const(0.1, a)), e.fcmp("olt", x, e.const(0.99, a)))
     swaps = e.and_(e.fcmp("ogt", x, mean), e.not_(keeps))
     a, b = e.select(swaps, b, a), e.select(swaps, a, b)
@@ -78,7 +78,7 @@ def _inner(e: Emitter, a: Value, b: Value, x: Value, kind: str) -> Value:
     safe = [e.select(is_large, v, twelve) for v in (a, b)]
     exponent = e.where_any(f"betainc.large.{kind}", is_large, exponent, [*safe, x, y], of_large)
     result = e.fmul(exp(e, exponent), _fraction(e, a, b, x, kind))
-    # No result is below 0, though a rounded-up term may leave a negative difference.
+    # The result is not negative, but rounding can make the difference negative.
     other = e.maxnum(e.fsub(one, result), e.const(0.0, a))
     return e.select(swaps, other, result)
 
@@ -88,8 +88,8 @@ def _log_power(e: Emitter, a: Value, b: Value, log_x: Value, log_y: Value) -> Va
     one, half = e.const(1.0, a), e.const(0.5, a)
     least, most = e.minnum(a, b), e.maxnum(a, b)
     total = e.fadd(a, b)
-    # log(gamma(most + least) / gamma(most)); for large `most`, by the remainders of Stirling's
-    # series
+    # log(gamma(most + least) / gamma(most)), by the remainders of Stirling's series if `most` is
+    # large
     is_large = e.fcmp("oge", most, e.const(_STIRLING, a))
     l = e.select(is_large, most, e.const(_STIRLING, a))  # noqa: E741
     ratio = e.fmul(e.fsub(l, half), log1p(e, e.fdiv(least, l)))
@@ -98,7 +98,7 @@ def _log_power(e: Emitter, a: Value, b: Value, log_x: Value, log_y: Value) -> Va
     plain = e.fsub(lgamma(e, total), lgamma(e, most))
     ratio = e.select(is_large, ratio, plain)
     power = e.fma(a, log_x, e.fmul(b, log_y))
-    # a gamma(a) = gamma(a + 1), without cancellation for small a
+    # a gamma(a) = gamma(a + 1), which avoids cancellation for small a
     log_scaled_gamma = e.fadd(lgamma(e, least), log(e, a))
     return e.fadd(power, e.fsub(ratio, log_scaled_gamma))
 

@@ -1,15 +1,16 @@
-"""The incomplete gamma functions and their derivatives. f32 is computed in f64, to fewer digits.
+"""The incomplete gamma functions and their derivatives. f32 is computed in f64, with fewer digits.
 
     igamma  P(a, x) = 1/gamma(a) * the integral of t^(a-1) e^-t from 0 to x;    igammac  Q = 1 - P
 
-Each element uses the method that fits it, and a vector runs those that any of its lanes needs (NIST
-Handbook of Mathematical Functions, 8.7.1, 8.9.2, 8.12; Temme, "The asymptotic expansion of the
-incomplete gamma functions", 1979; the regions follow Moshier's Cephes):
+The method depends on the region of the operands, and a vector runs all methods that any of its
+lanes needs. The methods are from the NIST Handbook of Mathematical Functions, 8.7.1, 8.9.2, 8.12,
+and Temme, "The asymptotic expansion of the incomplete gamma functions", 1979; the regions follow
+Moshier's Cephes:
 
     x < a                      P by its power series
     x >= a, x > 1.1            Q by its continued fraction
-    x < 1.1, a small           Q by a series from which 1 is already subtracted
-    a >= 20, |x - a| < 0.3 a   the smaller one by Temme's expansion, which is uniform in x / a
+    x < 1.1, a small           Q by a series for 1 - P without cancellation
+    a >= 20, |x - a| < 0.3 a   the smaller of P, Q by Temme's expansion, uniform in x / a
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from jitney.compiler.scalar.polynomial import INF, NAN, horner
 
 _TWO_PI = 6.283185307179586
 
-# Temme's coefficients d(k, n) of eta^n / a^k. With mu the series of x / a - 1 in eta, they are the
+# Temme's coefficients d(k, n) of eta^n / a^k. If mu is the series of x / a - 1 in eta, they are the
 # coefficients of c(0) = 1 / mu - 1 / eta and c(k) = c(k-1)' / eta - d(k-1, 1) / mu.
 _TEMME = (
     (
@@ -90,24 +91,24 @@ _TEMME = (
 )  # fmt: skip
 
 _FROM = 20.0  # the smallest a for Temme's expansion
-_STIRLING = 12.0  # the smallest a for Stirling's
+_STIRLING = 12.0  # the smallest a for Stirling's series
 
-# Relative errors at which series and fractions end, and terms of the series for small x. Finished
-# lanes keep their values: results do not depend on neighbors, and rounding errors of fractions
-# grow with every step.
+# Relative errors at which series and fractions are terminated, and the number of terms of the
+# series for small x. Lanes that have finished keep their values: results must not depend on other
+# lanes, and the rounding error of fractions grows with every step.
 _TOLERANCE = {"f32": 2.0**-28, "f64": 2.0**-51}
 _TERMS = {"f32": 11, "f64": 19}
-_LARGE = 2.0**100  # magnitude from which numerators and denominators of fractions are scaled down
-_MOST_STEPS = 20_000.0  # of series and fractions: enough for a up to a few million
+_LARGE = 2.0**100  # larger numerators and denominators of fractions are scaled down
+_MOST_STEPS = 20_000.0  # of series and fractions; enough for a up to a few million
 
 
 def igamma(e: Emitter, a: Value, x: Value) -> Value:
-    """Returns P(a, x); NaN for a < 0 or x < 0."""
+    """Returns P(a, x); NaN if a < 0 or x < 0."""
     return _by_doubles(e, a, x, lambda e, a, x, kind: _regularized(e, a, x, kind, False))
 
 
 def igammac(e: Emitter, a: Value, x: Value) -> Value:
-    """Returns Q(a, x); NaN for a < 0 or x < 0."""
+    """Returns Q(a, x); NaN if a < 0 or x < 0."""
     return _by_doubles(e, a, x, lambda e, a, x, kind: _regularized(e, a, x, kind, True))
 
 
@@ -138,7 +139,8 @@ def _regularized(e: Emitter, a: Value, x: Value, kind: str, upper: bool) -> Valu
 
     name = f"{'igammac' if upper else 'igamma'}.{kind}"
     result = e.outline(name, [safe_a, safe_x], a.kind, inner)
-    # At the edges P is 1 for x = inf or a = 0, else 0; it is undefined at (inf, inf) and (0, 0).
+    # At the edges, P is 1 if x = inf or a = 0, and 0 otherwise; it is undefined at (inf, inf) and
+    # (0, 0).
     is_one = e.or_(e.fcmp("oeq", x, e.const(INF, a)), e.fcmp("oeq", a, zero))
     edge = e.select(is_one, zero if upper else one, one if upper else zero)
     inf = e.const(INF, a)
@@ -165,7 +167,7 @@ def _one_of_both(e: Emitter, a: Value, x: Value, kind: str, upper: bool) -> Valu
     zero, one = e.const(0.0, a), e.const(1.0, a)
     mu = e.fdiv(e.fsub(x, a), a)
     near = e.and_(e.fcmp("oge", a, e.const(_FROM, a)), e.fcmp("olt", e.fabs(mu), e.const(0.3, a)))
-    # Small x where P is near 1, so that Q should not be computed as 1 - P.
+    # x is small and P is near 1, so Q should not be computed as 1 - P.
     bound = e.select(
         e.fcmp("ole", x, e.const(0.5, a)),
         e.fdiv(e.const(-0.4, a), log(e, x)),
@@ -254,9 +256,9 @@ def _temme(e: Emitter, a: Value, mu: Value, t: Value) -> Value:
 
 
 def _series(e: Emitter, a: Value, x: Value, kind: str) -> Value:
-    """Returns the power series P gamma(a + 1) / (x^a e^-x).
+    """Returns the power series of P gamma(a + 1) / (x^a e^-x).
 
-    It is 1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ...
+    The series is 1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ...
     """
     one, tolerance = e.const(1.0, a), e.const(_TOLERANCE[kind], a)
 
@@ -273,9 +275,9 @@ def _series(e: Emitter, a: Value, x: Value, kind: str) -> Value:
 
 
 def _fraction(e: Emitter, a: Value, x: Value, kind: str) -> Value:
-    """Returns the continued fraction Q gamma(a) / (x^a e^-x).
+    """Returns the continued fraction of Q gamma(a) / (x^a e^-x).
 
-    It is 1 / (x+1-a - 1 (1-a) / (x+3-a - 2 (2-a) / (x+5-a - ...))).
+    The fraction is 1 / (x+1-a - 1 (1-a) / (x+3-a - 2 (2-a) / (x+5-a - ...))).
     """
     one, tolerance = e.const(1.0, a), e.const(_TOLERANCE[kind], a)
     y = e.fsub(one, a)
@@ -290,7 +292,7 @@ def _fraction(e: Emitter, a: Value, x: Value, kind: str) -> Value:
             top0, top = top, e.fsub(e.fmul(top, z), e.fmul(top0, product))
             bottom0, bottom = bottom, e.fsub(e.fmul(bottom, z), e.fmul(bottom0, product))
         value = e.select(active, e.fdiv(top, bottom), before)
-        # The differences change sign: a single small one does not show convergence.
+        # The differences change sign, so a single small difference does not imply convergence.
         change = e.fabs(e.fsub(value, before))
         change = e.fadd(change, e.fabs(e.fsub(value, before_that)))
         has_changed = e.fcmp("ogt", change, e.fabs(e.fmul(value, tolerance)))
@@ -309,7 +311,7 @@ def _fraction(e: Emitter, a: Value, x: Value, kind: str) -> Value:
 def _small(e: Emitter, a: Value, x: Value, kind: str) -> Value:
     """Returns Q for x <= 1.1 and small a.
 
-    It is 1 - x^a / gamma(a + 1) (1 + a sum((-x)^n / (n! (a + n)))), n > 0.
+    Q = 1 - x^a / gamma(a + 1) (1 + a sum((-x)^n / (n! (a + n)))), n > 0.
     """
     total, term = e.const(0.0, a), e.const(1.0, a)
     minus = e.fneg(x)
@@ -321,7 +323,7 @@ def _small(e: Emitter, a: Value, x: Value, kind: str) -> Value:
     return e.fneg(e.fadd(expm1(e, exponent), product))
 
 
-# --- derivatives by a ------------------------------------------------------------------------------
+# --- derivatives with respect to a -----------------------------------------------------------------
 
 
 def _derivative(e: Emitter, a: Value, x: Value, kind: str, of_quantile: bool) -> Value:
@@ -343,8 +345,8 @@ def _inner_derivative(e: Emitter, a: Value, x: Value, kind: str, of_quantile: bo
     """Returns the derivative for finite positive operands, by the power series or the fraction."""
     zero, one = e.const(0.0, a), e.const(1.0, a)
     low = e.or_(e.fcmp("ole", x, one), e.fcmp("ole", x, a))
-    # Logarithmic derivatives of x^a / gamma(a + 1), and of x^a / gamma(a), which is larger by 1 /
-    # a.
+    # The logarithmic derivatives of x^a / gamma(a + 1), and of x^a / gamma(a), which is greater by
+    # 1 / a.
     slope = e.fsub(log(e, x), digamma(e, e.fadd(a, one)))
     inverse = e.fdiv(one, a)
 
@@ -362,14 +364,14 @@ def _inner_derivative(e: Emitter, a: Value, x: Value, kind: str, of_quantile: bo
         f"igamma.fraction_slope.{kind}", e.not_(low), zero,
         [*safe, e.fadd(slope, inverse)], by_fraction,
     )  # fmt: skip
-    # Both omit the factor d = x^a e^-x / gamma(a + 1); the density of the distribution is d a / x.
+    # Both omit the factor d = x^a e^-x / gamma(a + 1). The density of the distribution is d a / x.
     if of_quantile:
         return e.select(low, e.fneg(e.fmul(e.fmul(x, inverse), series)), e.fmul(x, fraction))
     mu = e.fdiv(e.fsub(x, a), a)
     exponent, factor = _power(e, a, x, mu)
     density = e.fmul(exp(e, exponent), factor)
     relative = e.select(low, series, e.fneg(e.fmul(a, fraction)))
-    # Where the density vanishes, the other factor may be infinite.
+    # If the density vanishes, the other factor may be infinite.
     return e.select(e.fcmp("oeq", density, zero), zero, e.fmul(density, relative))
 
 

@@ -1,4 +1,4 @@
-"""Total integer functions: cases that C leaves undefined are defined as in JAX."""
+"""Integer functions that are total: cases that are undefined in C are defined as in JAX."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ def mul(e: Emitter, a: Value, b: Value) -> Value:
 
 
 def div(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
-    """Returns a / b rounded toward 0; a / 0 is -1, all bits set; the minimum by -1 is itself."""
+    """Returns a / b rounded toward 0.
+
+    a / 0 is -1, which has all bits set; the minimum divided by -1 is the minimum.
+    """
     if is_constant(b) and constant_of(b) not in (0, -1):
         return e.sdiv(a, b) if signed else e.udiv(a, b)
     zero, one = e.const(0, b), e.const(1, b)
@@ -38,7 +41,7 @@ def div(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
 def _quotient(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
     if a.lanes == 1 or BITS[a.kind] > 32:
         return e.sdiv(a, b) if signed else e.udiv(a, b)
-    # Processors divide only vectors of floats; these have enough bits for an exact quotient.
+    # Processors can only divide vectors of floats, which have enough bits for an exact quotient.
     wide = "f64" if BITS[a.kind] == 32 else "f32"
     if signed:
         return e.fptosi(e.fdiv(e.sitofp(a, wide), e.sitofp(b, wide)), a.kind)
@@ -46,35 +49,38 @@ def _quotient(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
 
 
 def rem(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
-    """Returns a - b * (a / b), with the sign of a; a for b = 0."""
+    """Returns the remainder a - b * (a / b), which has the sign of a; a if b = 0."""
     if is_constant(b) and constant_of(b) not in (0, -1):
         return e.srem(a, b) if signed else e.urem(a, b)
     return e.sub(a, mul(e, div(e, a, b, signed), b))
 
 
 def shift_left(e: Emitter, a: Value, b: Value) -> Value:
-    """Returns a << b with unsigned b; 0 past the width."""
+    """Returns a << b with unsigned b; 0 if b is at least the width."""
     if _is_inside(b):
         return e.shl(a, b)
     return e.select(_inside(e, b), e.shl(a, b), e.const(0, a))
 
 
 def shift_right_logical(e: Emitter, a: Value, b: Value) -> Value:
-    """Returns a >> b with unsigned b, shifting in zeros; 0 past the width."""
+    """Returns the logical shift a >> b with unsigned b; 0 if b is at least the width."""
     if _is_inside(b):
         return e.lshr(a, b)
     return e.select(_inside(e, b), e.lshr(a, b), e.const(0, a))
 
 
 def shift_right_arithmetic(e: Emitter, a: Value, b: Value) -> Value:
-    """Returns a >> b with unsigned b, shifting in the sign; all sign bits past the width."""
+    """Returns the arithmetic shift a >> b with unsigned b.
+
+    All bits are the sign bit if b is at least the width.
+    """
     if _is_inside(b):
         return e.ashr(a, b)
     return e.ashr(a, e.select(_inside(e, b), b, e.const(BITS[b.kind] - 1, b)))
 
 
 def _is_inside(b: Value) -> bool:
-    """Returns whether the shift distance `b` is known to be below the width."""
+    """Returns whether the shift distance `b` is known to be less than the width."""
     return is_constant(b) and 0 <= constant_of(b) < BITS[b.kind]
 
 
@@ -83,7 +89,7 @@ def _inside(e: Emitter, b: Value) -> Value:
 
 
 def sign(e: Emitter, a: Value, signed: bool) -> Value:
-    """Returns -1, 0 or 1."""
+    """Returns the sign of a as -1, 0 or 1."""
     zero = e.const(0, a)
     if not signed:
         return e.zext(e.icmp("ne", a, zero), a.kind)
@@ -105,10 +111,10 @@ def population_count(e: Emitter, a: Value) -> Value:
 
 
 def clz(e: Emitter, a: Value) -> Value:
-    """Returns the number of zero bits above the highest set bit; the width for 0."""
+    """Returns the number of zero bits above the highest set bit; the width if a is 0."""
     return e.intrinsic("llvm.ctlz", [a, constant(0, "i1")])
 
 
 def absolute(e: Emitter, a: Value) -> Value:
-    """Returns |a|; the minimum is its own absolute value."""
+    """Returns |a|; the result for the minimum is the minimum."""
     return e.intrinsic("llvm.abs", [a, constant(0, "i1")])

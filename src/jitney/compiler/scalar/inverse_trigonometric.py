@@ -1,6 +1,6 @@
 """Inverse circular and hyperbolic functions.
 
-Coefficients are minimax fits by `tools/minimax.py`.
+The coefficients are minimax fits computed by `tools/minimax.py`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def atan(e: Emitter, x: Value) -> Value:
 
 
 def _atan_of_ratio(e: Emitter, q: Value, steep: Value) -> Value:
-    """Returns atan q for q in [0, 1]; where `steep`, pi / 2 - atan q."""
+    """Returns atan q for q in [0, 1], or pi / 2 - atan q where `steep` is true."""
     z = e.fmul(q, q)
     p = e.fmul(e.fmul(q, z), horner(e, z, _ATAN[q.kind]))
     flat = e.fadd(q, p)
@@ -71,7 +71,7 @@ def atan2(e: Emitter, y: Value, x: Value) -> Value:
     angle = _atan_of_ratio(e, q, steep)
     word = e.bits(x)
     behind = e.icmp("slt", word, e.const(0, word))
-    # pi - angle, with both terms of pi.
+    # pi - angle, with pi as a sum of two terms.
     half, half_low = _HALF_PI[x.kind]
     back = e.fsub(e.const(2 * half, x), e.fsub(angle, e.const(2 * half_low, x)))
     angle = e.select(behind, back, angle)
@@ -111,7 +111,7 @@ def acos(e: Emitter, x: Value) -> Value:
 
 
 def _asin_argument(e: Emitter, x: Value, size: Value, steep: Value) -> tuple[Value, Value]:
-    """Returns (s, s^2): s = |x|, or sqrt((1 - |x|) / 2) where `steep`."""
+    """Returns (s, s^2), where s = |x|, or s = sqrt((1 - |x|) / 2) where `steep` is true."""
     half = e.const(0.5, x)
     z = e.select(steep, e.fma(size, e.const(-0.5, x), half), e.fmul(x, x))
     return e.select(steep, e.sqrt(z), size), z
@@ -120,7 +120,7 @@ def _asin_argument(e: Emitter, x: Value, size: Value, steep: Value) -> tuple[Val
 def asinh(e: Emitter, x: Value) -> Value:
     """Returns the inverse hyperbolic sine, within 3 ulp."""
     one, size = e.const(1.0, x), e.fabs(x)
-    # log(|x| + sqrt(x^2 + 1)); the root is |x| itself for large x, whose square overflows.
+    # log(|x| + sqrt(x^2 + 1)); the root is replaced by |x| for large x, since the square overflows.
     limit = e.const({"f32": 1e9, "f64": 1e18}[x.kind], x)
     large = e.fcmp("ogt", size, limit)
     square = e.fmul(size, size)

@@ -1,7 +1,7 @@
 """log, log2 and log1p.
 
-The argument is split into x = m 2^n with m in [3/4, 3/2); log x = n ln 2 + log m. Coefficients are
-minimax fits by `tools/minimax.py`.
+The argument is split into x = m 2^n with m in [3/4, 3/2), so that log x = n ln 2 + log m. The
+coefficients are minimax fits computed by `tools/minimax.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from jitney.compiler.scalar.polynomial import (
     two_sum,
 )
 
-# ln 2 in two positive terms: infinite n gives an infinite sum. The first has trailing zeros.
+# ln 2 as a sum of two positive terms, so that an infinite n results in an infinite sum. The first
+# one has trailing zeros.
 _LN2_HIGH = {"f32": 0.693115234375, "f64": 0.6931471803691238}
 _LN2_LOW = {"f32": 3.1946184945309415e-05, "f64": 1.9082149292705877e-10}
 # 1 / ln 2, rounded, and its rounding error
@@ -79,7 +80,7 @@ def log2(e: Emitter, x: Value) -> Value:
     m, n = split_exponent(e, x)
     f = e.fsub(m, e.const(1.0, x))
     high, low = e.const(_LOG2E_HIGH[x.kind], x), e.const(_LOG2E_LOW[x.kind], x)
-    # n + (f + remainder) / ln 2; f is exact, so the accuracy depends on the product with it.
+    # n + (f + remainder) / ln 2. f is exact, so the accuracy depends on its product with 1 / ln 2.
     product = e.fmul(f, high)
     lost = e.fma(f, low, e.fma(f, high, e.fneg(product)))
     total, left = quick_two_sum(e, n, product)
@@ -96,20 +97,20 @@ def log_specials(e: Emitter, x: Value, result: Value) -> Value:
 
 
 def log1p(e: Emitter, x: Value) -> Value:
-    """Returns log(1 + x), within 2 ulp, also near 0."""
+    """Returns log(1 + x), within 2 ulp, even near 0."""
     one = e.const(1.0, x)
     total, lost = two_sum(e, one, x)
     m, n = split_exponent(e, total)
-    # The rounding error of 1 + x, in the scale of m. The bits of m and of the sum differ only in
-    # the exponent.
+    # The rounding error of 1 + x, scaled like m. The bits of m and of the sum differ only in the
+    # exponent.
     word = e.sub(e.bits(m), e.bits(total))
     word = e.add(word, e.const(BIAS[x.kind] << MANTISSA[x.kind], word))
-    # 2^-n; if it were subnormal, and slow, the rounding error would not matter.
+    # 2^-n. If it would be subnormal, which is slow, the rounding error does not matter.
     least = e.const(1 << MANTISSA[x.kind], word)
     inverse = e.bitcast(e.intrinsic("llvm.smax", [word, least]), x.kind)
     f = e.fma(lost, inverse, e.fsub(m, one))
     result = _log_sum(e, f, n)
-    # For infinite and NaN sums, and for -1, the rounding error is NaN; and -0.0 has become +0.0.
+    # The rounding error is NaN for infinite and NaN sums and for -1, and -0.0 has become +0.0.
     result = e.copysign(result, x)
     result = e.select(e.fcmp("oeq", x, e.const(-1.0, x)), e.const(-INF, x), result)
     result = e.select(e.fcmp("ueq", x, e.const(INF, x)), x, result)

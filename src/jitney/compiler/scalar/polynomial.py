@@ -1,7 +1,7 @@
 """Building blocks of math functions: polynomials, rounding by a magic number, powers of two.
 
-Functions here and in the function modules work on `f32` and `f64` values of any lane count. They
-are valid in all IEEE cases unless they say otherwise.
+The functions in this module, and in those of math functions, work on `f32` and `f64` values of any
+number of lanes. They handle all IEEE 754 special cases unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from jitney.compiler.llvm.values import BITS, Value, constant
 
 INF = float("inf")
 NAN = float("nan")
-# The result outside of a domain: the NaN of x86 processors, as in NumPy's functions. Its sign
-# determines its place in `top_k`.
+# The result outside of a domain: the default NaN of x86 processors, as in NumPy's functions. Its
+# sign determines its position in `top_k`.
 INVALID = -NAN
 
-# Explicit bits of the mantissa; exponent bias.
+# The explicit bits of the mantissa, and the exponent bias.
 MANTISSA = {"f32": 23, "f64": 52}
 BIAS = {"f32": 127, "f64": 1023}
 
 
 def horner(e: Emitter, x: Value, coefficients: Sequence[float]) -> Value:
-    """Returns the polynomial of x; coefficients from the constant term up.
+    """Evaluates a polynomial in x; the coefficients start with the constant term.
 
-    Horner's rule has the fewest operations: kernels have many elements in flight, so latency
-    matters less.
+    It uses Horner's rule, which has the fewest operations. Kernels have many elements in flight, so
+    latency matters less.
     """
     result = e.const(coefficients[-1], x)
     for c in reversed(coefficients[:-1]):
@@ -35,14 +35,14 @@ def horner(e: Emitter, x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def magic(kind: str) -> float:
-    """Returns a constant that, added to |x| < 2^(mantissa - 2), leaves round(x) in the low bits."""
+    """Returns a constant whose sum with x has round(x) in its low bits, |x| < 2^(mantissa - 2)."""
     return 1.5 * 2.0 ** MANTISSA[kind]
 
 
 def rounded_product(e: Emitter, x: Value, factor: float) -> tuple[Value, Value]:
-    """Returns (shifted, n): n = round(x * factor) as a float, and shifted = n + magic.
+    """Returns (shifted, n), where n = round(x * factor) is a float, and shifted = n + magic.
 
-    The low bits of `shifted` hold n.
+    The low bits of `shifted` contain n as an integer.
     """
     offset = e.const(magic(x.kind), x)
     shifted = e.fma(x, e.const(factor, x), offset)
@@ -55,7 +55,7 @@ def int_kind(x: Value) -> str:
 
 
 def high_bits(e: Emitter, shifted: Value, left: int) -> Value:
-    """Returns the low bits of `shifted` moved up by `left` bits: n << left."""
+    """Returns the low bits of `shifted`, shifted left by `left` bits: n << left."""
     word = e.bits(shifted)
     return e.shl(word, e.const(left, word))
 
@@ -76,7 +76,7 @@ def _has_scalef(e: Emitter, x: Value) -> bool:
 
 
 def _avx512(e: Emitter, name: str, x: Value, args: list[Value]) -> Value:
-    """Calls a masked AVX-512 intrinsic with every lane active."""
+    """Emits a call of a masked AVX-512 intrinsic with all lanes active."""
     width = BITS[x.kind] * x.lanes
     mask_bits = "i8" if x.lanes <= 8 else "i16"
     extra = [constant(4, "i32")] if width == 512 else []
@@ -89,14 +89,15 @@ def _avx512(e: Emitter, name: str, x: Value, args: list[Value]) -> Value:
 def scaled(e: Emitter, x: Value, shifted: Value, n: Value, offset: int = 0) -> Value:
     """Returns x * 2^(n + offset), rounded once, for x in [1/2, 2).
 
-    Results may overflow to infinity and underflow to 0. `shifted` and `n` are those of
-    `rounded_product`; n must not leave the exponent range by more than the width of the mantissa.
+    Results can overflow to infinity and underflow to 0. `shifted` and `n` are results of
+    `rounded_product`; n must not exceed the exponent range by more than the width of the mantissa.
     """
     if _has_scalef(e, x):
         if offset:
             n = e.fadd(n, e.const(float(offset), n))
         return _avx512(e, "scalef", x, [x, n, x])
-    # Two powers, the first of which leaves the product normal; multiplications propagate NaN.
+    # The power is split into two factors, of which the first leaves the product normal.
+    # Multiplications propagate NaN.
     mantissa, kind = MANTISSA[x.kind], x.kind
     low = e.fcmp("olt", n, e.const(0.0, n))
     word = high_bits(e, shifted, mantissa)
@@ -108,13 +109,14 @@ def scaled(e: Emitter, x: Value, shifted: Value, n: Value, offset: int = 0) -> V
 
 
 def split_exponent(e: Emitter, x: Value) -> tuple[Value, Value]:
-    """Returns (m, n) with x = m * 2^n, m in [3/4, 3/2), both floats, for x > 0, subnormal or not.
+    """Returns floats (m, n) with x = m * 2^n and m in [3/4, 3/2), for x > 0, including subnormal x.
 
-    On targets with instructions for it (`exact_split`), 0 gives n = -inf, inf gives n = inf with m
-    finite, negative x and NaN give m = NaN. On others m and n are arbitrary in these cases.
+    On targets with instructions for it (`exact_split`), n is -inf if x is 0, n is inf and m is
+    finite if x is inf, and m is NaN if x is negative or NaN. On other targets, m and n are
+    arbitrary in these cases.
     """
     if _has_scalef(e, x):
-        # Mantissa in [3/4, 3/2) (3), negative operands to NaN (2 << 2).
+        # Immediate: mantissa in [3/4, 3/2) (3), NaN for negative operands (2 << 2).
         m = _avx512(e, "getmant", x, [x, constant(3 | 2 << 2, "i32"), x])
         n = e.fsub(_avx512(e, "getexp", x, [x, x]), _avx512(e, "getexp", x, [m, m]))
         return m, n
@@ -144,7 +146,7 @@ def two_sum(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def quick_two_sum(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
-    """Returns `two_sum` for |a| >= |b| or a = 0."""
+    """Returns the same as `two_sum` if |a| >= |b| or a = 0."""
     s = e.fadd(a, b)
     return s, e.fadd(e.fsub(a, s), b)
 
@@ -152,12 +154,12 @@ def quick_two_sum(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
 def two_product(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
     """Returns (p, q) with p = a * b rounded, and p + q = a * b exactly.
 
-    It is not exact if the product, or q, over- or underflows.
+    The sum is not exact if the product overflows or if the product or q underflows.
     """
     p = e.fmul(a, b)
     if e.target.has_fma:
         return p, e.fma(a, b, e.fneg(p))
-    # Dekker: halves of the mantissa have exact products.
+    # Dekker's algorithm: products of halves of the mantissa are exact.
     a1, a0 = _halves(e, a)
     b1, b0 = _halves(e, b)
     error = e.fsub(e.fmul(a1, b1), p)

@@ -1,6 +1,6 @@
 """pow, with all special cases of C99, and the logarithm of a sum of exponentials.
 
-Coefficients are minimax fits by `tools/minimax.py`.
+The coefficients are minimax fits computed by `tools/minimax.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jitney.compiler.scalar.polynomial import (
     two_sum,
 )
 
-# log2(1 + f) / f, f in [-1/4, 1/2], and (2^r - 1) / r; f32 is computed in f64 with them
+# log2(1 + f) / f, f in [-1/4, 1/2], and (2^r - 1) / r, by which f32 is computed in f64
 _LOG2 = (
     1.4426950409106993, -0.7213475208332705, 0.4808983326168327, -0.36067365306069804,
     0.28854042922195844, -0.2404584430552272, 0.20605687932887662, -0.18000310978062328,
@@ -55,7 +55,7 @@ def power(e: Emitter, x: Value, y: Value) -> Value:
     end = e.select(grows, e.const(INF, x), zero)
     result = e.select(e.or_(is_zero, is_inf), end, result)
     result = e.select(e.fcmp("oeq", size, one), one, result)
-    # Negative bases: the sign of an odd power; NaN if y is not an integer.
+    # Negative bases: odd powers are negative, and the result is NaN if y is not an integer.
     half = e.fmul(y, e.const(0.5, y))
     whole = e.fcmp("oeq", e.trunc_float(y), y)
     odd = e.and_(whole, e.fcmp("one", e.trunc_float(half), half))
@@ -65,7 +65,7 @@ def power(e: Emitter, x: Value, y: Value) -> Value:
     no_root = e.and_(e.fcmp("olt", x, zero), e.not_(e.or_(whole, is_inf)))
     no_number = e.or_(no_root, e.fcmp("uno", x, y))
     result = e.select(no_number, e.const(NAN, x), result)
-    # 1 to any power, and anything to the power 0, is 1, also for NaN.
+    # 1 to any power, and any number to the power 0, is 1, even for NaN.
     trivial = e.or_(e.fcmp("oeq", x, one), e.fcmp("oeq", y, zero))
     return e.select(trivial, one, result)
 
@@ -74,22 +74,22 @@ _MAX_HALVES = 8
 
 
 def constant_power(e: Emitter, x: Value, exponent: float) -> Value | None:
-    """Returns x^exponent for exponents that are halves of small integers; None for others.
+    """Returns x^exponent if the exponent is half of a small integer, else None.
 
-    It is computed by products and a square root in twice the precision, from 1/x if the exponent is
-    negative, so that no intermediate value overflows unless the result does.
+    It is computed by products and a square root in doubled precision. If the exponent is negative,
+    it is computed from 1/x, so that no intermediate value overflows unless the result does.
 
-    Accuracy: within 1 ulp; within 1.5 if x or the power is next to the smallest normal number.
+    Accuracy: within 1 ulp, or 1.5 ulp if x or the power is close to the smallest normal number.
     """
     halves = exponent * 2
     if abs(halves) not in range(_MAX_HALVES + 1):
         return None
     n = int(halves)
     if not e.target.has_fma and n not in (0, 1, 2, 4, -2):
-        return None  # low parts would take as long as a general power
+        return None  # with low parts, it would be as slow as a general power
     if n == 0:
         return e.const(1.0, x)
-    if n % 2:  # the sign of -0 and -infinity does not matter for half-integer powers
+    if n % 2:  # half-integer powers ignore the sign of -0 and -infinity
         x = e.fadd(x, e.const(0.0, x))
         x = e.select(e.fcmp("oeq", x, e.const(-INF, x)), e.const(INF, x), x)
     if n == -1:
@@ -104,8 +104,8 @@ def constant_power(e: Emitter, x: Value, exponent: float) -> Value | None:
     else:
         high, low = e.sqrt(base), None
         if abs(n) > 1:
-            # sqrt(b) = s + d / (2 s), d = b - s^2; times b, with b = s^2 approximately: d s / 2
-            # more.
+            # sqrt(b) = s + d / (2 s) with d = b - s^2; multiplied by b, which is about s^2, the
+            # correction is d s / 2.
             lost = _difference_from_square(e, base, high)
             lost = lost if base_low is None else e.fadd(lost, base_low)
             correction = e.fmul(e.fmul(lost, e.const(0.5, x)), high)
@@ -117,7 +117,7 @@ def constant_power(e: Emitter, x: Value, exponent: float) -> Value | None:
 
 
 def _with_low(e: Emitter, high: Value, low: Value) -> Value:
-    """Returns high + low; high alone if it is 0, or if an intermediate value was infinite."""
+    """Returns high + low, or `high` if it is 0 or if an intermediate value was infinite."""
     finite = e.fcmp("oeq", e.fsub(low, low), e.const(0.0, low))
     counts = e.and_(finite, e.fcmp("one", high, e.const(0.0, high)))
     return e.select(counts, e.fadd(high, low), high)
@@ -126,7 +126,7 @@ def _with_low(e: Emitter, high: Value, low: Value) -> Value:
 def _times(
     e: Emitter, x: Value, x_low: Value | None, y: Value, y_low: Value | None
 ) -> tuple[Value, Value]:
-    """Returns (high, low) of a product of numbers with low parts, or None for no low part."""
+    """Returns the (high, low) parts of a product of such numbers; None stands for no low part."""
     high, low = two_product(e, x, y)
     if x_low is not None:
         low = e.fma(x_low, y, low)
@@ -136,7 +136,7 @@ def _times(
 
 
 def _inverse(e: Emitter, x: Value) -> tuple[Value, Value]:
-    """Returns 1 / x in twice the precision."""
+    """Returns 1 / x as (high, low) in doubled precision."""
     one = e.const(1.0, x)
     high = e.fdiv(one, x)
     product, lost = two_product(e, high, x)
@@ -160,7 +160,7 @@ def _inverse_root(e: Emitter, x: Value) -> Value:
 
 
 def _power32(e: Emitter, x: Value, y: Value) -> Value:
-    """Returns x^y for positive finite x, through f64."""
+    """Returns x^y for positive finite x, computed in f64."""
     x, y = e.fpext(x, "f64"), e.fpext(y, "f64")
     m, n = split_exponent(e, x)
     f = e.fsub(m, e.const(1.0, x))
@@ -168,14 +168,15 @@ def _power32(e: Emitter, x: Value, y: Value) -> Value:
     product = e.at_least(e.at_most(e.fmul(logarithm, y), 300.0), -300.0)
     shifted, n = rounded_product(e, product, 1.0)
     p = horner(e, e.fsub(product, n), (1.0, *_EXP2))
-    # The range of f64 suffices for all exponents that matter; rounding to f32 handles the rest.
+    # The range of f64 is sufficient for all relevant exponents; the conversion to f32 does the
+    # rest.
     word = e.add(e.bits(p), high_bits(e, shifted, 52))
     return e.fptrunc(e.bitcast(word, "f64"), "f32")
 
 
 def _power64(e: Emitter, x: Value, y: Value) -> Value:
-    """Returns x^y for positive finite x, by a logarithm in twice the precision."""
-    # For larger y the power is 1, 0 or infinite.
+    """Returns x^y for positive finite x, by a logarithm in doubled precision."""
+    # For larger |y|, the power is 1, 0 or infinite.
     y = e.at_least(e.at_most(y, 2.0**66), -(2.0**66))
     high, low = _log_twice(e, x)
     product, lost = two_product(e, high, y)
@@ -194,7 +195,7 @@ def _log_twice(e: Emitter, x: Value) -> tuple[Value, Value]:
     product, lost = two_product(e, s, bottom)
     residual = e.fsub(e.fsub(e.fsub(f, product), lost), e.fmul(s, bottom_low))
     s_low = e.fdiv(residual, bottom)
-    # z = s^2, p = 2/3 + z (...), with both parts
+    # z = s^2, p = 2/3 + z (...), each with high and low part
     z, z_low = two_product(e, s, s)
     z_low = e.fma(e.fadd(s, s), s_low, z_low)
     q = e.fmul(z, horner(e, z, _LOG64))
@@ -214,7 +215,7 @@ def _log_twice(e: Emitter, x: Value) -> tuple[Value, Value]:
 
 
 def log_add_exp(e: Emitter, x: Value, y: Value) -> Value:
-    """Returns log(e^x + e^y), without overflow."""
+    """Returns log(e^x + e^y) without overflow of the exponentials."""
     top = e.maximum(x, y)
     far = e.fneg(e.fabs(e.fsub(x, y)))
     result = e.fadd(top, log1p(e, exp(e, far)))

@@ -1,4 +1,4 @@
-"""The test whether a scalar function has native code, made by emitting it once."""
+"""Determines whether a scalar function has native code, by emitting it once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jitney.compiler.llvm.target import X86_AVX2
 from jitney.compiler.llvm.values import Value, kind_of
 from jitney.compiler.scalar import table
 
-MEMORY = "store"  # as a function's name: tests whether elements can be loaded and stored
+MEMORY = "store"  # as a function name, it asks whether elements can be loaded and stored
 
 
 def supports(fn: str, operands: Sequence[np.dtype], result: np.dtype) -> bool:
-    """Returns whether kernels can compute `fn` of operands of these dtypes.
+    """Returns whether kernels can compute `fn` on operands of these dtypes.
 
-    Other functions are computed by their reference implementations, called from the compiled
-    program.
+    All other functions are computed by their reference implementations, which compiled programs
+    call.
     """
     return _supports(fn, tuple(operands), result)
 

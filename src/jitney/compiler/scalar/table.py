@@ -1,11 +1,11 @@
-"""The code of scalar functions, by name and dtype.
+"""Emits the code of scalar functions, given their name and dtype.
 
     emit(e, "exp", float32, [x], float32) -> the result, or None if there is no native code
 
-Operands are values of the kinds of their dtypes, scalars or vectors alike; float16 and bfloat16
-are computed in f32 and rounded. Names and results, except for NaN payloads, are those of
-`compiler.scalar_functions`, whose rows name the code. Complex numbers are split into components
-beforehand: see `complexes`.
+Operands are scalars or vectors of the kinds that correspond to their dtypes. float16 and bfloat16
+are computed in f32 and rounded. Names are those of the table in `compiler.scalar_functions`, the
+rows of which refer to the code; results equal those of the table's references, except for NaN
+payloads. Complex numbers have to be split into components before: see `complexes`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jitney.compiler.scalar_functions import lookup
 
 @cache
 def code_of(fn: str) -> Code | None:
-    """Returns the code of the scalar function `fn`; None if it has none."""
+    """Returns the code of the scalar function `fn`, or None if it has none."""
     row = lookup(fn)
     if row.code is None:
         return None
@@ -35,12 +35,13 @@ def code_of(fn: str) -> Code | None:
 def emit(
     e: Emitter, fn: str, dtype: np.dtype, args: list[Value], result_dtype: np.dtype
 ) -> Value | None:
-    """Emits scalar function `fn`; returns None if native code does not support it for `dtype`.
+    """Emits the scalar function `fn`; returns None if native code does not support it for `dtype`.
 
     Args:
-      dtype: of the operands; for `select` and `clamp`, of the operands that are selected from.
-      args: the operands, all of one lane count.
-      result_dtype: of the result; matters to `convert` and `bitcast`.
+      dtype: the dtype of the operands; for `select` and `clamp`, of the operands that are selected
+          from.
+      args: the operands, which all have the same number of lanes.
+      result_dtype: the dtype of the result, which only `convert` and `bitcast` use.
     """
     code = code_of(fn)
     if code is None:

@@ -1,8 +1,9 @@
 """sin, cos and tan, accurate for all finite arguments.
 
-Usual arguments are reduced in vector registers: x = n pi + r by three or four terms of pi (Cody
-and Waite). Lanes with larger arguments call, one by one, a scalar function that multiplies by the
-relevant bits of 2 / pi (Payne and Hanek). Coefficients are minimax fits by `tools/minimax.py`.
+Moderate arguments are reduced in vector registers to x = n pi + r, with pi as a sum of three or
+four terms (Cody and Waite). Lanes with larger arguments call, one by one, a scalar function that
+multiplies by the relevant bits of 2 / pi (Payne and Hanek). The coefficients are minimax fits
+computed by `tools/minimax.py`.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from jitney.compiler.scalar.polynomial import (
 _PI = 3.141592653589793
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
 
-# pi / 2 as a sum; twice it is pi. With fused multiply-add the terms fill the mantissa, otherwise
-# they leave room for exact products with n.
+# pi / 2 as a sum of terms, which also represents pi if doubled. With fused multiply-add, the terms
+# have full mantissas; otherwise they have trailing zeros, so that products with n are exact.
 _PARTS_FUSED = {
     "f32": (1.570796251296997, 7.549789415861596e-08, 5.390302953474238e-15),
     "f64": (1.5707963267948966, 6.123233995736765e-17, 1.082856673921914e-32),
@@ -38,7 +39,7 @@ _PARTS = {
     ),
 }  # fmt: skip
 
-# The largest |x| that this sum reduces.
+# The largest |x| for which reduction by this sum is accurate.
 _LIMIT_FUSED = {"f32": 1e5, "f64": 3e7}
 _LIMIT = {"f32": 1e4, "f64": 1e6}
 
@@ -52,7 +53,7 @@ _SIN = {
     ),
 }  # fmt: skip
 
-# The same and (cos r - 1 + r^2 / 2) / r^4 in r^2, |r| <= pi / 4
+# The same, and (cos r - 1 + r^2 / 2) / r^4, in r^2, |r| <= pi / 4
 _SIN_QUARTER = (
     -0.1666666666666663, 0.00833333333332189, -0.00019841269829420926,
     2.75573135658638e-06, -2.505073935163024e-08, 1.5895752703815336e-10,
@@ -86,18 +87,18 @@ def _is_big(e: Emitter, x: Value) -> Value:
 
 
 def _less_multiple(e: Emitter, x: Value, n: Value, factor: float = 1.0) -> Value:
-    """Returns x - n factor pi / 2, for a factor that is a power of two."""
+    """Returns x - n factor pi / 2, where `factor` is a power of two."""
     for part in _parts(e, x):
         x = e.fma(n, e.const(-part * factor, x), x)
     return x
 
 
 def _sine_of_rest(e: Emitter, r: Value, flip: Value) -> Value:
-    """Returns sin r, negated where the sign bit of the integers `flip` is set."""
+    """Returns sin r, negated in lanes in which the sign bit of the integer `flip` is set."""
     size = e.fabs(r)
     z = e.fmul(r, r)
     result = e.fma(e.fmul(size, z), horner(e, z, _SIN[r.kind]), size)
-    # Rounding must not exceed 1.
+    # Rounding must not result in more than 1.
     result = e.at_most(result, 1.0)
     return e.copysign(result, e.bitcast(e.xor(e.bits(r), flip), r.kind))
 
@@ -112,7 +113,7 @@ def sin(e: Emitter, x: Value) -> Value:
 
 def cos(e: Emitter, x: Value) -> Value:
     """Returns the cosine, within 2 ulp; NaN at infinity."""
-    # x = (2 n + 1) pi / 2 + r, so that r is small where the cosine is.
+    # x = (2 n + 1) pi / 2 + r, so that r is small if the cosine is small.
     offset = e.const(magic(x.kind), x)
     turns = e.fma(x, e.const(1 / _PI, x), e.const(-0.5, x))
     shifted = e.fadd(turns, offset)
@@ -158,7 +159,7 @@ def _tangent(e: Emitter, sine: Value, cosine: Value, quadrant: Value) -> Value:
 
 
 def _sine_and_cosine(e: Emitter, r: Value, low: Value) -> tuple[Value, Value]:
-    """Returns (sin, cos) of r + low, |r| <= pi / 4, for f64."""
+    """Returns the f64 (sin, cos) of r + low, |r| <= pi / 4."""
     z = e.fmul(r, r)
     sine = e.fmul(e.fmul(r, z), horner(e, z, _SIN_QUARTER))
     # sin(r + low) = sin r + low cos r, and cos r = 1 - z / 2 is accurate enough here.
@@ -172,8 +173,8 @@ def _sine_and_cosine(e: Emitter, r: Value, low: Value) -> tuple[Value, Value]:
 
 
 def circular_of_half_turns(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
-    """Returns (sin r, cos r, quadrant) with pi x = quadrant pi / 2 + r, for f64."""
-    # x - 2 k, exactly, in [-1, 1]: the same angle.
+    """Returns the f64 (sin r, cos r, quadrant) with pi x = quadrant pi / 2 + r."""
+    # x - 2 k in [-1, 1], computed exactly, is the same angle.
     half = e.roundeven(e.fmul(x, e.const(0.5, x)))
     x = e.fsub(x, e.fadd(half, half))
     shifted, n = rounded_product(e, x, 2.0)
@@ -196,9 +197,9 @@ _Finish = Callable[[Emitter, Value, Value, Value], Value]
 
 
 def _unless_big(e: Emitter, name: str, x: Value, usual: Value, finish: _Finish) -> Value:
-    """Returns `usual`, but in lanes of large x `finish(e, sine, cosine, quadrant)`.
+    """Returns `usual`, or `finish(e, sine, cosine, quadrant)` in lanes with large x.
 
-    There the argument reduction is exact.
+    In these lanes, sine and cosine are those of an exactly reduced argument.
     """
 
     def exactly(e: Emitter, xs: list[Value]) -> Value:
@@ -217,8 +218,8 @@ def _payne_hanek(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
 
     The operand is a scalar f64, |x| >= 2^-10.
     """
-    # |x| = m 2^p. Bits of 2 / pi whose products with m 2^p are multiples of four quadrants are
-    # skipped: the first other bit is at `start` in the table.
+    # |x| = m 2^p. Those bits of 2 / pi are skipped whose products with m 2^p are multiples of four
+    # quadrants; `start` is the position of the first remaining bit in the table.
     word = e.bits(x)
     mantissa = e.and_(word, _i64((1 << MANTISSA["f64"]) - 1))
     mantissa = e.or_(mantissa, _i64(1 << MANTISSA["f64"]))
@@ -230,8 +231,8 @@ def _payne_hanek(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
     product = e.lshr(e.mul(wide, bottom), half)
     product = e.add(product, e.mul(wide, middle))
     product = e.add(product, e.shl(e.mul(wide, top), half))
-    # Two bits of quadrant and 126 of fraction; rounding to the nearest quadrant leaves a signed
-    # fraction.
+    # The product has two bits of quadrant and 126 bits of fraction. Rounding to the nearest
+    # quadrant leaves a signed fraction.
     nearest = e.add(product, constant(1 << 125, "i128"))
     quadrant = e.lshr(nearest, constant(126, "i128"))
     fraction = e.sub(product, e.shl(quadrant, constant(126, "i128")))
@@ -254,7 +255,7 @@ def _i64(value: int) -> Value:
 
 
 def _load_two_over_pi(e: Emitter, start: Value) -> list[Value]:
-    """Loads three consecutive 64-bit words of 2 / pi, each as an i128, from bit `start` on."""
+    """Loads three consecutive 64-bit words of 2 / pi, starting at bit `start`, each as an i128."""
     table = "jitney.two_over_pi"
     words = [0] + [int(_TWO_OVER_PI[i : i + 16], 16) for i in range(0, len(_TWO_OVER_PI), 16)]
     items = ", ".join(f"i64 {_i64(word).text}" for word in words)
@@ -271,7 +272,7 @@ def _load_two_over_pi(e: Emitter, start: Value) -> list[Value]:
 
 
 def _fraction_as_floats(e: Emitter, size: Value) -> tuple[Value, Value]:
-    """Returns f64 (high, low) with the sum `size` 2^-126, truncated after 106 bits.
+    """Returns f64 (high, low) whose sum is `size` 2^-126, truncated after 106 bits.
 
     `size` is a positive i128.
     """

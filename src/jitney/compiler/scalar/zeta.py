@@ -1,8 +1,8 @@
-"""The Hurwitz zeta function, and polygamma based on it. f32 is computed in f64, to fewer digits.
+"""The Hurwitz zeta function, and polygamma based on it. f32 is computed in f64, with fewer digits.
 
-It is computed by the Euler-Maclaurin formula (NIST Handbook of Mathematical Functions, 25.11.7):
-the first terms of the sum, and for the others the integral from w = q + n and derivatives at w,
-which converge if s / w is small, and are negligible if it is not.
+The Euler-Maclaurin formula (NIST Handbook of Mathematical Functions, 25.11.7) adds the first terms
+of the sum, and replaces the others by the integral from w = q + n and a series of derivatives at w.
+The series converges if s / w is small, and is negligible otherwise.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from jitney.compiler.scalar.logarithm import log
 from jitney.compiler.scalar.polynomial import INF, NAN, two_sum
 from jitney.compiler.scalar.powers import power
 
-# Number of terms that are summed, and of derivatives.
+# The number of terms that are summed, and the number of derivatives.
 _TERMS = {"f32": 4, "f64": 9}
 _DERIVATIVES = {"f32": 5, "f64": 12}
 
-# B(2j) / (2j)!, j = 1 to 12, B the Bernoulli numbers
+# B(2j) / (2j)! for j = 1 to 12, where B are the Bernoulli numbers
 _BERNOULLI = (
     0.08333333333333333, -0.001388888888888889, 3.306878306878307e-05, -8.267195767195768e-07,
     2.08767569878681e-08, -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13,
@@ -30,7 +30,7 @@ _BERNOULLI = (
 def zeta(e: Emitter, s: Value, q: Value) -> Value:
     """Returns the sum of (q + k)^-s over all k >= 0.
 
-    It is NaN for s < 1, infinite at poles and for s = q = 0. For q < 0 it is defined only for
+    It is NaN if s < 1, and infinite at poles and if s = q = 0. For q < 0, it is defined only for
     integer s.
     """
     if s.kind == "f32":
@@ -70,9 +70,9 @@ def _is_odd(e: Emitter, n: Value) -> Value:
 
 def _zeta(e: Emitter, s: Value, q: Value, kind: str) -> Value:
     zero, one, inf = e.const(0.0, s), e.const(1.0, s), e.const(INF, s)
-    s = e.at_most(s, 1e300)  # acts like infinity, except that 1 to its power is 1
-    # With q = f - m, 0 < f < 1: the terms k >= m are those of f; the m others are (-1)^s times
-    # those of 1 - f without those of 1 - q.
+    s = e.at_most(s, 1e300)  # acts like infinity, except that 1^s is 1
+    # Let q = f - m with 0 < f < 1. The terms with k >= m are those of f. The other m terms are
+    # (-1)^s times those of 1 - f that are not terms of 1 - q.
     negative = e.fcmp("olt", q, zero)
     fraction = e.fsub(q, e.floor(q))
     result = _positive(e, s, e.select(negative, fraction, q), kind)
@@ -104,7 +104,7 @@ def _positive(e: Emitter, s: Value, q: Value, kind: str) -> Value:
         result = _euler_maclaurin(e, s, q, kind)
         if kind == "f32":
             return result
-        # q^-s underflows before the result does, and the other terms are negligible there.
+        # q^-s underflows before the result does, but then the other terms are negligible.
         is_large = e.fcmp("oge", q, e.const(2.0**60, q))
         return e.where_any(f"zeta.integral.{kind}", is_large, result, xs, _integral)
 
@@ -112,7 +112,7 @@ def _positive(e: Emitter, s: Value, q: Value, kind: str) -> Value:
 
 
 def _integral(e: Emitter, xs: list[Value]) -> Value:
-    """Returns the integral of x^-s from q: q^(1 - s) / (s - 1)."""
+    """Returns the integral of x^-s from q to infinity, q^(1 - s) / (s - 1)."""
     s, q = xs
     order = e.fsub(s, e.const(1.0, s))
     return e.fdiv(power(e, q, e.fneg(order)), order)
@@ -122,7 +122,7 @@ def _euler_maclaurin(e: Emitter, s: Value, q: Value, kind: str) -> Value:
     one, terms = e.const(1.0, s), _TERMS[kind]
     w = e.fadd(q, e.const(float(terms), q))
     inverse = e.fdiv(one, w)
-    # If s / w is larger than 60, all of this is less than e^-200 of q^-s.
+    # If s / w is larger than 60, all of this is less than e^-200 q^-s.
     slope = e.minnum(s, e.fmul(w, e.const(60.0, w)))
     count = _DERIVATIVES[kind]
     tail = e.const(_BERNOULLI[count - 1], s)
@@ -141,7 +141,7 @@ def _euler_maclaurin(e: Emitter, s: Value, q: Value, kind: str) -> Value:
 
 
 def _term(e: Emitter, s: Value, q: Value, k: float, kind: str) -> Value:
-    """Returns (q + k)^-s; for f64, of the exact sum."""
+    """Returns (q + k)^-s; for f64, the sum q + k is exact."""
 
     def body(e: Emitter, xs: list[Value]) -> Value:
         rule = _power_of_sum if kind == "f64" else _few_digits

@@ -1,9 +1,10 @@
-"""The table of scalar functions: one row for each, with all that the compiler knows of it.
+"""The table of scalar functions: a row for each, with all its properties.
 
-    lookup("exp")        reference, operands, result dtype, cost, error bound, and where its code is
+    lookup("exp")        reference, operands, result dtype, cost, error bound, name of its code
 
-Rows are declared in one file for each family. Nothing else lists scalar functions by name. The code
-of a row is named, not imported: reference implementations are needed without LLVM, too.
+Each family of functions is declared in one module. There are no other lists of scalar functions. A
+row contains the name of its code instead of the code itself, since reference implementations are
+also needed without LLVM.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Arithmetic, rounding, comparison and selection: functions that are correctly rounded, or exact.
+"""Arithmetic, rounding, comparison and selection: functions that are correctly rounded or exact.
 
-Integer division by 0 returns a number with all bits set; its remainder is the dividend. `max`,
-`min` and `clamp` propagate NaN, and -0 is less than 0.
+The integer quotient of a division by 0 has all bits set; the remainder is the dividend. `max`,
+`min` and `clamp` propagate NaN, and treat -0 as less than 0.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ declare("round_even", by_ufunc(np.rint, light=True), code="arithmetic.round_even
 declare("round_away", halves_in_float32(_round_away), code="arithmetic.round_away", half="closed")
 declare("nextafter", _nextafter, operands=2, code="arithmetic.nextafter", half="own")
 declare("is_finite", by_ufunc(np.isfinite, light=True), result=boolean, code="floats.is_finite")
-# float32 rounded to 16 bits, as kernels hold them (`kernels/wide.py`).
+# Rounding of float32 to 16-bit floats that kernels hold in float32 (`kernels/wide.py`).
 declare("round_to_bfloat16", _round_to_bfloat16, code="casts.round_to_bfloat16")
 declare("round_to_float16", _round_to_float16, code="casts.round_to_float16")
 
@@ -129,7 +129,8 @@ declare("round_to_float16", _round_to_float16, code="casts.round_to_float16")
 
 
 def _extreme(order: np.ufunc, of_zeros: Reference) -> Reference:
-    """Returns `order` with a rule for zeros of both signs, of which NumPy returns either."""
+    """Returns `order` with a rule for zeros of different signs, of which NumPy returns either one.
+    """
 
     def rule(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         out: np.ndarray = order(x, y)
@@ -141,7 +142,10 @@ def _extreme(order: np.ufunc, of_zeros: Reference) -> Reference:
 
 
 def _complex_extreme(exceeds: np.ufunc) -> Reference:
-    """Returns the operand whose (real, imaginary) exceeds the other's; the second if neither does."""
+    """Returns a function that selects the operand whose (real, imaginary) exceeds the other's.
+
+    It selects the second operand if neither exceeds the other.
+    """
 
     def rule(x: ComplexArray, y: ComplexArray) -> np.ndarray:
         first = exceeds(x.real, y.real) | ((x.real == y.real) & exceeds(x.imag, y.imag))
@@ -176,7 +180,7 @@ declare(
 
 
 def _ordered(x: np.ndarray) -> np.ndarray:
-    """Returns integers in the total order of floats `x`."""
+    """Returns integers in the total order of the floats `x`."""
     if not _is_float(x.dtype):
         return x
     kind = np.dtype(f"int{x.dtype.itemsize * 8}")
@@ -208,7 +212,7 @@ declare("lt_to", _lt_to, operands=2, result=boolean, code="comparisons.lt_to", h
 declare("le_to", _le_to, operands=2, result=boolean, code="comparisons.le_to", half="own")
 
 
-# --- parts of complex numbers: memory has them, and `split_complex` takes them apart --------------
+# --- parts of complex numbers, for `split_complex` --------------------------------------------------
 
 
 def _real(x: ComplexArray) -> np.ndarray:

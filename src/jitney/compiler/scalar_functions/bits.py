@@ -1,4 +1,4 @@
-"""Bitwise functions of integers and booleans. Shifts past the width return the limit."""
+"""Bitwise functions of integers and Booleans. Shifts by the width or more return the limit."""
 
 from __future__ import annotations
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 def convert(x: np.ndarray, dtype: Any) -> np.ndarray:
     """Returns `x` converted to `dtype`.
 
-    Floats are truncated to integers and clamped into range, NaN becomes 0; integers wrap;
-    everything but 0 is True. Complex numbers lose their imaginary part first.
+    Floats are truncated to integers and clamped into range, and NaN becomes 0. Integers wrap
+    around. All values but 0 are converted to True. The imaginary part of complex numbers is dropped
+    before.
     """
     old = x.dtype
     if old == dtype:
@@ -40,14 +41,14 @@ def _truncate(x: np.ndarray, dtype: Any) -> np.ndarray:
     if dtype.itemsize > 2 or old_is_narrow:
         x = x.astype(np.float64)
     high = float(info.max)
-    if int(high) > info.max:  # 64 bits: the next double below
+    if int(high) > info.max:  # for 64 bits: the next smaller double
         high = np.nextafter(high, 0)
     inside = np.clip(np.where(np.isnan(x), 0, x), float(info.min), high).astype(dtype)
     return np.where(x >= float(info.max), np.asarray(info.max, dtype), inside)
 
 
 def bitcast(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """Returns the bytes of `x` as `dtype`; another width adds or removes a last axis."""
+    """Reinterprets the bytes of `x` as `dtype`; a different width adds or removes a last axis."""
     dtype = np.dtype(dtype)
     if x.dtype == dtype:
         return x

@@ -1,8 +1,9 @@
-"""Complex functions at infinities and NaN, and where they overflow: the formulas of compiled code.
+"""Formulas of compiled code for complex functions at infinities and NaN, and on overflow.
 
-NumPy's complex functions are the C library's, which follow Annex G of the C standard. Compiled code
-(`compiler/scalar/complexes.py`) follows it in part: exp(inf + i inf) is NaN in both components, as
-in XLA. References use these formulas where NumPy's result is not finite.
+NumPy's complex functions are those of the C library, which follow Annex G of the C standard.
+Compiled code (`compiler/scalar/complexes.py`) follows it only in part; for example, exp(inf + i
+inf) is NaN in both components, as in XLA. References use these formulas if the result of NumPy is
+not finite.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ Formula = Callable[..., ComplexArray]
 def with_edges(inner: Reference, formula: Formula, *, is_wide: bool = True) -> Reference:
     """Returns `inner` with complex results that are not finite replaced by those of `formula`.
 
-    `is_wide`: computes in complex128, as compiled code does for complex64; else in the operands'
-    type.
+    If `is_wide`, the formula is evaluated in complex128, as compiled code does for complex64, and
+    otherwise in the dtype of the operands.
     """
 
     def rule(*xs: np.ndarray) -> np.ndarray:
@@ -46,9 +47,9 @@ def _joined(re: np.ndarray, im: np.ndarray) -> ComplexArray:
 
 
 def exp(z: ComplexArray) -> ComplexArray:
-    """Returns e^z; 0 if the real part is -inf."""
+    """Returns e^z, which is 0 if the real part is -inf."""
     re, im = np.real(z), np.imag(z)
-    half = np.exp(re / 2)  # e^re may overflow where its product with the sine does not
+    half = np.exp(re / 2)  # e^re can overflow if its product with the sine does not
     is_gone, is_real = np.isneginf(re), im == 0
     u = np.asarray(np.where(is_real, half * half, half * np.cos(im) * half))
     v = np.where(is_real, im, half * np.sin(im) * half)
@@ -69,7 +70,10 @@ def expm1(z: ComplexArray) -> ComplexArray:
 
 
 def power(x: ComplexArray, y: ComplexArray) -> ComplexArray:
-    """Returns exp(y log x); 1 for y = 0, and 0 for powers of 0 with positive real exponents."""
+    """Returns exp(y log x).
+
+    It is 1 if y = 0, and 0 if x = 0 and the real part of y is positive.
+    """
     log = np.log(x)
     product = _joined(
         np.real(y) * np.real(log) - np.imag(y) * np.imag(log),
@@ -80,7 +84,9 @@ def power(x: ComplexArray, y: ComplexArray) -> ComplexArray:
 
 
 def div(x: ComplexArray, y: ComplexArray) -> ComplexArray:
-    """Returns x / y: infinite if y is 0 or only x is infinite, zero if only y is infinite."""
+    """Returns x / y, which is infinite if y is 0 or only x is infinite, and 0 if only y is
+    infinite.
+    """
     x_infinite, y_infinite = _is_infinite(x), _is_infinite(y)
     x_finite, y_finite = np.isfinite(x), np.isfinite(y)
     is_zero = y == 0
@@ -102,7 +108,7 @@ def _is_infinite(z: ComplexArray) -> np.ndarray:
 
 
 def _boxed(z: ComplexArray, infinite: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the components of z; of infinite z, 1 for infinite components and 0 for others.
+    """Returns the components of z; for infinite z, 1 for infinite components and 0 for others.
 
     The components keep their signs.
     """
@@ -114,7 +120,7 @@ def _boxed(z: ComplexArray, infinite: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def reciprocal(z: ComplexArray) -> ComplexArray:
-    """Returns 1 / z: infinite at 0, zero at infinities."""
+    """Returns 1 / z, which is infinite at 0 and zero at infinities."""
     return div(np.ones_like(z), z)
 
 
@@ -145,7 +151,7 @@ def cosh(z: ComplexArray) -> ComplexArray:
 
 
 def tanh(z: ComplexArray) -> ComplexArray:
-    """Returns the hyperbolic tangent, using the tangent of the imaginary part (Kahan)."""
+    """Returns the hyperbolic tangent by Kahan's formula, from the tangent of the imaginary part."""
     re, im = np.real(z), np.imag(z)
     s, t = np.sinh(np.clip(re, -300, 300)), np.tan(im)
     beta = t * t + 1
@@ -160,7 +166,7 @@ def tanh(z: ComplexArray) -> ComplexArray:
 
 
 def rotated(rule: Formula) -> Formula:
-    """Returns -i g(i z), the circular function of the hyperbolic function g = `rule`."""
+    """Returns f(z) = -i g(i z), the circular function of the hyperbolic function g = `rule`."""
 
     def circular(z: ComplexArray) -> ComplexArray:
         out = rule(_joined(-np.imag(z), np.real(z)))
@@ -173,12 +179,12 @@ sin, tan = rotated(sinh), rotated(tanh)
 
 
 def cos(z: ComplexArray) -> ComplexArray:
-    """Returns the cosine: cosh(i z)."""
+    """Returns the cosine, cosh(i z)."""
     return cosh(_joined(-np.imag(z), np.real(z)))
 
 
 def sign(z: ComplexArray) -> ComplexArray:
-    """Returns z / |z|; 0 at 0."""
+    """Returns z / |z|, or 0 if z is 0."""
     size = np.abs(z)
     return np.where(size == 0, 0.0, _joined(np.real(z) / size, np.imag(z) / size))
 

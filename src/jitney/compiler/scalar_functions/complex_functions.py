@@ -1,8 +1,8 @@
-"""Complex functions as pairs of real ones: `cexp_re(a, b)` is the real part of exp(a + i b).
+"""Complex functions as pairs of real functions: `cexp_re(a, b)` is the real part of exp(a + i b).
 
 The compiler splits complex numbers into components (`hlo/passes/split_complex.py`). Sums and
-products become real arithmetic; functions without such a short form are rows of the table of their
-own, one for each component of the result.
+products become real arithmetic. Functions without such a short form have separate rows in the
+table, one for each component of the result.
 """
 
 from __future__ import annotations

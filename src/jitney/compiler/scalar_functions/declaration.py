@@ -1,4 +1,4 @@
-"""The table of scalar functions: its rows, `ScalarFunction`, and access to them."""
+"""The rows of the table of scalar functions, `ScalarFunction`, and access to them."""
 
 from __future__ import annotations
 
@@ -25,24 +25,26 @@ _REAL_OF = {
 _COMPLEX_OF = {real: kind for kind, real in _REAL_OF.items()}
 
 EXACT = (0.5, 0.5)
-"""The error bound of correctly rounded or exact functions, bit-identical to the reference."""
+"""The error bound of correctly rounded or exact functions, which are bit-identical to the
+reference.
+"""
 
 
 # --- operands and results -----------------------------------------------------------------------
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype:
-    """Returns the dtype of the components of complex `dtype`."""
+    """Returns the dtype of the components of the complex dtype `dtype`."""
     return _REAL_OF[dtype]
 
 
 def alike(dtypes: Dtypes) -> bool:
-    """Returns whether all operands have one dtype."""
+    """Returns whether all operands have the same dtype."""
     return all(dtype == dtypes[0] for dtype in dtypes)
 
 
 def complex_operands(dtypes: Dtypes) -> bool:
-    """Returns whether all operands have one complex dtype."""
+    """Returns whether all operands have the same complex dtype."""
     return alike(dtypes) and dtypes[0].kind == "c"
 
 
@@ -52,12 +54,12 @@ def parts_of_complex(dtypes: Dtypes) -> bool:
 
 
 def predicate_and_choices(dtypes: Dtypes) -> bool:
-    """Returns whether the operands are a boolean and values of one dtype."""
+    """Returns whether the operands are a Boolean and values of the same dtype."""
     return dtypes[0] == BOOL and alike(dtypes[1:])
 
 
 def same(dtypes: Dtypes) -> np.dtype:
-    """Returns the dtype of the last operand, which is that of all but a leading predicate."""
+    """Returns the dtype of the last operand, which all operands but a leading predicate have."""
     return dtypes[-1]
 
 
@@ -67,12 +69,12 @@ def boolean(dtypes: Dtypes) -> np.dtype:
 
 
 def real(dtypes: Dtypes) -> np.dtype:
-    """Returns the dtype of the components of complex operands; of real ones, their own."""
+    """Returns the dtype of the components of complex operands, or the dtype of real operands."""
     return _REAL_OF.get(dtypes[0], dtypes[0])
 
 
 def complex_of(dtypes: Dtypes) -> np.dtype:
-    """Returns the dtype of complex numbers with components of these dtypes."""
+    """Returns the complex dtype with components of the dtype of the operands."""
     return _COMPLEX_OF[dtypes[0]]
 
 
@@ -84,12 +86,12 @@ class ComplexFunction:
     """A function of complex numbers that is computed by components.
 
     Attributes:
-      fn: its name, that of the row with its reference.
-      cost: of all components of the result together, in additions.
-      code: "module.name" in `compiler.scalar`: a function of pairs of f64.
-      narrow_code: a shorter one, for pairs that were f32; `code` if None.
+      fn: its name, which is also that of the row with its reference.
+      cost: the cost of all components of the result together, in additions.
+      code: its code as "module.name" in `compiler.scalar`, a function of pairs of f64.
+      narrow_code: shorter code for pairs that have been converted from f32; `code` if None.
       operands: the number of complex operands.
-      parts: names of the rows for the components of the result; one if that is real.
+      parts: the names of the rows for the components of the result; a single name if it is real.
     """
 
     fn: str
@@ -102,11 +104,11 @@ class ComplexFunction:
 
 @record(frozen=True)
 class Part:
-    """A component of a complex function, which a row of the table computes.
+    """The component of a complex function that a row of the table computes.
 
     Attributes:
       of: the complex function; the row has two real operands for each complex one.
-      which: 0 for the real part of the result, or a real result, 1 for the imaginary part.
+      which: 0 for the real part of the result or a real result, 1 for the imaginary part.
     """
 
     of: ComplexFunction
@@ -115,26 +117,26 @@ class Part:
 
 @record(frozen=True, eq=False)
 class ScalarFunction:
-    """A row of the table: all that the compiler knows of one scalar function.
+    """A row of the table: all properties of a scalar function.
 
     Attributes:
-      name: that of JAX's primitive, if there is one.
-      reference: its semantics, on ndarrays of equal shapes; those of casts are passed the new
-        dtype, too.
+      name: its name, which is that of JAX's primitive if there is one.
+      reference: its semantics, a function of ndarrays of equal shapes; the reference of a cast also
+        takes the new dtype.
       operands: the number of operands.
-      accepts: whether it is defined for operands of such dtypes.
-      result: dtype of the result; None for casts, whose result is specified where they are applied.
+      accepts: tells whether it is defined for operands of given dtypes.
+      result: returns the dtype of the result; None for casts, for which nodes specify the dtype.
       cost: the cost of computing it in registers, in additions (see `compiler/cost.py`).
-      ulp: bounds of the error in f32 and f64, in units in the last place, measured by
-        `tests/accuracy`; None if none is stated, as for functions that SciPy computes.
-      code: the code that computes it, as "module.name" in `compiler.scalar`: a function of f32 and
-        f64, or a `Code`. None if there is none: then compiled programs call the reference, or
-        decompose it beforehand (`real`, `complex`).
-      half: how 16-bit results are obtained from f32. "closed": results need no rounding, as they
-        are representable; "basic": results are rounded by the processor, with no NaN except an
-        operand's or the processor's own; "rounded": all others; "own": not by way of f32 at all, or
-        not as in f32.
-      part: for a component of a complex function, which one.
+      ulp: the error bounds in f32 and f64, in units in the last place, measured by
+        `tests/accuracy`; None if there is no stated bound, as for functions computed by SciPy.
+      code: the code that computes it, as "module.name" in `compiler.scalar`, which is a function of
+        f32 and f64 or a `Code`. If it is None, compiled programs call the reference, or the
+        function is decomposed before (`real`, `complex`).
+      half: how 16-bit results are obtained from f32. "closed": results are representable and need
+        no rounding. "basic": results are rounded by a processor instruction, and NaN results are
+        those of an operand or the processor's default NaN. "rounded": all other results. "own": the
+        function is not computed in f32, or not in the same way as in f32.
+      part: the component of a complex function that the row computes, or None.
     """
 
     name: str
@@ -154,11 +156,11 @@ class ScalarFunction:
         return self.ulp == EXACT
 
     def ulp_bound(self, dtype: np.dtype[Any]) -> float:
-        """Returns the error bound in units in the last place; 0.5 is correctly rounded.
+        """Returns the error bound in units in the last place; 0.5 means correctly rounded.
 
-        A target without fused multiply-add may lose half a unit more.
+        On a target without fused multiply-add, the error can be half a unit greater.
         """
-        assert self.ulp is not None, f"{self.name} has no bound"
+        assert self.ulp is not None, f"{self.name} has no error bound"
         if dtype.itemsize == 2:
             return 0.6  # rounded from f32
         return self.ulp[0] if dtype.itemsize == 4 else self.ulp[1]
@@ -175,17 +177,17 @@ def _entering(make: Callable[P, ScalarFunction]) -> Callable[P, None]:
     return declare
 
 
-# Declares a row, given by the fields of `ScalarFunction`.
+# Declares a row, given the fields of `ScalarFunction`.
 declare = _entering(ScalarFunction)
 
 
 def lookup(name: str) -> ScalarFunction:
-    """Returns the row of `name`. Raises KeyError if there is no such function."""
+    """Returns the row of the function `name`; raises KeyError if there is none."""
     return _table[name]
 
 
 def find(name: str) -> ScalarFunction | None:
-    """Returns the row of `name`; None if there is no such function."""
+    """Returns the row of the function `name`, or None if there is none."""
     return _table.get(name)
 
 

@@ -1,4 +1,4 @@
-"""Special functions, with SciPy as reference and code of jitney's own."""
+"""Special functions, with references in SciPy and native code in `compiler.scalar`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from jitney.compiler.scalar_functions.declaration import Reference, declare
 
 @cache
 def _special() -> ModuleType:
-    # Loading SciPy takes longer than loading jitney, and most programs use none of these.
+    # Importing SciPy takes longer than importing jitney, and most programs use none of these
+    # functions.
     return import_module("scipy.special")
 
 
 def _by_scipy(name: str, *, odd: bool = False) -> Reference:
-    """Returns SciPy's function, in float32 for 16 bits.
+    """Returns SciPy's function `name`, which is computed in float32 for 16-bit floats.
 
-    `odd`: the function is odd, though SciPy's loses the sign of 0.
+    `odd` states that the function is odd, although SciPy's implementation loses the sign of 0.
     """
 
     def rule(*xs: np.ndarray) -> np.ndarray:
@@ -54,7 +55,7 @@ _i1e = _by_scipy("i1e", odd=True)
 declare("erf", _by_scipy("erf"), cost=20, ulp=(1.5, 1.5), code="error_functions.erf")
 declare("erfc", _by_scipy("erfc"), cost=30, ulp=(5, 5), code="error_functions.erfc")
 declare("erf_inv", _erf_inv, cost=30, ulp=(2.5, 3.5), code="error_functions.erf_inv")
-# The bounds of these two hold for x > 0 and away from their roots.
+# The bounds of these two functions hold for x > 0 and away from their roots.
 declare("lgamma", _lgamma, cost=60, ulp=(0.6, 4), code="gamma.lgamma")
 declare("digamma", _digamma, cost=60, ulp=(0.6, 48), code="gamma.digamma")
 declare("bessel_i0e", _by_scipy("i0e"), cost=40, ulp=(4, 4), code="bessel.i0e")
@@ -75,9 +76,10 @@ def _polygamma(m: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _zeta(s: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Returns SciPy's zeta, but for NaN operands, for large s, and for s = q = 0.
+    """Returns SciPy's zeta, except for NaN operands, for large s, and for s = q = 0.
 
-    SciPy treats NaN as a pole, and large s, where only the first term counts, as undefined.
+    SciPy treats NaN as a pole. It also returns NaN for large s, for which only the first term is
+    significant.
     """
     order, start = [x.astype(np.float32) if x.dtype.itemsize == 2 else x for x in (s, q)]
     value = np.asarray(_special().zeta(order, start))
@@ -89,23 +91,26 @@ def _zeta(s: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Returns SciPy's betainc in float64: in float32 it has five digits for small a and b.
+    """Returns SciPy's betainc computed in float64.
 
-    SciPy 1.14 leaves [0, 1] where a and b are 1e30.
+    In float32, SciPy's result has five digits for small a and b. In SciPy 1.14, results are outside
+    [0, 1] if a and b are 1e30.
     """
     a64, b64, x64 = a.astype(np.float64), b.astype(np.float64), x.astype(np.float64)
     return np.clip(np.asarray(_special().betainc(a64, b64, x64)), 0, 1).astype(a.dtype)
 
 
 def _igamma_grad_a(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    # Central difference of the regularized function, extrapolated three times (Richardson). The
-    # lesser one of the function and its complement is used, as fewer of its digits cancel.
+    # The central difference of the regularized function, with three steps of Richardson
+    # extrapolation. The lesser of the function and its complement is used, since fewer of its
+    # digits cancel.
     a64, x64 = a.astype(np.float64), x.astype(np.float64)
     size = np.maximum(a64, 1e-3)
-    # The function changes like (x / a)**a, and by at most a tenth within a step.
+    # The function changes like (x / a)**a, so the step is chosen such that it changes by at most a
+    # tenth.
     powers = size * np.abs(np.log(np.clip(x64, 1e-300, 1e300) / size))
     step: np.ndarray = 1e-2 * size / np.maximum(0.1 * powers, 1)
-    rises: np.ndarray = _special().gammaincc(a64, x64) < 0.5  # the complement does
+    rises: np.ndarray = _special().gammaincc(a64, x64) < 0.5  # the complement falls
     fall: list[np.ndarray] = []
     for _ in range(4):
         below, above = a64 - step, a64 + step

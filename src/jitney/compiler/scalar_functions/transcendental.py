@@ -28,10 +28,10 @@ _power = by_ufunc(np.power)
 def _pow(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     if x.dtype.kind == "c":
         out = _power(x.astype(np.complex128), y.astype(np.complex128)).astype(x.dtype)
-        # NumPy returns finite values for some non-finite operands, where `edges.power` is NaN.
+        # NumPy returns finite values for some non-finite operands for which `edges.power` is NaN.
         return np.where(np.isfinite(x) & np.isfinite(y), out, np.nan).astype(x.dtype)
     out = _power(x, y)
-    # For the exponent 0.5 NumPy computes the square root, which is -0 at -0 and NaN at -inf.
+    # For the exponent 0.5, NumPy computes the square root, which is -0 at -0 and NaN at -inf.
     if (
         out.dtype.kind in "fV"
         and out.size
@@ -50,7 +50,7 @@ def _rsqrt(x: np.ndarray) -> np.ndarray:
 
 declare("rsqrt", with_edges(_rsqrt, edges.rsqrt), cost=8, ulp=(1.5, 1.5), code="floats.rsqrt")
 declare("cbrt", by_ufunc(np.cbrt), cost=20, ulp=(1, 1), code="floats.cbrt")
-# Its code depends on the exponent: constants in f32 have other code than constants in 16 bits.
+# Its code depends on the exponent: constants in f32 have different code from constants in 16 bits.
 declare(
     "pow",
     with_edges(_pow, edges.power),
@@ -71,7 +71,7 @@ _ufunc_expm1 = by_ufunc(np.expm1)
 def _expm1(x: np.ndarray) -> np.ndarray:
     out = _ufunc_expm1(x)
     if x.dtype.kind == "c":
-        # A difference from 1 has no -0, as in the array API standard.
+        # A difference from 1 is never -0, as in the array API standard.
         out = np.asarray(out)
         out.real = np.real(out) + 0.0
     return out
@@ -80,7 +80,7 @@ def _expm1(x: np.ndarray) -> np.ndarray:
 def _log1p(x: np.ndarray) -> np.ndarray:
     if x.dtype.kind != "c":
         return np.log1p(x)
-    # NumPy adds 1 first, and loses the digits of small numbers.
+    # NumPy adds 1 first, which loses the digits of small numbers.
     out = np.asarray(np.log1p(x))
     re, im = np.real(x), np.imag(x)
     with float_errors.ignored():
@@ -130,7 +130,7 @@ declare(
     ulp=(2.5, 2.5),
     code="exponential.logistic",
 )
-# The bound holds where no terms cancel.
+# The bound holds if no terms cancel.
 declare("logaddexp", _logaddexp, operands=2, ulp=(1, 1), code="powers.log_add_exp")
 
 

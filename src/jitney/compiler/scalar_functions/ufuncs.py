@@ -1,4 +1,4 @@
-"""NumPy's loops as reference implementations; large arrays are shared among threads."""
+"""Reference implementations by NumPy's ufuncs, with large arrays divided among threads."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from jitney.core.types import dtypes
 from jitney.core.util import float_errors
 from jitney.core.util.thresholds import threshold
 
-# Sizes from which sharing a loop among threads pays off: if an element takes some computation, and
-# if it takes little more than reading and writing it.
+# The minimum sizes for which dividing a loop among threads pays off: if an element takes some
+# computation, and if it takes little more time than reading and writing it.
 LARGE, LARGE_IF_LIGHT = threshold(1 << 17, small=8), threshold(1 << 19, small=16)
 
 Threaded = Callable[[np.ufunc, tuple[np.ndarray, ...]], np.ndarray | None]
@@ -20,23 +20,24 @@ _threaded: Threaded | None = None
 
 
 def use_threads(apply_ufunc: Threaded) -> None:
-    """Registers the multithreaded evaluator `apply_ufunc`(ufunc, operands) for large arrays.
+    """Registers `apply_ufunc`(ufunc, operands), a multithreaded evaluator for large arrays.
 
-    It may return None to decline.
+    It can return None to decline.
     """
     global _threaded
     _threaded = apply_ufunc
 
 
 def by_ufunc(ufunc: np.ufunc, *, light: bool = False, outside: float | None = None) -> Reference:
-    """Returns a reference that computes `ufunc`, with the same name.
+    """Returns a reference implementation by `ufunc`, with the same name.
 
     Args:
-      ufunc: NumPy's function.
+      ufunc: the NumPy function.
       light: whether an element takes little more time than reading and writing it.
-      outside: a number outside its domain, of a function of one operand whose NaN there have their
-        sign set, as in compiled code. The C library's functions, which NumPy calls on processors
-        without AVX-512, return NaN of either sign.
+      outside: a number outside the domain of a function of one operand. NaN results outside the
+        domain then have their sign bit set, as in compiled code. Without it, their sign varies: on
+        processors without AVX-512, NumPy calls functions of the C library, which return NaN of
+        either sign.
     """
     large = LARGE_IF_LIGHT if light else LARGE
 
@@ -61,7 +62,7 @@ def _returns_positive_nan(ufunc: np.ufunc, x: float) -> bool:
 
 
 def _with_negative_nan(inner: Reference) -> Reference:
-    """Returns `inner` with the sign set of NaN that result from operands that are not NaN."""
+    """Returns `inner` with the sign bit set in each NaN result of an operand that is not NaN."""
 
     def rule(x: np.ndarray) -> np.ndarray:
         out = inner(x)
@@ -79,14 +80,14 @@ _of_ufuncs: dict[Reference, tuple[Reference, int]] = {}
 
 
 def for_small(rule: Reference) -> tuple[Reference, int]:
-    """Returns the function that computes `rule` on small arrays, and the size of large ones."""
+    """Returns the function that computes `rule` on small arrays, and the size of large arrays."""
     return _of_ufuncs.get(rule, (rule, 0))
 
 
 def stand_in_for(inner: Reference, rule: Reference) -> Reference:
     """Returns `rule`, registered to use the ufunc of `inner` for small arrays.
 
-    Their eager rules check the ufunc's result.
+    The eager rules for small arrays check the result of the ufunc.
     """
     if inner in _of_ufuncs:
         _of_ufuncs[rule] = _of_ufuncs[inner]
@@ -94,7 +95,7 @@ def stand_in_for(inner: Reference, rule: Reference) -> Reference:
 
 
 def halves_in_float32(inner: Reference) -> Reference:
-    """Returns `inner` with float16 and bfloat16 computed in float32: NumPy has no such loop."""
+    """Returns `inner` with float16 and bfloat16 computed in float32, as NumPy has no such loops."""
 
     def rule(*xs: np.ndarray) -> np.ndarray:
         dtype = xs[0].dtype
@@ -106,7 +107,7 @@ def halves_in_float32(inner: Reference) -> Reference:
 
 
 def with_complex(inner: Reference, complex_rule: Reference) -> Reference:
-    """Returns `inner`, of two operands, with complex operands computed by `complex_rule`."""
+    """Returns the binary function `inner`, with complex operands computed by `complex_rule`."""
 
     def rule(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return (complex_rule if x.dtype.kind == "c" else inner)(x, y)
