@@ -222,7 +222,7 @@ class OneThread:
         """Registers the library that a wheel installed in `folder`, if it is loaded."""
         if folder not in self._sought:
             setter = _setter(_loaded(folder))
-            if setter and setter not in self._added:  # registered twice, it would restore one thread
+            if setter and setter not in self._added:  # added twice, it would restore one thread
                 self._added.add(setter)
                 self._add(setter)
                 self.is_known = True

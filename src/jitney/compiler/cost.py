@@ -331,7 +331,7 @@ class CostModel:
     clocked_work: int = 20_000
 
     kernel_statements: int = 160  # maximum per kernel; compile time is superlinear in length
-    entry_steps: int = threshold(200, small=3)  # maximum per function of the entry, for the same reason
+    entry_steps: int = threshold(200, small=3)  # maximum per function of the entry
     max_carried: int = 96  # maximum scalars per lane of a loop kernel
     loop_statements: int = 2500  # maximum for a loop kernel's body, with nested regions
     # The maximum instructions of a loop kernel: about a second of LLVM's time. The largest float32

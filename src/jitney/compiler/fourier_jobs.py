@@ -26,8 +26,7 @@ TILE, _RADICES, _LARGEST_FACTOR = 64, 40, 272
 
 
 def factors(n: int, of_complex: bool = True) -> list[int]:
-    """Returns the factors of `n` in order: 8 (only for complex elements), 4, 2, then odd factors.
-    """
+    """Returns the factors of `n` in order: 8 (only for complex elements), 4, 2, odd factors."""
     radices: list[int] = []
     for radix in (8, 4) if of_complex else (4,):
         while n % radix == 0:

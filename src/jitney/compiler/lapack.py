@@ -420,8 +420,7 @@ def use_native(
 
 
 def _link() -> None:
-    """Registers the addresses of LAPACK's routines, for which it loads SciPy's extension modules.
-    """
+    """Registers the addresses of LAPACK's routines, which SciPy's extension modules contain."""
     if not _native.is_linked:
         assert _native.enter is not None
         exported = {**blas.exported("cython_blas"), **blas.exported("cython_lapack")}

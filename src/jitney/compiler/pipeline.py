@@ -239,7 +239,7 @@ def partition(
 
     See `hlo.partition.simplified`.
     """
-    from jitney.compiler.hlo.partition import simplified  # only programs for several devices need it
+    from jitney.compiler.hlo.partition import simplified  # only several devices need it
 
     divided = simplified.partition(module, in_specs, extents, out_specs)
     _check(TENSOR_IR, divided.module)

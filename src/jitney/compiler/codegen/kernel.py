@@ -280,8 +280,7 @@ class KernelWriter:
         self._count(low, high, step, body)
 
     def _strips(self, position: int) -> None:
-        """Writes a loop over strips of the reduced axis around the loops from `position` inwards.
-        """
+        """Writes a loop over strips of the reduced axis around those from `position` inwards."""
         high = constant(self.kernel.extents[self.order[-1]], "i64")
         step = self.schedule.strip
 

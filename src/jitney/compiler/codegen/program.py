@@ -141,8 +141,7 @@ class _Written(NamedTuple):
 def _write(
     kernels: Mapping[_Key, Kernel | LoopKernel], marks: Marks | None = None
 ) -> dict[_Key, _Written]:
-    """Returns the code of each kernel, with unique names, and with locations if `marks` is given.
-    """
+    """Returns the code of each kernel, with unique names, and with locations if given `marks`."""
     target = host()
     written: dict[_Key, _Written] = {}
     for i, (key, kernel) in enumerate(kernels.items()):
@@ -260,7 +259,7 @@ class _Modules:
         outside = [*self.found, *[key for group in self.beside for key in group]]
         self.names = {key: (f"jitney.kernel.{i}", True) for i, key in enumerate(outside)}
         self.names |= {key: (self._written[key].name, False) for key in self.own}
-        self._names_by_id: dict[int, tuple[str, bool]] = {}  # by `id`, since hashing a kernel is slow
+        self._names_by_id: dict[int, tuple[str, bool]] = {}  # hashing a kernel is slow
 
     def code_of(self, kernel: Kernel | LoopKernel) -> tuple[str, bool]:
         """Returns the name of a kernel's function, and whether it is in another module."""
@@ -405,7 +404,6 @@ def kernel_names(plan: ir.Plan) -> dict[Kernel | LoopKernel, str]:
 
 
 def asm_text(plan: ir.Plan, marks: Marks | None = None) -> str:
-    """Returns the assembly of the kernels and the entry, with `.loc` directives if given `marks`.
-    """
+    """Returns the assembly of kernels and entry, with `.loc` directives if `marks` is given."""
     with forking.kernels:
         return engine.assembly(llvm_text(plan, marks), plan.optimization_level)

@@ -64,8 +64,7 @@ class Window:
         return [*range(0, last, lanes), last]
 
     def position(self, offset: int, lane: int, lanes: int) -> int:
-        """Returns the offset in the window of the element of `lane` at position first + `offset`.
-        """
+        """Returns the offset in the window of `lane`'s element at position first + `offset`."""
         steps = lane if self.stride > 0 else lanes - 1 - lane
         return offset + abs(self.stride) * steps
 

@@ -362,7 +362,7 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
     """Returns whether inlining operand `x` into `node` is impossible or repeats costly work."""
     if isinstance(node, ir.DynamicUpdateSlice):
         return x is node.x
-    if isinstance(node, ir.Dft):  # reads each element once, but by a separate statement for each offset
+    if isinstance(node, ir.Dft):  # each element once, but in a statement per offset
         return x.dtype.kind == "c" or _is_piecewise(x) or costs[x] > COSTS.store_above
     if isinstance(node, ir.Scatter):
         # Scatters are not vectorized, so operands that cost more than a load are computed before.

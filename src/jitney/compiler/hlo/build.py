@@ -170,7 +170,9 @@ class Builder:
             return self._make(ir.Apply, TensorType(x.shape, dtype), "bitcast", (x,))
         if old > new:
             return self._make(ir.Bitcast, TensorType((*x.shape, old // new), dtype), x)
-        assert x.shape and x.shape[-1] * old == new, f"bitcast.C1: the last axis of {x.type} does not hold one {dtype}"
+        assert x.shape and x.shape[-1] * old == new, (
+            f"bitcast.C1: the last axis of {x.type} does not hold one {dtype}"
+        )
         return self._make(ir.Bitcast, TensorType(x.shape[:-1], dtype), x)
 
     def reduce_precision(self, x: Node, exponent_bits: int, mantissa_bits: int) -> Node:
@@ -232,7 +234,9 @@ class Builder:
     def transpose(self, x: Node, perm: Sequence[int]) -> Node:
         """Permutes axes: axis k of the result is axis perm[k] of `x`."""
         perm = tuple(perm)
-        assert sorted(perm) == list(range(len(x.shape))), f"transpose.C1: {perm} is not a permutation of the axes of {x.type}"
+        assert sorted(perm) == list(range(len(x.shape))), (
+            f"transpose.C1: {perm} is not a permutation of the axes of {x.type}"
+        )
         if perm == tuple(range(len(perm))):
             return x
         if isinstance(x, ir.Transpose):
@@ -285,7 +289,9 @@ class Builder:
             return kept[0]
         shape = list(kept[0].shape)
         shape[dim] = sum(p.shape[dim] for p in kept)
-        assert all(p.dtype == kept[0].dtype for p in kept), "concatenate.C1: the dtypes of the operands differ"
+        assert all(p.dtype == kept[0].dtype for p in kept), (
+            "concatenate.C1: the dtypes of the operands differ"
+        )
         return self._make(ir.Concatenate, TensorType(tuple(shape), kept[0].dtype), kept, dim)
 
     # --- indexed ----------------------------------------------------------------------------------
@@ -342,8 +348,7 @@ class Builder:
         mode: ir.IndexMode,
         fill: Value | None = None,
     ) -> Node:
-        """Gathers slices of `x` that start at the vectors along the last axis of `indices`.
-        """
+        """Gathers slices of `x` that start at the vectors along the last axis of `indices`."""
         slice_sizes = tuple(slice_sizes)
         dropped = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
         window = iter([n for k, n in enumerate(slice_sizes) if k not in dropped])
@@ -477,7 +482,7 @@ class Builder:
         return self._effects(node, cases)
 
     def while_(self, cond: Region, body: Region, init: Sequence[Node]) -> list[Node]:
-        """Repeats `body` on the carries `init` while `cond` holds; returns the final carries."""
+        """Returns the final carries of a loop that repeats `body` while `cond` is true."""
         types = tuple(x.type for x in init)
         node = self._new(ir.While, types, cond, body, tuple(init))
         return self._effects(node, (cond, body))

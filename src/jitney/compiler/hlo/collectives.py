@@ -37,7 +37,9 @@ def result_type(
     assert (
         kind in KINDS and set(options) == _PARAMS[kind] and len(args) == (kind != "axis_index")
     ), f"collective.C1: invalid collective {kind} with {len(args)} operands and parameters {params}"
-    assert options.get("fn", "add") in _MONOIDS, f"collective.C1: {kind} with unknown monoid {options['fn']}"
+    assert options.get("fn", "add") in _MONOIDS, (
+        f"collective.C1: {kind} with unknown monoid {options['fn']}"
+    )
     everyone = range(math.prod([n for _, n in axes]))
     assert groups is None or (
         len({len(group) for group in groups}) == 1
@@ -49,7 +51,9 @@ def result_type(
     x = args[0].tensor_type
     shape = list(x.shape)
     dims = [v for k, v in options.items() if k.endswith("dim")]
-    assert all(0 <= dim < x.rank for dim in dims), f"collective.C3: an axis in {params} is out of range for {kind} of {x}"
+    assert all(0 <= dim < x.rank for dim in dims), (
+        f"collective.C3: an axis in {params} is out of range for {kind} of {x}"
+    )
     divided = options.get("split_dim", options["dim"] if kind == "reduce_scatter" else None)
     if divided is not None:
         assert shape[divided] % size == 0, (
@@ -65,7 +69,9 @@ def result_type(
                 f"collective.C5: invalid pairs {options['pairs']} for {size} participants"
             )
     if kind == "broadcast":
-        assert 0 <= options["source"] < size, f"collective.C5: source {options['source']} is not one of {size} participants"
+        assert 0 <= options["source"] < size, (
+            f"collective.C5: source {options['source']} is not one of {size} participants"
+        )
     return TensorType(tuple(shape), x.dtype)
 
 

@@ -151,8 +151,7 @@ def _with(values: Sequence[int], at: int, value: int) -> tuple[int, ...]:
 def _sliced(
     b: Builder, x: ir.Node, axis: int, start: int, step: int = 1, count: int | None = None
 ) -> ir.Node:
-    """Returns the elements start, start + step ... along `axis`: `count` of them, or all.
-    """
+    """Returns the elements start, start + step ... along `axis`: `count` of them, or all."""
     starts, limits, steps = [0] * len(x.shape), list(x.shape), [1] * len(x.shape)
     starts[axis], steps[axis] = start, step
     if count is not None:

@@ -83,8 +83,7 @@ def _bitcast(node: ir.Bitcast) -> IndexMap:
 
 
 def _common(old: ir.Shape, new: ir.Shape) -> list[int]:
-    """Returns the factor sizes of axes that change size: the gcd of both sizes.
-    """
+    """Returns the factor sizes of axes that change size: the gcd of both sizes."""
     return [math.gcd(n, m) for n, m in zip(old, new, strict=True)]
 
 
@@ -300,8 +299,7 @@ def is_index(dtype: np.dtype) -> bool:
 
 
 def is_combined(dtype: np.dtype) -> bool:
-    """Returns whether the owner's bits can be broadcast: Booleans, reals of at least a byte.
-    """
+    """Returns whether the owner's bits can be broadcast: Booleans, reals of at least a byte."""
     return dtype.kind in "biuf" or dtype.itemsize == 2
 
 
@@ -371,8 +369,7 @@ def _gather(node: ir.Gather) -> IndexMap:
 
 
 def gather_owned_axes(node: ir.Gather) -> list[int]:
-    """Returns the axes of a gather along which owners broadcast their elements to all devices.
-    """
+    """Returns the axes of a gather along which owners broadcast their elements to all devices."""
     if not is_combined(node.dtype):
         return []
     return owned_axes(node.x.shape, node.slice_sizes, node.indices, node.dims.start_index_map)

@@ -63,8 +63,7 @@ def is_fully_overwritten(node: ir.While, carry: int) -> bool:
 
 
 def covers_all_rows(start: ir.Node, counter: ir.Node, count: int) -> bool:
-    """Returns whether `start` is `counter`, or `count` - 1 - `counter`.
-    """
+    """Returns whether `start` is `counter`, or `count` - 1 - `counter`."""
     while isinstance(start, ir.Apply) and start.fn == "convert" and start.dtype.itemsize >= 4:
         (start,) = start.args
     if start is counter:

@@ -87,8 +87,7 @@ def as_map(node: ir.While) -> MapLoop | None:
 
 
 def _step(p: ir.Parameter, result: ir.Node) -> np.ndarray | None:
-    """Returns the constant integer that each iteration adds to a scalar `p`, else None.
-    """
+    """Returns the constant integer that each iteration adds to a scalar `p`, else None."""
     if (
         not isinstance(result, ir.Apply)
         or result.fn != "add"

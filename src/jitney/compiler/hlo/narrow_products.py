@@ -77,8 +77,7 @@ def product(b: Builder, node: ir.Dot, x: ir.Node, y: ir.Node) -> ir.Node:
 def _matrices(
     b: Builder, x: ir.Node, node: ir.Dot, side: int, shape: tuple[int, int, int]
 ) -> ir.Node:
-    """Returns an operand as matrices: [batch, m, k] for side 0, [batch, k, n] for side 1.
-    """
+    """Returns an operand as matrices: [batch, m, k] for side 0, [batch, k, n] for side 1."""
     batch, contract = node.batch[side], node.contract[side]
     free = [j for j in range(len(x.shape)) if j not in batch and j not in contract]
     order = (*batch, *free, *contract) if side == 0 else (*batch, *contract, *free)

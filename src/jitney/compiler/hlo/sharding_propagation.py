@@ -78,8 +78,8 @@ class PartBuilder(Builder):
     """Builds programs in which some operations run on each device's shards separately.
 
     Attributes:
-      places: the shardings of the operands of such operations, by kind of operation, in the order
-        in which the operations are built.
+      places: the shardings of the operands of such operations, by kind of operation, in their order
+        of construction.
     """
 
     places: ClassVar[Mapping[Hashable, Iterator[Sequence[Sharding]]]]
@@ -193,8 +193,7 @@ class _Propagation:
     def results(
         self, node: ir.Node, specs_of: Mapping[ir.Node, tuple[Spec, ...]]
     ) -> Sequence[Spec] | None:
-        """Returns the specs of a node's results, given those of its operands; None if replicated.
-        """
+        """Returns the specs of a node's results, given those of operands; None if replicated."""
         xs = [specs_of[x][0] for x in traversal.operands(node)]
         match node:
             case ir.While():

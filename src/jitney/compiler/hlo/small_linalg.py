@@ -27,8 +27,7 @@ _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def have_at_most(rows: int, x: ir.Node) -> bool:
-    """Returns whether `x` is nonempty float matrices with at most `rows` rows and columns.
-    """
+    """Returns whether `x` is nonempty float matrices with at most `rows` rows and columns."""
     return x.dtype in _DTYPES and 0 not in x.shape and max(x.shape[-2:]) <= rows
 
 

@@ -25,8 +25,7 @@ def operands(node: ir.Node) -> tuple[ir.Node, ...]:
 
 
 def regions(node: ir.Node) -> list[tuple[str, ir.Region]]:
-    """Returns the regions of `node` with their printed names, such as `body`, `case0`, `case1`.
-    """
+    """Returns the regions of `node` with their printed names, such as `body`, `case0`, `case1`."""
     named: list[tuple[str, ir.Region]] = []
     for name in ir.fields_of(type(node)).regions:
         value: ir.Region | tuple[ir.Region, ...] | str | None = getattr(node, name)
@@ -136,8 +135,7 @@ def rebuild_all(
 
 
 def with_regions(node: ir.Node, change: Callable[[ir.Region], ir.Region]) -> ir.Node:
-    """Returns `node` with `change` applied to its regions if it is a loop or conditional.
-    """
+    """Returns `node` with `change` applied to its regions if it is a loop or conditional."""
     match node:
         case ir.While():
             rebuilt = ir.While(node.type, node.id, change(node.cond), change(node.body), node.init)

@@ -64,7 +64,9 @@ def _region(region: ir.Region, where: str) -> None:
         _need(_is_parameter(p, i), f"region.C1: parameter {i} of {where} has another index")
         _need(isinstance(p.type, TensorType), f"region.C1: parameter {i} of {where} is no tensor")
     for r in region.results:
-        _need(isinstance(r.type, TensorType), f"region.C2: a result of {where} is a tuple of tensors")
+        _need(
+            isinstance(r.type, TensorType), f"region.C2: a result of {where} is a tuple of tensors"
+        )
     for node in traversal.topological_order(traversal.roots(region)):
         if isinstance(node, ir.Parameter):
             _need(node in own, f"region.C3: {where} uses a parameter of another region")
@@ -114,7 +116,10 @@ def _types(types: _Type | Sequence[_Type]) -> str:
 
 def _axes(axes: Sequence[int], rank: int, what: str, *, ascending: bool = True) -> None:
     fine = all(0 <= a < rank for a in axes) and len(set(axes)) == len(axes)
-    _need(fine and (not ascending or list(axes) == sorted(axes)), f"{what}: invalid axes {tuple(axes)} for rank {rank}")
+    _need(
+        fine and (not ascending or list(axes) == sorted(axes)),
+        f"{what}: invalid axes {tuple(axes)} for rank {rank}",
+    )
 
 
 def _scalar_integers(nodes: Sequence[ir.Node], n: int, what: str) -> None:
@@ -129,7 +134,9 @@ def _scalar_integers(nodes: Sequence[ir.Node], n: int, what: str) -> None:
 
 def _constant(node: ir.Constant) -> TensorType:
     _need(_is_contiguous(node.value), "constant.C1: the array is not contiguous")
-    _need(node.value.dtype.kind != "O", f"constant.C2: the value is a Python object, {node.value!r}")
+    _need(
+        node.value.dtype.kind != "O", f"constant.C2: the value is a Python object, {node.value!r}"
+    )
     return TensorType(node.value.shape, node.value.dtype)
 
 
@@ -148,7 +155,9 @@ def _apply(node: ir.Apply) -> TensorType:
     row = find(fn)
     if row is None:
         raise IRError(f"apply.C2: unknown function {fn}")
-    _need(row.operands == len(args), f"apply.C2: {fn} takes {row.operands} operands, got {len(args)}")
+    _need(
+        row.operands == len(args), f"apply.C2: {fn} takes {row.operands} operands, got {len(args)}"
+    )
     operand_dtypes = [a.dtype for a in args]
     violated = None
     if not all([a.shape == args[0].shape for a in args]):
@@ -194,7 +203,10 @@ def _reshape(node: ir.Reshape) -> TensorType:
 
 def _transpose(node: ir.Transpose) -> TensorType:
     x = node.x
-    _need(sorted(node.perm) == list(range(len(x.shape))), f"transpose.C1: {node.perm} is not a permutation of the axes of {x.type}")
+    _need(
+        sorted(node.perm) == list(range(len(x.shape))),
+        f"transpose.C1: {node.perm} is not a permutation of the axes of {x.type}",
+    )
     return TensorType(tuple(x.shape[k] for k in node.perm), x.dtype)
 
 
@@ -217,22 +229,37 @@ def _reverse(node: ir.Reverse) -> _Type:
 def _pad(node: ir.Pad) -> TensorType:
     x, value = node.x, node.value
     fields = (node.low, node.high, node.interior)
-    _need(all(len(f) == len(x.shape) for f in fields), f"pad.C2: low, high, interior {fields} do not match the rank of {x.type}")
+    _need(
+        all(len(f) == len(x.shape) for f in fields),
+        f"pad.C2: low, high, interior {fields} do not match the rank of {x.type}",
+    )
     _need(all(n >= 0 for n in node.interior), f"pad.C2: negative interior padding {node.interior}")
-    _need(value.type == TensorType((), x.dtype), f"pad.C1: the padding value of {x.type} is {value.type}")
+    _need(
+        value.type == TensorType((), x.dtype),
+        f"pad.C1: the padding value of {x.type} is {value.type}",
+    )
     shape = tuple(
         lo + hi + n + max(n - 1, 0) * inner
         for lo, hi, inner, n in zip(*fields, x.shape, strict=True)
     )
-    _need(all(n >= 0 for n in shape), f"pad.C3: padding {x.type} by {fields} results in a negative size")
+    _need(
+        all(n >= 0 for n in shape),
+        f"pad.C3: padding {x.type} by {fields} results in a negative size",
+    )
     return TensorType(shape, x.dtype)
 
 
 def _concatenate(node: ir.Concatenate) -> TensorType:
     parts, dim = node.parts, node.dim
-    _need(bool(parts) and 0 <= dim < len(parts[0].shape), f"concatenate.C2: axis {dim} is out of range, or there are no operands")
+    _need(
+        bool(parts) and 0 <= dim < len(parts[0].shape),
+        f"concatenate.C2: axis {dim} is out of range, or there are no operands",
+    )
     first = parts[0]
-    _need(all(p.dtype == first.dtype for p in parts), "concatenate.C1: the dtypes of the operands differ")
+    _need(
+        all(p.dtype == first.dtype for p in parts),
+        "concatenate.C1: the dtypes of the operands differ",
+    )
 
     def other_extents(p: ir.Node) -> tuple[int, ...]:
         return p.shape[:dim] + p.shape[dim + 1 :]
@@ -240,7 +267,10 @@ def _concatenate(node: ir.Concatenate) -> TensorType:
     same = all(
         len(p.shape) == len(first.shape) and other_extents(p) == other_extents(first) for p in parts
     )
-    _need(same, f"concatenate.C3: sizes differ: {', '.join(str(p.type) for p in parts)} along axis {dim}")
+    _need(
+        same,
+        f"concatenate.C3: sizes differ: {', '.join(str(p.type) for p in parts)} along axis {dim}",
+    )
     total = sum(p.shape[dim] for p in parts)
     return TensorType((*first.shape[:dim], total, *first.shape[dim + 1 :]), first.dtype)
 
@@ -248,7 +278,10 @@ def _concatenate(node: ir.Concatenate) -> TensorType:
 def _bitcast(node: ir.Bitcast) -> TensorType:
     x, dtype = node.x, node.dtype
     old, new = x.dtype.itemsize, dtype.itemsize
-    _need(old != new, f"bitcast.C2: {x.type} and {dtype} have equal widths; use the elementwise bitcast")
+    _need(
+        old != new,
+        f"bitcast.C2: {x.type} and {dtype} have equal widths; use the elementwise bitcast",
+    )
     if old > new:
         return TensorType((*x.shape, old // new), dtype)
     fine = bool(x.shape) and x.shape[-1] * old == new
@@ -301,7 +334,10 @@ def _index_axes(
         and not set(own) & {*index_map, *dropped}
         and all(x.shape[a] == indices.shape[b] for a, b in zip(own, theirs, strict=True))
     )
-    _need(fine, f"{op}.C4: batching axes differ: {tuple(own)} of {x.type}, {tuple(theirs)} of {indices.type}")
+    _need(
+        fine,
+        f"{op}.C4: batching axes {tuple(own)} of {x.type}, {tuple(theirs)} of {indices.type} differ",
+    )
 
 
 def _gather(node: ir.Gather) -> TensorType:
@@ -310,10 +346,16 @@ def _gather(node: ir.Gather) -> TensorType:
     _index_axes("gather", x, indices, dims.start_index_map, dims.collapsed_slice_dims, batching)
     _need(_fits(sizes, x.shape), f"gather.C5: slice sizes {sizes} do not fit {x.type}")
     dropped = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
-    _need(all(sizes[a] <= 1 for a in dropped), f"gather.C5: slice sizes {sizes} exceed 1 along dropped axes {dropped}")
+    _need(
+        all(sizes[a] <= 1 for a in dropped),
+        f"gather.C5: slice sizes {sizes} exceed 1 along dropped axes {dropped}",
+    )
     window = [n for k, n in enumerate(sizes) if k not in dropped]
     rank = len(window) + len(indices.shape) - 1
-    _need(len(dims.offset_dims) == len(window), f"gather.C6: offset_dims {dims.offset_dims} do not match windows {window}")
+    _need(
+        len(dims.offset_dims) == len(window),
+        f"gather.C6: offset_dims {dims.offset_dims} do not match windows {window}",
+    )
     _axes(dims.offset_dims, rank, "gather.C6")
     _need(node.mode in _MODES, f"gather.C7: unknown mode {node.mode}")
     filled = node.mode == "fill"
@@ -333,20 +375,29 @@ def _scatter(node: ir.Scatter) -> _Type:
     batching = (dims.operand_batching_dims, dims.scatter_indices_batching_dims)
     index_map = dims.scatter_dims_to_operand_dims
     _index_axes("scatter", x, indices, index_map, dims.inserted_window_dims, batching)
-    _need(updates.dtype == x.dtype, f"scatter.C5: updates {updates.type} have another dtype than {x.type}")
+    _need(
+        updates.dtype == x.dtype,
+        f"scatter.C5: updates {updates.type} have another dtype than {x.type}",
+    )
     dropped = {*dims.inserted_window_dims, *dims.operand_batching_dims}
     window = [n for k, n in enumerate(x.shape) if k not in dropped]
     _axes(dims.update_window_dims, len(updates.shape), "scatter.C6")
     own = [updates.shape[k] for k in dims.update_window_dims]
     _need(_fits(own, window), f"scatter.C6: windows of shape {own} do not fit {x.type}")
     batch = tuple(n for k, n in enumerate(updates.shape) if k not in dims.update_window_dims)
-    _need(batch == indices.shape[:-1], f"scatter.C6: updates {updates.type} do not match indices {indices.type}")
+    _need(
+        batch == indices.shape[:-1],
+        f"scatter.C6: updates {updates.type} do not match indices {indices.type}",
+    )
     _need(node.mode in _MODES, f"scatter.C7: unknown mode {node.mode}")
     if isinstance(node.combine, ir.Region):
         one = TensorType((), x.dtype)
         _signature(node.combine, (one, one), (one,), "scatter.C8: the combining region")
     else:
-        _need(node.combine is None or node.combine in _SCATTERED, f"scatter.C8: unknown function {node.combine}")
+        _need(
+            node.combine is None or node.combine in _SCATTERED,
+            f"scatter.C8: unknown function {node.combine}",
+        )
     return x.type
 
 
@@ -366,9 +417,15 @@ def _reduce(node: ir.Reduce) -> TensorType:
 
 def _arg_reduce(node: ir.ArgReduce) -> TensorType:
     x, dim = node.x, node.dim
-    _need(0 <= dim < len(x.shape) and x.shape[dim] > 0, f"arg_reduce.C1: axis {dim} of {x.type} is empty or out of range")
+    _need(
+        0 <= dim < len(x.shape) and x.shape[dim] > 0,
+        f"arg_reduce.C1: axis {dim} of {x.type} is empty or out of range",
+    )
     _need(node.kind in ("max", "min"), f"arg_reduce.C2: unknown kind {node.kind}")
-    _need(node.dtype.kind in "iu", f"arg_reduce.C3: the index dtype is {node.dtype}, expected an integer")
+    _need(
+        node.dtype.kind in "iu",
+        f"arg_reduce.C3: the index dtype is {node.dtype}, expected an integer",
+    )
     return TensorType(_without(x.shape, (dim,)), node.dtype)
 
 
@@ -387,7 +444,10 @@ def _reduce_region(node: ir.ReduceRegion) -> tuple[TensorType, ...]:
 
 
 def _cumulative(node: ir.Cumulative) -> _Type:
-    _need(0 <= node.dim < len(node.x.shape), f"cumulative.C1: axis {node.dim} is out of range for {node.x.type}")
+    _need(
+        0 <= node.dim < len(node.x.shape),
+        f"cumulative.C1: axis {node.dim} is out of range for {node.x.type}",
+    )
     _need(node.fn in _RUNNING, f"cumulative.C2: unknown function {node.fn}")
     return node.x.type
 
@@ -417,7 +477,10 @@ def _dft(node: ir.Dft) -> tuple[TensorType, ...]:
         _need(plain, "dft.C4: a transform of real operands cannot be inverse")
         extent = extent // 2 + 1
     if node.to_real:
-        _need(node.to_real // 2 + 1 == extent, f"dft.C5: got {extent} elements for {node.to_real} real results")
+        _need(
+            node.to_real // 2 + 1 == extent,
+            f"dft.C5: got {extent} elements for {node.to_real} real results",
+        )
         extent = node.to_real
     shape = (*re.shape[: node.dim], extent, *re.shape[node.dim + 1 :])
     return (TensorType(shape, re.dtype),) * (1 if node.to_real else 2)
@@ -438,15 +501,22 @@ def _convolution(node: ir.Convolution) -> TensorType:
     features, per_group = w.shape[dims.w_axes[0]], w.shape[dims.w_axes[1]]
     fits = channels == per_group * dims.groups and features % (dims.groups * dims.batch_groups) == 0
     _need(
-        fits and batch % dims.batch_groups == 0, f"convolution.C4: {x.type} and {w.type} do not fit {dims}"
+        fits and batch % dims.batch_groups == 0,
+        f"convolution.C4: {x.type} and {w.type} do not fit {dims}",
     )
     return TensorType(dims.result_shape(x.shape, w.shape), x.dtype)
 
 
 def _sort(node: ir.Sort) -> tuple[_Type, ...]:
     xs = node.xs
-    _need(bool(xs) and all(x.shape == xs[0].shape for x in xs), "sort.C1: there are no operands, or their shapes differ")
-    _need(0 <= node.dim < len(xs[0].shape), f"sort.C2: axis {node.dim} is out of range for {xs[0].type}")
+    _need(
+        bool(xs) and all(x.shape == xs[0].shape for x in xs),
+        "sort.C1: there are no operands, or their shapes differ",
+    )
+    _need(
+        0 <= node.dim < len(xs[0].shape),
+        f"sort.C2: axis {node.dim} is out of range for {xs[0].type}",
+    )
     _need(1 <= node.num_keys <= len(xs), f"sort.C3: {node.num_keys} keys for {len(xs)} operands")
     return tuple(x.type for x in xs)
 
@@ -454,13 +524,19 @@ def _sort(node: ir.Sort) -> tuple[_Type, ...]:
 def _top_k(node: ir.TopK) -> tuple[TensorType, ...]:
     x, dim = node.x, node.dim
     _need(0 <= dim < len(x.shape), f"top_k.C1: axis {dim} is out of range for {x.type}")
-    _need(0 <= node.k <= x.shape[dim], f"top_k.C2: k = {node.k} exceeds the size of axis {dim} of {x.type}")
+    _need(
+        0 <= node.k <= x.shape[dim],
+        f"top_k.C2: k = {node.k} exceeds the size of axis {dim} of {x.type}",
+    )
     shape = (*x.shape[:dim], node.k, *x.shape[dim + 1 :])
     return (TensorType(shape, x.dtype), TensorType(shape, _INT32))
 
 
 def _cond(node: ir.Cond) -> tuple[_Type, ...]:
-    _need(node.index.type == TensorType((), _INT32), f"cond.C1: the index is {node.index.type}, expected int32[]")
+    _need(
+        node.index.type == TensorType((), _INT32),
+        f"cond.C1: the index is {node.index.type}, expected int32[]",
+    )
     _need(bool(node.cases), "cond.C2: there are no branches")
     operand_types = [a.type for a in node.args]
     wanted = tuple(r.type for r in node.cases[0].results)
@@ -478,7 +554,9 @@ def _while(node: ir.While) -> tuple[_Type, ...]:
 
 def _library_call(node: ir.LibraryCall) -> tuple[TensorType, ...]:
     _need(library.is_declared(node.name), f"library_call.C1: unknown function {node.name}")
-    _need(library.is_plain(node.params), f"library_call.C2: parameters {node.params} are not literals")
+    _need(
+        library.is_plain(node.params), f"library_call.C2: parameters {node.params} are not literals"
+    )
     routine, types = library.Routine(node.name, node.params), [a.tensor_type for a in node.args]
     try:
         return library.result_types(routine, types)
@@ -494,7 +572,10 @@ def _collective(node: ir.Collective) -> TensorType:
 
 
 def _host_call(node: ir.HostCall) -> None:
-    _need(callable(node.fn) and isinstance(node.type, tuple), "host_call.C1: the function is not callable, or the type is not a tuple")
+    _need(
+        callable(node.fn) and isinstance(node.type, tuple),
+        "host_call.C1: the function is not callable, or the type is not a tuple",
+    )
 
 
 def _optimization_barrier(node: ir.OptimizationBarrier) -> tuple[_Type, ...]:
@@ -509,7 +590,9 @@ def _sharding_constraint(node: ir.ShardingConstraint) -> _Type:
     )
     names = [name for axes in placed.dimensions for name in axes]
     names += [*placed.replicated, *placed.unreduced]
-    _need(len({*names}) == len(names), f"sharding_constraint.C2: a mesh axis occurs twice in {placed}")
+    _need(
+        len({*names}) == len(names), f"sharding_constraint.C2: a mesh axis occurs twice in {placed}"
+    )
     return node.x.type
 
 

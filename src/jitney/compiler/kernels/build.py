@@ -82,7 +82,9 @@ class CrossingError(NotExpressibleError):
     """
 
     def __init__(self, node: hlo.Node, axis: int, at: int) -> None:
-        super().__init__(f"the domain crosses parts of {type(node).__name__} on axis {axis} at {at}")
+        super().__init__(
+            f"the domain crosses parts of {type(node).__name__} on axis {axis} at {at}"
+        )
         self.node = node
         self.axis = axis
         self.at = at

@@ -96,7 +96,7 @@ class Schedule:
     transposition: BlockTransposition | None = None
 
 
-@caches.memoized("schedules of kernels", "the kernel", 64)  # each schedule is requested several times
+@caches.memoized("schedules of kernels", "the kernel", 64)  # each one is requested several times
 def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     """Returns the schedule of the collapsed kernel `kernel`."""
     axes = range(len(kernel.extents))
@@ -122,8 +122,7 @@ def schedule(kernel: Kernel | LoopKernel) -> Schedule:
 def _with_transposed_blocks(
     kernel: Kernel | LoopKernel, vector: int, free: Sequence[int]
 ) -> Schedule | None:
-    """Returns the cheapest schedule with transposed blocks, if cheaper than lanes along `vector`.
-    """
+    """Returns the cheapest schedule with transposed blocks, if it beats lanes along `vector`."""
     if isinstance(kernel, LoopKernel) or kernel.reduced or len(kernel.extents) < 2:
         return None
     accesses = [s.index for s in kernel.body if isinstance(s, ir.Load)]

@@ -39,8 +39,7 @@ class Split:
 
 
 def split_fold(kernel: Kernel) -> Split | None:
-    """Returns a collapsed kernel split along its first reduced axis; None if that does not pay off.
-    """
+    """Returns a collapsed kernel split along its first reduced axis, if that pays off."""
     axis = len(kernel.extents) - kernel.reduced
     if not kernel.reduced or kernel.in_order or kernel.points < COSTS.split_above:
         return None
@@ -53,8 +52,7 @@ def split_fold(kernel: Kernel) -> Split | None:
 
 
 def split(kernel: Kernel, length: int) -> Split:
-    """Returns `kernel` split along its first reduced axis into parts of `length` and a remainder.
-    """
+    """Returns `kernel` split along its first reduced axis into parts of `length` and a rest."""
     axis = len(kernel.extents) - kernel.reduced
     kept = math.prod(kernel.parallel)
     parts, remainder = divmod(kernel.extents[axis], length)

@@ -55,7 +55,10 @@ def verify(kernel: ir.Kernel) -> None:
     for o in kernel.outputs:
         _check_index(o.index, kernel.body, len(kernel.body), rank)
         if isinstance(o, ir.Reduce):
-            _need(all(fixed[t] for t, _ in o.index.terms), "K3: a term in the index of a reduction varies")
+            _need(
+                all(fixed[t] for t, _ in o.index.terms),
+                "K3: a term in the index of a reduction varies",
+            )
             if o.factor is not None:
                 _need(o.factor < len(kernel.body), f"K1: unknown statement {o.factor}")
                 same = kernel.body[o.factor].dtype == kernel.body[o.value].dtype
@@ -77,7 +80,10 @@ def verify_loop(kernel: loop_kernel.LoopKernel) -> None:
     for o in kernel.outputs:
         _check_index(o.index, body, len(body), rank)
     _need(body[kernel.condition].dtype == np.bool_, "L1: the condition is not a predicate")
-    _need(len(kernel.carried) == len(kernel.next_values), "L1: the counts of carried scalars and next values differ")
+    _need(
+        len(kernel.carried) == len(kernel.next_values),
+        "L1: the counts of carried scalars and next values differ",
+    )
     for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
         _check_index(place.index, body, 0, rank)
         stored = {kernel.params[place.start], kernel.params[place.finish]}
@@ -87,7 +93,8 @@ def verify_loop(kernel: loop_kernel.LoopKernel) -> None:
     varies = loop_kernel.varying(kernel)
     for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
         _need(
-            place.varies or not varies[statement], "L3: the next value of a uniform scalar varies by lane"
+            place.varies or not varies[statement],
+            "L3: the next value of a uniform scalar varies by lane",
         )
     try:
         loop_kernel.check_uniform(kernel)

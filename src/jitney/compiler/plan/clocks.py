@@ -1,4 +1,4 @@
-"""Instruments plans with clocks between steps, which measure how long and how often each runs.
+"""Instruments plans with clocks, which measure how long and how often each step runs.
 
 The method is that of instrumenting profilers (Graham, Kessler and McKusick, gprof: a call graph
 execution profiler, 1982), at the granularity of kernels and library calls. It costs a few

@@ -142,8 +142,7 @@ class _Transform:
     def _stage(
         self, radix: int, done: int, source: Sequence[Plane] | None, stage: int, is_last: bool
     ) -> KernelBuilder:
-        """Returns the kernel of a stage of radix `radix`; `done` is the product of earlier radices.
-        """
+        """Returns the kernel of a stage; `done` is the product of the radices of earlier stages."""
         left = self.n // (done * radix)
         before, after = self.shape[: self.dim], self.shape[self.dim + 1 :]
         inner = math.prod(after)

@@ -107,8 +107,7 @@ def update_in_place(
 
 
 def _is_update(steps: Sequence[ir.Step], old: ir.Buffer, new: ir.Buffer) -> bool:
-    """Returns whether one kernel updates `new` from `old`, elementwise, and is `old`'s last reader.
-    """
+    """Returns whether one kernel computes `new` elementwise from `old`, and reads `old` last."""
     uses = [list(ir.all_touched(step)) for step in steps]
     first = next((k for k, buffers in enumerate(uses) if new in buffers), None)
     if first is None or any(old in buffers for buffers in uses[first + 1 :]):

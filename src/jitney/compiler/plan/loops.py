@@ -23,8 +23,7 @@ def loop(plan: RegionPlan, node: hlo.While) -> bool:
     in_place = plan.updated(node)
 
     def finished(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
-        """Returns the loop kernel to compile; None if steps are faster, or LLVM would be too slow.
-        """
+        """Returns the loop kernel to compile; None if steps are faster, or LLVM too slow."""
         if not registers_pay(node, kernel):
             return None
         kernel = in_wide_registers(kernel)

@@ -74,8 +74,7 @@ def _calls(step: ir.Step) -> bool:
 
 
 def _dependences(steps: Sequence[ir.Step]) -> tuple[list[list[int]], list[int]]:
-    """Returns the successors of each step in the dependence graph, and its count of predecessors.
-    """
+    """Returns the successors of each step in the dependence graph, and its in-degree."""
     following: list[list[int]] = [[] for _ in steps]
     missing = [0] * len(steps)
     earlier: dict[ir.Buffer, list[tuple[int, Access]]] = {}

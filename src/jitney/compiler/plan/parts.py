@@ -43,7 +43,7 @@ def by_rows(
     if not isinstance(kernel, Kernel) or not kernel.reduced or kernel.in_order:
         return None
     rows = kernel.extents[len(kernel.parallel)]
-    fitting = COSTS.strip_bytes * rows // (2 * nbytes)  # at most half a strip, since the chain can grow
+    fitting = COSTS.strip_bytes * rows // (2 * nbytes)  # half a strip: the chain can grow
     most = min(fitting, COSTS.summed_rows_most, rows // 2)
     lengths = [
         n

@@ -94,7 +94,9 @@ class _Memory:
             return
         start, end = buffer.index, buffer.index + buffer.nbytes
         if start < 0 or end > self.size or start % 64:
-            raise PlanError(f"P4: {what}: {buffer} of {buffer.nbytes} bytes is misplaced in {self.size} bytes")
+            raise PlanError(
+                f"P4: {what}: {buffer} of {buffer.nbytes} bytes is misplaced in {self.size} bytes"
+            )
         if self.held.get(start, (0, None))[1] is not buffer:
             gone = [at for at, (stop, _) in self.held.items() if at < end and start < stop]
             for at in gone:
@@ -125,10 +127,14 @@ class _Memory:
         if isinstance(step, ir.RowStrips):
             _check_row_strips(step)
         if isinstance(step, ir.Copy) and step.to.nbytes != step.source.nbytes:
-            raise PlanError(f"P5: copy of {step.source.nbytes} bytes to a buffer of {step.to.nbytes}")
+            raise PlanError(
+                f"P5: copy of {step.source.nbytes} bytes to a buffer of {step.to.nbytes}"
+            )
         if isinstance(step, ir.SwapBuffers):
             if step.carry.nbytes != step.after.nbytes:
-                raise PlanError(f"P5: swap of buffers of {step.carry.nbytes} and {step.after.nbytes} bytes")
+                raise PlanError(
+                    f"P5: swap of buffers of {step.carry.nbytes} and {step.after.nbytes} bytes"
+                )
             self.partner[step.carry] = step.after
         reads, writes = reads_and_writes(step)
         for buffer in reads:

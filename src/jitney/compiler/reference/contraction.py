@@ -49,8 +49,7 @@ def dot(
 
 
 def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Returns `numpy.matmul` of matrices of equal dtype, with long dot products summed by blocks.
-    """
+    """Returns the product of matrices of equal dtype; long dot products are summed by blocks."""
     is_vector = left.shape[-2] == 1 or right.shape[-1] == 1
     if is_vector and left.shape[-1] > _LONG and left.dtype.kind in "fc":
         return _long_product(left, right)

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 
 def integer_pow(x: np.ndarray, y: int) -> np.ndarray:
-    """Returns x to the integer power `y`, computed by the same chain of squarings as in compiled
-    code.
-    """
+    """Returns x to the integer power `y`, by the same chain of squarings as compiled code."""
     n, base, result = abs(y), x, None
     while n:
         if n & 1:
@@ -54,8 +52,7 @@ def clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def bitcast_bits(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """Reinterprets the bits of `x` as `dtype`; the least significant part of a wider element is
-    first.
+    """Reinterprets the bits of `x` as `dtype`, least significant part of wider elements first.
 
     Elements narrower than a byte have their logical width, not that of the byte they occupy in
     memory.

@@ -53,8 +53,7 @@ def dynamic_slice(x: np.ndarray, starts: Sequence[Any], sizes: Sequence[int]) ->
 
 
 def dynamic_update_slice(x: np.ndarray, update: np.ndarray, starts: Sequence[Any]) -> np.ndarray:
-    """Returns `x` with the block at `starts`, which are clamped into bounds, replaced by `update`.
-    """
+    """Returns `x` with the block at `starts`, clamped into bounds, replaced by `update`."""
     out = np.array(x, order="C")
     out[_window(x.shape, starts, update.shape)] = update
     return out

@@ -35,9 +35,7 @@ def complex_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def wide_dtype(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype in which matrices of `dtype` are computed; the dtype of pivots is
-    unchanged.
-    """
+    """Returns the dtype in which matrices of `dtype` are computed; that of pivots is unchanged."""
     return dtype if dtype.char in "fdFD" or dtype.kind in "iu" else np.dtype(np.float32)
 
 
@@ -157,9 +155,7 @@ def _is_finite(x: Array) -> bool:
 
 
 def eig(x: Array, left: bool, right: bool) -> list[Array]:
-    """Returns [eigenvalues, left eigenvectors if `left`, right eigenvectors if `right`], all
-    complex.
-    """
+    """Returns [eigenvalues, left eigenvectors if `left`, right ones if `right`], all complex."""
     n, dtype = x.shape[-1], complex_dtype(x.dtype)
     outs = [((n,), dtype)] + [((n, n), dtype)] * (left + right)
 
@@ -179,8 +175,7 @@ def eig(x: Array, left: bool, right: bool) -> list[Array]:
 
 
 def _brought_near_one(a: Array) -> tuple[Array, int]:
-    """Returns (matrix, exponent), where the matrix is scaled by 2^-exponent if its elements are
-    extreme.
+    """Returns (matrix, exponent): the matrix is scaled by 2^-exponent if elements are extreme.
 
     LAPACK's `geev` scales matrices as well, but some versions return the eigenvalues of the scaled
     matrix.
@@ -285,8 +280,7 @@ def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> list[A
 
 
 def schur(x: Array, vectors: bool = True) -> list[Array]:
-    """Returns [T], followed by Z if `vectors`, with x = Z @ T @ Z^H; a real T is quasi-triangular.
-    """
+    """Returns [T], or [T, Z] if `vectors`, with x = Z @ T @ Z^H; a real T is quasi-triangular."""
     n = x.shape[-1]
 
     def one(a: Array) -> Found:
@@ -303,8 +297,7 @@ def schur(x: Array, vectors: bool = True) -> list[Array]:
 
 
 def hessenberg(x: Array) -> list[Array]:
-    """Returns [H with the Householder vectors below its subdiagonal, the factors of reflections].
-    """
+    """Returns [H with Householder vectors below its subdiagonal, factors of the reflections]."""
     n = x.shape[-1]
     k = max(n - 1, 0)
 

@@ -20,7 +20,8 @@ _BLOCK = threshold(1024, small=4)  # elements per block, of which the maximum is
 
 
 def sort(xs: Sequence[np.ndarray], dim: int, num_keys: int, stable: bool) -> list[np.ndarray]:
-    """Returns `xs` sorted jointly along `dim`, in ascending order of the first `num_keys` operands.
+    """Returns `xs` sorted jointly along `dim`, by the first `num_keys` of them, in ascending order.
+
     -0.0 equals 0.0, all NaN are equal to each other and come last, and complex numbers are ordered
     by (real, imaginary).
 
@@ -84,8 +85,7 @@ def _ranks(x: np.ndarray) -> np.ndarray | None:
 
 
 def _with_position(ranks: np.ndarray, dim: int) -> np.ndarray:
-    """Returns words with `ranks` in the upper 32 bits and positions along `dim` in the lower ones.
-    """
+    """Returns words with `ranks` in the upper half, and positions along `dim` in the lower half."""
     shape = [1] * ranks.ndim
     shape[dim] = ranks.shape[dim]
     position = np.arange(ranks.shape[dim], dtype=np.int64).reshape(shape)

@@ -3,7 +3,7 @@
 They are computed by Kahan's formulas ("Branch cuts for complex elementary functions", 1987), in
 which no terms cancel: square roots of 1 - z and 1 + z, with one branch cut each, followed by real
 functions. Beyond 2^54 they are logarithms and angles. Branch cuts, signs of zeros, and infinities
-are those of C99; each component is within a few ulp.
+are those of C99. The error of each component is a few ulp.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def _reciprocal(e: Emitter, x: Pair) -> Pair:
 
 
 def sqrt(e: Emitter, x: Pair) -> Pair:
-    """Returns the square root, with the branch cut on the negative real axis."""
+    """Returns the square root; the negative real axis is its branch cut."""
     re, im = x
     zero, half = e.const(0.0, re), e.const(0.5, re)
     # x is scaled to the middle of the range, so that the modulus does not overflow and no precision
@@ -202,7 +202,7 @@ def expm1(e: Emitter, x: Pair) -> Pair:
 
 
 def log(e: Emitter, x: Pair) -> Pair:
-    """Returns the principal logarithm, with the branch cut on the negative real axis."""
+    """Returns the principal logarithm; the negative real axis is its branch cut."""
     re, im = x
     a, b = e.fabs(re), e.fabs(im)
     less = e.fcmp("olt", a, b)

@@ -61,7 +61,6 @@ def _units(e: Emitter, lines: Sequence[str]) -> int:
 
 
 def registers(line: str) -> int:
-    """Returns the number of registers occupied by the widest operand or result of an instruction.
-    """
+    """Returns the number of registers of the widest operand or result of an instruction."""
     widths = [int(lanes) * _ELEMENT_BITS[element] for lanes, element in _VECTOR.findall(line)]
     return max(1, -(-max(widths, default=0) // COSTS.register_bits))

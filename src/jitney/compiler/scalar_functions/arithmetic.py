@@ -129,8 +129,7 @@ declare("round_to_float16", _round_to_float16, code="casts.round_to_float16")
 
 
 def _extreme(order: np.ufunc, of_zeros: Reference) -> Reference:
-    """Returns `order` with a rule for zeros of different signs, of which NumPy returns either one.
-    """
+    """Returns `order` with a rule for zeros of different signs; NumPy returns either one."""
 
     def rule(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         out: np.ndarray = order(x, y)

@@ -1,4 +1,4 @@
-"""Casts: functions whose result dtype is specified where they are applied."""
+"""Casts: functions whose result dtype is an argument."""
 
 from __future__ import annotations
 

@@ -84,8 +84,9 @@ def power(x: ComplexArray, y: ComplexArray) -> ComplexArray:
 
 
 def div(x: ComplexArray, y: ComplexArray) -> ComplexArray:
-    """Returns x / y, which is infinite if y is 0 or only x is infinite, and 0 if only y is
-    infinite.
+    """Returns x / y.
+
+    It is infinite if y is 0 or only x is infinite, and 0 if only y is infinite.
     """
     x_infinite, y_infinite = _is_infinite(x), _is_infinite(y)
     x_finite, y_finite = np.isfinite(x), np.isfinite(y)

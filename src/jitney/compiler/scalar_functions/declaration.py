@@ -25,9 +25,7 @@ _REAL_OF = {
 _COMPLEX_OF = {real: kind for kind, real in _REAL_OF.items()}
 
 EXACT = (0.5, 0.5)
-"""The error bound of correctly rounded or exact functions, which are bit-identical to the
-reference.
-"""
+"""The error bound of exact or correctly rounded functions, bit-identical to the reference."""
 
 
 # --- operands and results -----------------------------------------------------------------------

@@ -78,8 +78,8 @@ def _polygamma(m: np.ndarray, x: np.ndarray) -> np.ndarray:
 def _zeta(s: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Returns SciPy's zeta, except for NaN operands, for large s, and for s = q = 0.
 
-    SciPy treats NaN as a pole. It also returns NaN for large s, for which only the first term is
-    significant.
+    SciPy treats NaN as a pole, and large s, for which only the first term is significant, as
+    outside of the domain.
     """
     order, start = [x.astype(np.float32) if x.dtype.itemsize == 2 else x for x in (s, q)]
     value = np.asarray(_special().zeta(order, start))
@@ -110,7 +110,7 @@ def _igamma_grad_a(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     # tenth.
     powers = size * np.abs(np.log(np.clip(x64, 1e-300, 1e300) / size))
     step: np.ndarray = 1e-2 * size / np.maximum(0.1 * powers, 1)
-    rises: np.ndarray = _special().gammaincc(a64, x64) < 0.5  # the complement falls
+    rises: np.ndarray = _special().gammaincc(a64, x64) < 0.5  # use the complement, which rises
     fall: list[np.ndarray] = []
     for _ in range(4):
         below, above = a64 - step, a64 + step

@@ -35,8 +35,7 @@ def row(loop: ir.While, trips: CountedLoop, node: ir.Node) -> ir.DynamicSlice | 
 
 
 def is_forward(start: ir.Node, counter: ir.Node) -> bool:
-    """Returns whether `start`, an index over all rows, is the counter and not its reverse.
-    """
+    """Returns whether `start`, an index over all rows, is the counter and not its reverse."""
     while isinstance(start, ir.Apply) and start.fn == "convert":
         (start,) = start.args
     return start is counter
@@ -87,7 +86,7 @@ def batch_over_iterations(
 
 
 def broadcast_over_iterations(b: Builder, x: ir.Node, iterations: int) -> ir.Node:
-    """Broadcasts `x` along a new leading axis of size `iterations`."""
+    """Broadcasts `x` along a new first axis, with an element for each iteration."""
     return b.broadcast(x, (iterations, *x.shape), tuple(range(1, len(x.shape) + 1)))
 
 

@@ -149,8 +149,7 @@ def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) ->
 
 
 def project_carries(loop: ir.While, kept: Sequence[int]) -> ir.While:
-    """Returns `loop` with the carries `kept`, in order, and the invariant ones that they need.
-    """
+    """Returns `loop` with the carries `kept`, in order, and the invariant ones that they need."""
     body = loop.body
     needed = traversal.topological_order([*[body.results[i] for i in kept], *body.ordered])
     needed += traversal.topological_order(loop.cond.results)

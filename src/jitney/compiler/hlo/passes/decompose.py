@@ -149,8 +149,7 @@ def _is_short(shape: Sequence[int], dim: int) -> bool:
 
 
 def with_layouts(b: Builder, node: ir.Node) -> ir.Node:
-    """Returns the contraction `node` with operands in the layouts that its implementation needs.
-    """
+    """Returns the contraction `node` with operands in the layouts that its implementation needs."""
     if not isinstance(node, ir.Dot):
         return node
     order = rhs_permutation(node)
@@ -427,8 +426,7 @@ def _ranks(b: Builder, xs: Sequence[ir.Node], before: _Before) -> ir.Node:
 
 
 def _less(b: Builder, xs: Sequence[ir.Node], ys: Sequence[ir.Node]) -> ir.Node:
-    """Returns whether `xs` precede `ys` lexicographically; NaN is the largest value.
-    """
+    """Returns whether `xs` precede `ys` lexicographically; NaN is the largest value."""
     result: ir.Node | None = None
     for x, y in reversed(list(zip(xs, ys, strict=True))):
         less, greater = _one_less(b, x, y), _one_less(b, y, x)

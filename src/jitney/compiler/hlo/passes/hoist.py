@@ -32,8 +32,7 @@ _FLOATS = ("float32", "float64")
 
 
 def run(module: ir.Module) -> ir.Module:
-    """Returns `module` with work on loop-invariant matrices hoisted out of its loops.
-    """
+    """Returns `module` with work on loop-invariant matrices hoisted out of its loops."""
     return change_loops(module, _loop)
 
 
@@ -119,8 +118,7 @@ def _pays(loop: ir.While, trips: CountedLoop, product: _Product) -> bool:
 
 
 def _without_products(b: Builder, loop: ir.While, products: Sequence[_Product]) -> ir.While:
-    """Returns `loop` with `products` looked up in arrays that `b` computes before the loop.
-    """
+    """Returns `loop` with `products` looked up in arrays that `b` computes before the loop."""
     ready = [_all_rows(b, loop, product) for product in products]
 
     def look_up(inner: Builder, new: dict[ir.Node, Any], every: Sequence[ir.Node]) -> None:

@@ -156,7 +156,7 @@ def neutral_operand(b: Builder, node: ir.Apply) -> ir.Node | None:
 
 
 def sum_with_zero(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """Rewrites x + 0.0 to x where x cannot be -0.0."""
+    """Rewrites x + 0.0 to x if x cannot be -0.0."""
     if node.fn != "add" or node.dtype.kind != "f":
         return None
     for x, zero in (node.args, node.args[::-1]):
@@ -166,7 +166,7 @@ def sum_with_zero(b: Builder, node: ir.Apply) -> ir.Node | None:
 
 
 def bound_that_holds(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """Rewrites max(x, c) to x where x is known to be at least c; min likewise."""
+    """Rewrites max(x, c) to x if x is known to be at least c, and min(x, c) correspondingly."""
     if node.fn not in ("max", "min") or node.dtype.kind != "f":
         return None
     for x, end in (node.args, node.args[::-1]):
@@ -180,7 +180,7 @@ def bound_that_holds(b: Builder, node: ir.Apply) -> ir.Node | None:
 
 
 def division_by_power_of_two(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """Rewrites x / 2^k to x * 2^-k, which is as exact."""
+    """Rewrites x / 2^k to x * 2^-k, which has the same result."""
     if node.fn != "div" or node.dtype.kind != "f":
         return None
     value = scalar_value(node.args[1])
@@ -287,8 +287,7 @@ def transpose_of_scalar(b: Builder, node: ir.Transpose) -> ir.Node | None:
 
 
 def slice_of_simple(b: Builder, node: ir.Slice) -> ir.Node | None:
-    """Simplifies slices of broadcast scalars, of slices, and of one part of a concatenation.
-    """
+    """Simplifies slices of broadcast scalars, of slices, and of one part of a concatenation."""
     x = node.x
     if isinstance(x, ir.Broadcast) and not x.x.shape:
         return b.broadcast(x.x, node.shape, ())

@@ -109,8 +109,7 @@ def _is_zero(node: ir.Node) -> bool:
 
 
 def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
-    """Returns the small values from which `term` is computed elementwise; None if any is large.
-    """
+    """Returns the small values from which `term` is computed elementwise; None if any is large."""
     size = term.tensor_type.size
     sources: dict[ir.Node, None] = {}
     seen: set[ir.Node] = set()

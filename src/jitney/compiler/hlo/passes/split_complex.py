@@ -78,8 +78,7 @@ def run(module: ir.Module) -> ir.Module:
 
 
 def _region(region: ir.Region, split: Sequence[bool], split_results: Sequence[bool]) -> ir.Region:
-    """Returns `region` with the parameters and results marked in `split` and `split_results` split.
-    """
+    """Returns `region` with parameters and results split as marked in `split`, `split_results`."""
     b = Builder()
     new: dict[ir.Node, Any] = {}
     parameters: list[ir.Parameter] = []
@@ -253,8 +252,7 @@ def _cond(b: Builder, node: ir.Cond, new: _Values) -> list[_Value]:
 
 
 def _apply(b: Builder, node: ir.Apply, args: Sequence[_Value]) -> _Value | None:
-    """Returns a scalar function in terms of the parts of `args`, or None if that is impossible.
-    """
+    """Returns a scalar function in terms of the parts of `args`, or None if that is impossible."""
     fn = node.fn
     if fn == "complex":
         re, im = args
@@ -406,7 +404,6 @@ def _between(b: Builder, x: _Pair, dim: int, low: int, high: int) -> _Pair:
 
 
 def _spread(b: Builder, x: ir.Node, shape: Sequence[int], places: dict[int, int]) -> ir.Node:
-    """Broadcasts `x` to `shape`: axis a becomes axis places[a]; `x` is repeated along all others.
-    """
+    """Broadcasts `x` to `shape`: axis a becomes axis places[a]; `x` is repeated along others."""
     order = sorted(places, key=places.__getitem__)
     return b.broadcast(b.transpose(x, order), shape, [places[a] for a in order])
