@@ -98,5 +98,5 @@ def test_collectives_have_one_participant():
     b = Builder()
     x = b.parameter(0, TensorType((2,), F32))
     node = b.collective("all_gather", (("x", 2),), (("dim", 0),), [x])
-    with pytest.raises(AssertionError, match="one participant, all_gather has 2"):
+    with pytest.raises(AssertionError, match="single participant, but all_gather has 2"):
         interpret.evaluate(node, {x: np.zeros(2, np.float32)})
