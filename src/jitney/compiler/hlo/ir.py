@@ -372,10 +372,8 @@ class Dot(Node):
     """A contraction over pairs of axes.
 
     The axes of the result are the batch axes, the free axes of x, and the free axes of y. x and y
-    have the same dtype.
-
-    Products are accumulated in the dtype of the result, except that float16 and bfloat16 results
-    are accumulated in float32.
+    have the same dtype. Products are accumulated in the dtype of the result, except that float16
+    and bfloat16 results are accumulated in float32.
     """
 
     x: Node

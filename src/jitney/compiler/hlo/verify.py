@@ -61,8 +61,10 @@ def verify_node(node: ir.Node) -> None:
 def _region(region: ir.Region, where: str) -> None:
     own = set(region.parameters)
     for i, p in enumerate(region.parameters):
-        _need(_is_parameter(p, i), f"region.C1: parameter {i} of {where} has another index")
-        _need(isinstance(p.type, TensorType), f"region.C1: parameter {i} of {where} is no tensor")
+        _need(_is_parameter(p, i), f"region.C1: parameter {i} of {where} does not have index {i}")
+        _need(
+            isinstance(p.type, TensorType), f"region.C1: parameter {i} of {where} is not a tensor"
+        )
     for r in region.results:
         _need(
             isinstance(r.type, TensorType), f"region.C2: a result of {where} is a tuple of tensors"
@@ -377,7 +379,7 @@ def _scatter(node: ir.Scatter) -> _Type:
     _index_axes("scatter", x, indices, index_map, dims.inserted_window_dims, batching)
     _need(
         updates.dtype == x.dtype,
-        f"scatter.C5: updates {updates.type} have another dtype than {x.type}",
+        f"scatter.C5: updates {updates.type} and operand {x.type} have different dtypes",
     )
     dropped = {*dims.inserted_window_dims, *dims.operand_batching_dims}
     window = [n for k, n in enumerate(x.shape) if k not in dropped]

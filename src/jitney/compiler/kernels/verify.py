@@ -64,7 +64,7 @@ def verify(kernel: ir.Kernel) -> None:
                 same = kernel.body[o.factor].dtype == kernel.body[o.value].dtype
                 _need(
                     same and o.fn == "add",
-                    "K7: a factor has another dtype, or the reduction is not a sum",
+                    "K7: a factor has a different dtype, or the reduction is not a sum",
                 )
         elif o.where is not None:
             _need(o.where < len(kernel.body), f"K1: unknown statement {o.where}")

@@ -23,9 +23,7 @@ def sort(xs: Sequence[np.ndarray], dim: int, num_keys: int, stable: bool) -> lis
     """Returns `xs` sorted jointly along `dim`, by the first `num_keys` of them, in ascending order.
 
     -0.0 equals 0.0, all NaN are equal to each other and come last, and complex numbers are ordered
-    by (real, imaginary).
-
-    Equal elements keep their order, even if not `stable`.
+    by (real, imaginary). Equal elements keep their order, even if not `stable`.
     """
     if xs[0].ndim == 0:
         return list(xs)

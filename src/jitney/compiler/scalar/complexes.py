@@ -1,8 +1,7 @@
 """Scalar functions of complex numbers, as pairs of values.
 
-complex64 is computed in f64, the range and precision of which make the textbook formulas safe.
-
-The formulas for complex128 avoid spurious overflow. Principal branches and branch cuts are those of
+complex64 is computed in f64, the range and precision of which make the textbook formulas safe. The
+formulas for complex128 avoid spurious overflow. Principal branches and branch cuts are those of
 C99.
 """
 
