@@ -207,7 +207,7 @@ class OneThread:
     Args:
       enter, leave: native functions that enter and leave such a context; they count callers.
       add: a native function that registers a library by the address of its `int
-          set_num_threads(int)`.
+        set_num_threads(int)`.
     """
 
     def __init__(

@@ -44,7 +44,7 @@ class Window:
       window: the sizes of the window.
       out: the sizes of the result.
       strides, dilation: the distances between consecutive windows, and between elements of a
-          window.
+        window.
       low: the number of zeros before the first element; negative numbers remove elements.
     """
 

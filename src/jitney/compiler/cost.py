@@ -33,7 +33,7 @@ class Processor:
     Attributes:
       vector_bits: the width in bits of the vector registers that decisions assume.
       widest_bits: the width in bits of the widest vectors that one instruction, or two executed in
-          parallel, operate on.
+        parallel, operate on.
       vector_registers: the number of vector registers.
     """
 

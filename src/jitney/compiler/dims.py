@@ -54,7 +54,7 @@ class ConvolutionDims:
       w_dilation: the distance between adjacent elements of the window.
       groups: the number of groups of features, each of which is convolved with separate windows.
       batch_groups: the number of groups of the batch, each of which is convolved with separate
-          windows; their results are concatenated along the feature axis.
+        windows; their results are concatenated along the feature axis.
     """
 
     x_axes: Axes

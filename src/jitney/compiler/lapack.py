@@ -70,16 +70,16 @@ def _declare(
     Args:
       name: its name without prefix.
       options: the names of its parameters in the order of its options; the sizes of a matrix come
-          first.
+        first.
       result_types, reference: as in `LibraryFunction`.
       weight: the work divided by the product of the sizes, in operations, including LAPACK's
-          overhead.
+        overhead.
       operations: the floating-point operations for a real matrix, as a function of the parameters.
       rank: the number of parameters that are axis sizes; 0 if the work is proportional to the
         product of the first two only.
       divides: the dtypes for which threads share the work of a single matrix.
       lanes: the maximum rows of real matrices of which several are computed in the lanes of
-          vectors.
+        vectors.
       first: the rank of the first operand without its batch axes.
     """
     NAMES.append(name)

@@ -97,7 +97,7 @@ class NativeCode:
       workspace: returns the bytes of workspace per item (*types, **params); that of item i begins
         at `i` times this number. None if the function needs no workspace.
       uses_blas: whether it calls BLAS, which then runs on one thread unless the work of an item is
-          large.
+        large.
       divides: the dtypes of the first operand for which the function itself divides an item among
         the runtime's threads; BLAS then always runs on one thread.
       together: the number of items that it computes together; a thread's share is a multiple of it.

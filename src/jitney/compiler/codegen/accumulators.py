@@ -18,7 +18,7 @@ class Accumulators:
       e: the emitter.
       reductions: the monoid and the dtype of the reduction of each output.
       widths: the numbers of lanes of consecutive reducing loops, widest first; each loop has its
-          own accumulators.
+        own accumulators.
 
     Attributes:
       allocas: lines for the entry block of the function.

@@ -169,7 +169,7 @@ def divided(sizes: Sequence[int], entry_lines: int, threads: int) -> list[list[i
     Args:
       sizes: the number of lines of each kernel's code.
       entry_lines: the number of lines of the program's entry, which is in the module of the first
-          group.
+        group.
       threads: the number of threads.
 
     Returns:
@@ -241,7 +241,7 @@ class _Modules:
       beside: the new kernels in each other module.
       found: the existing code of all other kernels, and their names in it.
       names: the name of each kernel in the module of the entry, and whether it is in another
-          module.
+        module.
     """
 
     def __init__(self, plan: ir.Plan) -> None:

@@ -165,7 +165,7 @@ def store(
       value: a vector.
       pointer: the address of the first lane.
       stride: the stride in elements, neither 0 nor 1; on targets without masked stores, it must be
-          -1.
+        -1.
       remaining: the number of lanes to store; None for all.
     """
     kind, lanes = value.kind, value.lanes

@@ -96,7 +96,7 @@ class _Marks:
       size: the approximate number of statements of the group of each root.
       copies: the number of copies of a node in a group per access path, due to unrolled reductions.
       written_out: the axes of a node that its group can unroll, so that values that do not vary
-          along them are computed once.
+        along them are computed once.
       access_paths: for each node, the ids of the paths through views by which its group reads it.
         Each path needs a statement of its own, at its own index.
       reductions: the ids of the roots that are reductions.

@@ -63,7 +63,7 @@ class PlacementBuilder(Builder):
     Attributes:
       mesh: the mesh that the program is partitioned for.
       calls_on_parts: the host calls whose operations are built differently for each device's
-          shards.
+        shards.
     """
 
     mesh: ClassVar[Mesh | AbstractMesh | None] = None

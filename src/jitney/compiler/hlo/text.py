@@ -54,7 +54,7 @@ def print_module(
       module: the program.
       elide_above: the number of elements above which constants are elided.
       note: a function that returns a comment to append to a node's line; text with comments cannot
-          be parsed.
+        be parsed.
     """
     return f"module {module.name}{print_region(module.region, '', elide_above, note)}"
 

@@ -23,7 +23,7 @@ class Block:
       param: the number of the buffer among the kernel's parameters.
       index: the index of the first element, or of the first of two components.
       count: the number of adjacent elements that stay together; 2 for the components of complex
-          numbers.
+        numbers.
     """
 
     param: int

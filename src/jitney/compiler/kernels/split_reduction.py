@@ -29,7 +29,7 @@ class Split:
         results of each output are written to a separate buffer, which follows the inputs.
       count: the number of partial results of each output.
       last: for each output, the kernel that reduces the partial results in its first buffer to the
-          result in its second buffer.
+        result in its second buffer.
     """
 
     inputs: list[int]

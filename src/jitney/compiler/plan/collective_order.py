@@ -13,10 +13,10 @@ from jitney.compiler.plan import ir
 
 
 def order_collectives(steps: Sequence[ir.Step]) -> list[ir.Step]:
-    """Moves each collective that changes the size of its operand next to its consumer or producer.
+    """Moves collectives with results larger or smaller than their operands.
 
-    A gather moves directly before the first step that reads it, a reduce-scatter directly after the
-    last step that writes its operand.
+    A gather is moved directly before the first step that reads its result, and a reduce-scatter
+    directly after the last step that writes its operand.
     """
     if not any([growth(step) for step in ir.all_steps(steps)]):
         return [*steps]

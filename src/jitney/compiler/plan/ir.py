@@ -65,7 +65,7 @@ class Launch:
       kernel: the kernel.
       buffers: one for each parameter of the kernel.
       apart: the reason why it is not part of the `RowStrips` that compute its operands, for
-          explanations.
+        explanations.
     """
 
     kernel: Kernel | LoopKernel

@@ -37,7 +37,7 @@ def by_rows(
       launch: any launch.
       strips: the maximum number of strips; each strip contains complete partial sums.
       nbytes: the bytes that strips access for all rows; one strip must hold the rows of a partial
-          sum.
+        sum.
     """
     kernel = launch.kernel
     if not isinstance(kernel, Kernel) or not kernel.reduced or kernel.in_order:

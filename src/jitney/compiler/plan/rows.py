@@ -83,7 +83,7 @@ class Rows:
           buffer: any buffer; the result is False if the launch does not access it.
           rows: the number of parts, a divisor of the number of iterations.
           nbytes: the size in bytes of all rows of the buffer, if it differs from the buffer's own
-              size.
+            size.
         """
         iterations = self.extent // rows
         row, remainder = divmod(buffer.nbytes if nbytes is None else nbytes, rows)

@@ -29,10 +29,10 @@ class Code:
     Attributes:
       floats: the rule for f32 and f64.
       halves: the rule for 16-bit floats, represented by their bits; if None, they are computed in
-          f32.
+        f32.
       integers: the rule for integers, signed or unsigned.
       by_sign: a rule for integers that depends on signedness, rule(e, *args, signed), instead of
-          `integers`.
+        `integers`.
       booleans: the rule for predicates.
       composed: for functions that are composed of others, rule(apply, *args), where apply(name,
         *args) emits another function; instead of all other rules.

@@ -39,7 +39,7 @@ def emit(
 
     Args:
       dtype: the dtype of the operands; for `select` and `clamp`, of the operands that are selected
-          from.
+        from.
       args: the operands, which all have the same number of lanes.
       result_dtype: the dtype of the result, which only `convert` and `bitcast` use.
     """
