@@ -25,10 +25,10 @@ Places = tuple["Sharding | None", ...]
 
 @record(frozen=True)
 class NamedDevices:
-    """What is known of a lowered program's devices.
+    """The devices of a lowered program, as far as they are known.
 
     Attributes:
-      name: of the function, for messages.
+      name: the name of the function, for messages.
       places: the shardings of arguments, as committed or as `in_shardings` requests.
       requests: the shardings that the program requests.
       mesh: the context mesh at lowering; it may be empty.
@@ -66,7 +66,8 @@ class NamedDevices:
                 raise ValueError(
                     f"compile: {self.name} was lowered for other devices than those of "
                     f"device_assignment, which has the ids {ids[0]}; the arguments and shardings "
-                    f"are on {ids[1]}. Leave it out, or lower the function for an AbstractMesh"
+                    f"are on {ids[1]}. Omit device_assignment, or lower the function for an "
+                    "AbstractMesh"
                 )
         if devices is None:
             raise RuntimeError(

@@ -72,8 +72,8 @@ def device_put(
 ) -> object:
     """Copies `x`, a pytree whose leaves are arrays and scalars, to `device`.
 
-    With a `device`, the results are committed: computations on them run there, and operations on
-    arrays that are committed to different devices raise an error.
+    If `device` is given, the results are committed: computations on them run on that device, and
+    operations on arrays that are committed to different devices raise an error.
 
     Args:
       x: a pytree of arrays and scalars.
@@ -81,10 +81,10 @@ def device_put(
         memory space, `jax.memory.Space.Host` or `.Device`, of the devices where an array is; or a
         pytree of these that is a prefix of `x`. None leaves arrays where they are, and puts all
         other leaves on the default device, uncommitted.
-      src: where traced arrays come from, like `device`: their cotangents are moved back there. It
-        has no effect outside of traces.
-      donate: whether the memory of arrays in `x` may be reused; they are deleted, and must not be
-        used afterwards. Or a pytree of booleans that is a prefix of `x`.
+      src: the place from which traced arrays come, specified like `device`; their cotangents are
+        moved back there. It has no effect outside of traces.
+      donate: whether the memory of arrays in `x` may be reused: a boolean, or a pytree of booleans
+        that is a prefix of `x`. Donated arrays are deleted, and must not be used afterwards.
       may_alias: whether results may share memory with `x`. By default they may; False forces
         copies.
 
@@ -102,14 +102,14 @@ def device_put(
     given_up = [bool(d) for d in pytrees.broadcast_prefix(donate, x)]
     if any(given_up) and may_alias:
         raise ValueError(
-            "jax.device_put: a buffer can be donated (`donate`) or shared with the result "
-            "(`may_alias`), but both were requested"
+            "jax.device_put: a buffer can be either donated (`donate`) or shared with the result "
+            "(`may_alias`), but both were requested; omit one of them"
         )
     for place in pytrees.tree_leaves((device, src)):
         if not isinstance(place, _TARGETS) or place is MemorySpace.Any:
             raise ValueError(
-                "device_put takes None, a Device, a Sharding, the memory of a device or its host, or "
-                f"a pytree of these as its second argument and as src, but got {place}\n"
+                "device_put: `device` and `src` must be None, a Device, a Sharding, a memory space, or "
+                f"a pytree of these, but got {place}\n"
                 f"Instead: {_device_meant(place)}"
             )
 
@@ -205,7 +205,7 @@ def with_sharding_constraint(x: PyTree, shardings: PyTree) -> object:
             raise ValueError(
                 f"with_sharding_constraint to {place}, which has no devices: the devices are "
                 "taken from the value, which must be a jax.Array sharded over a mesh, but is of "
-                f"type {type(leaf)}; move it by jax.device_put first"
+                f"type {type(leaf)}; place it on the mesh first, with jax.device_put"
             )
         out.append(resharding.sharding_constraint(as_value(leaf), place))
     return pytrees.tree_unflatten(tree, out)
@@ -228,8 +228,8 @@ def device_get(x: PyTree) -> object:
     """Returns `x` with its arrays converted to NumPy arrays.
 
     Args:
-      x: a pytree. Leaves that are arrays of other kinds are copied; all other leaves are returned
-        unchanged, including tracers, which have no data yet.
+      x: a pytree. Leaves of other types that have a method `__array__` are converted by it; all
+        other leaves are returned unchanged, including tracers, which have no data yet.
 
     Example:
       >>> jax.device_get({"a": jnp.arange(3), "b": "text"})
@@ -353,7 +353,7 @@ def local_device_count(backend: str | None = None) -> int:
 
 
 def process_index(backend: str | None = None) -> int:
-    """Returns the index of this process: 0, unless it has joined others.
+    """Returns the index of this process, which is 0 unless it has joined other processes.
 
     Example:
       >>> jax.process_index()
@@ -363,7 +363,7 @@ def process_index(backend: str | None = None) -> int:
 
 
 def process_count(backend: str | None = None) -> int:
-    """Returns the number of processes: 1, unless they have joined (`jax.distributed.initialize`).
+    """Returns the number of processes that have joined (`jax.distributed.initialize`), or 1.
 
     Example:
       >>> jax.process_count()

@@ -115,12 +115,14 @@ def make_array_from_callback(
     Args:
       shape: the global shape.
       sharding: the sharding of the array.
-      data_callback: takes one slice of the global array per axis, and returns the data of that
-        shard. It is called once for each distinct shard of this process's devices.
-      dtype: of the array; by default that of the shards. Required if this process has no shards.
+      data_callback: a function that takes the index of a shard in the global array, a tuple of one
+        slice for each axis, and returns the data of this shard. It is called once for each distinct
+        shard of this process's devices.
+      dtype: the dtype of the array; by default that of the shards. Required if this process has no
+        shards.
 
     Raises:
-      ValueError: if the array cannot be sharded like this, or a shard has the wrong shape.
+      ValueError: if `sharding` cannot divide the array evenly, or a shard has the wrong shape.
       UnexpectedTracerError: if called within a traced function.
 
     Example:
@@ -161,12 +163,12 @@ def make_array_from_single_device_arrays(
       shape: the global shape.
       sharding: the sharding of the array.
       arrays: one array on each device of the sharding that belongs to this process, in any order.
-      dtype: of the array; by default that of the shards.
+      dtype: the dtype of the array; by default that of the shards.
 
     Raises:
       TypeError: if `arrays` is not a sequence of arrays.
-      ValueError: if the number of arrays is not the number of devices, if they are not on the
-        sharding's devices, or if one has the wrong shape or dtype, or is traced.
+      ValueError: if the number of arrays is not the number of devices; if an array is not on a
+        device of the sharding, has the wrong shape or dtype, or is traced.
 
     Example:
       >>> x = jnp.arange(4.0)
@@ -206,14 +208,14 @@ def make_array_from_process_local_data(
 
     Args:
       sharding: the sharding of the arrays, or a tree prefix of shardings.
-      local_data: a pytree of NumPy arrays: the part of each array that this process has.
-      global_shape: the global shape, or a tree prefix of shapes; by default it is inferred such
-        that `local_data` is what the devices of this process hold. Along axes where `local_data`
-        has the global size, it is taken as the global data.
+      local_data: a pytree of NumPy arrays: the part of each array that this process holds.
+      global_shape: the global shape, or a tree prefix of shapes; by default, it is inferred from
+        the assumption that `local_data` is the part that the devices of this process hold. Along
+        axes of the global size, `local_data` is taken to be the global data.
 
     Raises:
-      ValueError: if an array cannot be sharded like this, or the data have neither the global shape
-        nor the shape of what the devices of this process hold.
+      ValueError: if `sharding` cannot divide an array evenly, or the data have neither the global
+        shape nor the shape of the part that the devices of this process hold.
 
     Example:
       >>> import numpy as np
@@ -241,7 +243,7 @@ def make_array_from_process_local_data(
 def of_local_data(
     data: np.ndarray, place: Sharding, global_shape: Sequence[int] | None = None
 ) -> ArrayImpl:
-    """Returns the global array of which this process has `data`.
+    """Returns the global array whose part on this process is `data`.
 
     See `make_array_from_process_local_data`.
     """
@@ -277,7 +279,7 @@ def of_local_data(
 
 
 def windowed(local: ArrayImpl, place: Sharding, global_shape: tuple[int, ...]) -> ArrayImpl:
-    """Returns the global array of shape `global_shape` of which this process has `local`."""
+    """Returns the global array of shape `global_shape` whose part on this process is `local`."""
     aval = explicit.typed(local.aval.update(shape=global_shape), place)
     return placed_array(host_array(local), aval, place, windows.first_device(place))
 
@@ -357,7 +359,7 @@ def _explicit(place: PartitionSpec | Sharding) -> Sharding:
                 raise ValueError(
                     f"jax.sharding.reshard: {place.spec} must name axes of type Explicit, but "
                     f"{name} is of type "
-                    f"{kinds[name]}; jax.lax.with_sharding_constraint is for Auto axes"
+                    f"{kinds[name]}; use jax.lax.with_sharding_constraint for Auto axes"
                 )
     return place
 
@@ -377,7 +379,7 @@ def auto_axes(
 def auto_axes(
     f: Callable[..., PyTree] | None = None, /, *, axes: AxisName = None, out_sharding: PyTree = None
 ) -> object:
-    """Returns `f`, run with axes of the mesh as Auto: types within it do not include shardings.
+    """Returns a function that runs `f` with Auto mesh axes: its types do not include shardings.
 
     Args:
       f: a function of pytrees of arrays that returns a pytree of arrays.
@@ -386,8 +388,8 @@ def auto_axes(
         pytree of these that is a prefix of the result. If omitted, it is a keyword argument of each
         call.
 
-    Returns: a function of the same arguments, whose results have `out_sharding` in their types.
-      Where these axes are Auto already, it calls `f`.
+    Returns: a function of the same arguments, whose results have `out_sharding` in their types. If
+      these axes are already Auto, it calls `f` directly.
 
     Raises:
       TypeError: in a call, if `out_sharding` is given neither to the decorator nor to the call.
@@ -432,7 +434,7 @@ def explicit_axes(
 def explicit_axes(
     f: Callable[..., PyTree] | None = None, /, *, axes: AxisName = None, in_sharding: PyTree = None
 ) -> object:
-    """Returns `f`, run with axes of the mesh as Explicit: types within it include shardings.
+    """Returns a function that runs `f` with Explicit mesh axes: its types include shardings.
 
     Args:
       f: a function of pytrees of arrays that returns a pytree of arrays.
@@ -488,8 +490,8 @@ def _check_not_manual(axes: AxisName, kind: str) -> None:
     manual = set(around.axis_names if axes is None else names_of(axes)) & set(around.manual_axes)
     if manual:
         raise NotImplementedError(
-            f"axes {sorted(map(str, manual))} of {around} are Manual within this shard_map, and "
-            f"cannot become `Auto` or `Explicit`, but {kind} axes are required"
+            f"{kind} axes are required, but the axes {sorted(map(str, manual))} of {around} are "
+            "Manual within this shard_map, and cannot become `Auto` or `Explicit`"
         )
 
 

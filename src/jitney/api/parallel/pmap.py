@@ -1,8 +1,8 @@
 """`pmap`: a function mapped over an axis of its arguments, with one index per device.
 
-It is `jit` of a `shard_map` over a mesh with one axis; each device's shard has one index of the
-mapped axis, which the function does not see. If the devices belong to several processes, arguments
-and results are the shards of this process (`pmap_processes`).
+It is `jit` of a `shard_map` over a mesh with one axis. The shard of each device has one index of
+the mapped axis, and this axis is removed before the function is called. If the devices belong to
+several processes, arguments and results are the shards of this process (`pmap_processes`).
 """
 
 from __future__ import annotations
@@ -48,25 +48,25 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Iterable[int] = (),
 ) -> Jitted[..., R]:
-    """Returns `fun`, compiled and run in parallel for each index of an axis, one per device.
+    """Returns a compiled function that maps `fun` over an axis, with one index on each device.
 
     Args:
       fun: a function of pytrees of arrays that returns a pytree of arrays.
       axis_name: the name of the mapped axis for collectives within `fun`.
       in_axes: the mapped axis of each positional argument, as in `vmap`; None for arguments that
         are replicated. Keyword arguments are mapped along their first axis.
-      out_axes: the position of the mapped axis in the result, likewise. None for results that are
-        the same on all devices.
+      out_axes: the position of the mapped axis in each result, specified like `in_axes`. None for
+        results that are the same on all devices.
       static_broadcasted_argnums: positions of arguments that are compile-time constants, not
         arrays.
       devices: the devices; by default the first available ones, as many as the axis has indices.
       backend: the platform of the devices.
-      axis_size: the size of the mapped axis, if no argument has it.
+      axis_size: the size of the mapped axis; required if no argument is mapped.
       donate_argnums: as in `jit`.
 
     Returns: a compiled function whose arguments and results have one additional axis. Each device
       holds one index of a result. If the devices belong to several processes, each process passes
-      the data of its own devices, and receives what these have computed.
+      the data of its own devices, and receives the results of these devices.
 
     Raises:
       TypeError: if `fun` is not callable, or axes are not integers.
@@ -97,8 +97,9 @@ def pmap(
     def over_devices(*args: PyTree, **kwargs: PyTree) -> object:
         if static and max(static) >= len(args):
             raise ValueError(
-                f"pmap of {mapped.name}: static_broadcasted_argnums={static} are positions, but the "
-                f"call has {len(args)} positional arguments; pass static arguments by position"
+                f"pmap of {mapped.name}: static_broadcasted_argnums={static} must be positions of "
+                f"positional arguments, but the call has only {len(args)} of these; pass static "
+                "arguments by position"
             )
         return mapped(args, kwargs)
 
@@ -133,7 +134,7 @@ def _check_axes(in_axes: PyTree, out_axes: PyTree) -> None:
     if not is_tree or not all([isinstance(x, int) and not isinstance(x, bool) for x in axes]):
         raise TypeError(
             "pmap: all axes must be integers or None, and in_axes must be one axis for all "
-            f"arguments or a tuple with an entry for each, but {in_axes=} and {out_axes=}"
+            f"arguments or a tuple with an entry for each, but got {in_axes=} and {out_axes=}"
         )
 
 
@@ -227,7 +228,7 @@ class _Mapped:
         if extent != len(own):
             raise ValueError(
                 f"pmap of {self.name}: the mapped axis has {messages.counted(extent, 'index')}, "
-                f"and this process has {len(own)} of the {len(there)} devices: each process "
+                f"but this process has {len(own)} of the {len(there)} devices: each process "
                 "passes one index for each of its own devices"
             )
         mesh = self.mesh(len(there))
@@ -340,7 +341,7 @@ class _Mapped:
             within = f", within an axis of {outer}" if outer > 1 else ""
             raise ValueError(
                 f"pmap of {self.name}: the mapped axis has "
-                f"{messages.counted(size, 'index')}{within}, and "
+                f"{messages.counted(size, 'index')}{within}, but "
                 f"{messages.there_are(len(there), 'device')}; each index needs a device. Use "
                 "jax.vmap, or map over fewer indices."
             )

@@ -1,9 +1,9 @@
 """`pmap` over the devices of several processes.
 
-Each process passes and receives the data of its own devices: the mapped axis has one index for each
-of them. Collectives along the axis go over the devices of all processes. The compiled program works
-on arrays on a mesh of all these devices; this module converts arguments to such arrays, and results
-to the shards of this process.
+Each process passes and receives the data of its own devices: its mapped axis has one index for each
+of these devices. Collectives along the axis include the devices of all processes. The compiled
+program computes with arrays on a mesh of all devices; this module converts the arguments to such
+arrays, and extracts the shards of this process from the results.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def to_all_devices(
 
     Args:
       values: arrays and scalars.
-      specs: the PartitionSpec of each.
-      mesh: of devices of several processes.
-      name: of the function, for messages.
+      specs: the PartitionSpec of each value.
+      mesh: a mesh of devices of several processes.
+      name: the name of the function, for messages.
 
     Raises:
-      RuntimeError: under a transformation: processes exchange arrays, not tracers.
+      RuntimeError: if called under a transformation, since processes exchange arrays, not tracers.
     """
     if state.trace is not state.eval_trace:
         raise RuntimeError(
@@ -55,7 +55,7 @@ def to_all_devices(
 
 
 def _of_part(x: ArrayImpl, place: NamedSharding) -> ArrayImpl:
-    """Returns the global array of which this process has `x`."""
+    """Returns the global array whose part on this process is `x`."""
     whole = windows.global_shape(place, x.shape)
     assert whole is not None, "pmap's mesh has devices of all processes"
     return windowed(x, place, whole)

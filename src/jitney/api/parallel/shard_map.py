@@ -79,21 +79,22 @@ def shard_map(
     axis_names: AbstractSet[AxisName] = frozenset(),
     check_vma: bool = True,
 ) -> object:
-    """Returns `f`, run by each device of a mesh on its shards of the arguments.
+    """Returns a function that runs `f` on each device of a mesh, on the device's shards.
 
     Args:
-      f: a function of pytrees of arrays, the shards of one device. If omitted, a decorator is
-        returned.
+      f: a function of pytrees of arrays, which are the shards of one device. If omitted, a
+        decorator is returned.
       out_specs: how the results are assembled from the devices' shards: a `PartitionSpec`, or a
         pytree of them that is a prefix of the result.
-      in_specs: how arguments are sharded, likewise, one for each positional argument. None for
-        arguments that are not arrays and are passed unchanged. By default taken from the arguments'
+      in_specs: how the arguments are sharded: a `PartitionSpec` for all of them, or a pytree of
+        specs that is a prefix of the tuple of positional arguments. None marks arguments that are
+        not arrays and are passed unchanged. By default, the specs are those of the arguments'
         shardings.
       mesh: the mesh; by default the context mesh (`jax.set_mesh`).
-      axis_names: the mesh axes that are manual in `f`; all of them if empty.
-      check_vma: whether types within `f` track the mesh axes along which values vary. Results that
-        may differ between devices, but are not sharded, are then an error, and derivatives are
-        cheaper.
+      axis_names: the mesh axes that `f` is mapped over; all of them if empty.
+      check_vma: whether types within `f` track the mesh axes along which values vary. If they do, a
+        result that may differ between devices but is not sharded raises an error, and derivatives
+        are cheaper.
 
     Returns: a function of global arrays.
 
@@ -118,7 +119,7 @@ def shard_map(
             check_vma=check_vma,
         )  # fmt: skip
     if not callable(f):
-        raise TypeError(f"shard_map needs a function, but got {f} of type {type(f).__name__}")
+        raise TypeError(f"shard_map: expected a function, got {f} of type {type(f).__name__}")
     mapped = Mapped(f, in_specs, out_specs, mesh, axis_names, check_vma)
 
     @wraps(f)
@@ -159,12 +160,13 @@ def smap(
     out_axes: PyTree,
     axis_name: AxisName,
 ) -> object:
-    """Returns `f`, run by each device along one axis of the context mesh on its shards.
+    """Returns a function that runs `f` on each device along one axis of the context mesh.
 
     Args:
       f: as in `shard_map`.
       in_axes: the sharded axis of each argument, as in `vmap`; None for replicated arguments.
-      out_axes: the axis along which the shards of each result are concatenated, likewise.
+      out_axes: the axis along which the shards of each result are concatenated, specified like
+        `in_axes`.
       axis_name: the axis of the mesh.
 
     Returns: a function of global arrays.
@@ -338,27 +340,27 @@ class Mapped:
         elif manual and mesh.abstract_mesh != around:
             raise ValueError(
                 "shard_map: a nested shard_map must have the mesh of the enclosing one, "
-                f"{around}, but `mesh` is {mesh.abstract_mesh}; leave it out"
+                f"{around}, but `mesh` is {mesh.abstract_mesh}; omit `mesh`"
             )
         if not isinstance(mesh, Mesh | AbstractMesh):
             raise TypeError(f"shard_map: mesh must be a Mesh, not {mesh!r}")
         if mesh.empty:
             raise ValueError(
                 "shard_map: a mesh is needed, but there is no context mesh: pass `mesh=`, or set "
-                "one by jax.set_mesh(mesh)"
+                "one with jax.set_mesh(mesh)"
             )
         names = frozenset(self.axis_names)
         unknown = names.difference(mesh.axis_names)
         if unknown:
             raise ValueError(
                 f"jax.shard_map requires axis_names={set(names)} to be a subset of the axes of the "
-                f"mesh, {mesh.axis_names}: {sorted(map(str, unknown))} are none"
+                f"mesh, {mesh.axis_names}, but the mesh has no axes {sorted(map(str, unknown))}"
             )
         again = names & manual
         if again:
             raise ValueError(
                 f"shard_map: axis_names={set(names)} contains the axes {set(again)} of mesh "
-                f"{mesh}, which are manual already in the enclosing shard_map"
+                f"{mesh}, which are already manual in the enclosing shard_map"
             )
         return Region(mesh, (names or frozenset(mesh.axis_names)) - manual, self.check_vma)
 

@@ -117,8 +117,8 @@ def concrete(region: Region, values: Sequence[object]) -> Region:
         return replace(region, mesh=context_mesh)
     raise ValueError(
         f"shard_map over {region.mesh}, which has no devices: pass `jax.Array`s with a "
-        "`NamedSharding` on a mesh with these axes, set the mesh by jax.set_mesh, or pass it as "
-        "`mesh=`"
+        "`NamedSharding` on a mesh with these axes, set such a mesh with jax.set_mesh, or pass it "
+        "as `mesh=`"
     )
 
 
@@ -178,7 +178,7 @@ def _check_sums(what: str, region: Region, spec: PartitionSpec) -> None:
         raise NotImplementedError(
             f"shard_map {what} has {spec}, but the function is mapped over "
             f"{sorted(map(str, region.manual))} of {mesh} only: for {kind} arrays it must be "
-            "mapped over all axes of its mesh. Leave out `axis_names`"
+            "mapped over all axes of its mesh. Omit `axis_names`"
         )
     if AxisType.Auto in mesh.axis_types:
         raise ValueError(
@@ -208,8 +208,8 @@ def check_arguments(
       names: their names in messages.
 
     Raises:
-      ValueError: if one has too few axes, or is not evenly divisible; if its type has another
-        sharding along Explicit axes.
+      ValueError: if an argument has too few axes, cannot be divided evenly, or has a different
+        sharding along Explicit axes in its type.
     """
     for spec, aval, name in zip(specs, avals, names, strict=True):
         aval = content_type(aval)
@@ -224,7 +224,7 @@ def check_arguments(
                     f"shard_map of {function}: the number of shards along an axis must divide the "
                     f"size of the axis, but {name} is {aval.str_short()}, and in_specs, {spec}, "
                     f"shards axis {axis}, of size {aval.shape[axis]}, along {entry!r} into "
-                    f"{parts}. Pad the array, or use another mesh or another specification."
+                    f"{parts} shards. Pad the array, or use another mesh or another specification."
                 )
 
 
@@ -245,8 +245,8 @@ def _check_sharding(
         raise ValueError(
             f"shard_map of {function}: in_specs must agree with the arguments' shardings along "
             f"Explicit axes, but {name}, {aval.str_short()}, is sharded as {own}, and in_specs "
-            f"has {spec}. Leave out in_specs, so that it is taken from the arguments, or move the "
-            "argument by jax.reshard first"
+            f"has {spec}. Omit in_specs, so that the specifications are taken from the arguments, "
+            "or reshard the argument first, with jax.reshard"
         )
 
 
@@ -261,9 +261,9 @@ def check_constants(function: str, region: Region, consts: Sequence[Any]) -> Non
         sharding = explicit.sharding_of(aval)
         if sharding is not None and _cuts(_along(region, sharding.spec)):
             raise NotImplementedError(
-                f"shard_map of the function '{function}', which uses an array from outside of "
-                f"type {aval.str_short(short_dtypes=True)}: it is sharded along Explicit axes, so "
-                "it needs a specification. Pass it as an argument"
+                f"shard_map of the function '{function}': it captures an array of type "
+                f"{aval.str_short(short_dtypes=True)}, which is sharded along Explicit axes, and "
+                "therefore needs a specification; pass it as an argument"
             )
 
 
@@ -294,8 +294,8 @@ def as_result(region: Region, x: Value, spec: PartitionSpec) -> Value:
     """
     if is_ref(x):
         raise ValueError(
-            f"a function of a shard_map returns a mutable array reference, of type {get_aval(x)}, "
-            "and references cannot be returned. Return its array, by ref[...] or jax.freeze"
+            f"shard_map: the function returns a mutable array reference, of type {get_aval(x)}, but "
+            "references cannot be returned; return the array, with ref[...] or jax.freeze"
         )
     if get_aval(x).is_high:
         return x
@@ -333,7 +333,7 @@ def check_results(
                     f"shard_map of {function}: out_specs must name the axes along which a result "
                     f"is {kind}, but {name}, {aval.str_short()}, is {kind} along "
                     f"{set(has) or '{}'}, and out_specs, {spec}, names {set(mentioned) or '{}'}. "
-                    "Correct out_specs, or change the result by jax.lax.psum or jax.lax.pcast"
+                    "Correct out_specs, or convert the result with jax.lax.psum or jax.lax.pcast"
                 )
         extra = (aval.vma & region.manual) - names_in(spec)
         if extra:
@@ -388,13 +388,13 @@ def _check_rank(
     advice = ""
     if what == "out_specs":
         advice = (
-            " A scalar result that differs between devices needs an axis along which its values "
-            "are concatenated: add one."
+            " A scalar result that differs between devices needs an axis along which the values of "
+            "the devices are concatenated: add such an axis."
         )
     raise ValueError(
-        f"shard_map of {function}: a specification may have as many entries as the value has axes, "
-        f"but {what} has {spec}, of length {len(spec)}, for {name}, {aval.str_short()}, of rank "
-        f"{aval.ndim}; `P()` is for scalars.{advice}"
+        f"shard_map of {function}: a specification can have at most as many entries as the value "
+        f"has axes, but {what} has {spec}, of length {len(spec)}, for {name}, {aval.str_short()}, "
+        f"of rank {aval.ndim}; `P()` is for scalars.{advice}"
     )
 
 

@@ -43,7 +43,7 @@ def visualize_sharding(
       color_map: maps a number in [0, 1] to (red, green, blue, alpha) in [0, 1].
 
     Raises:
-      ValueError: if `shape` does not have one or two axes, or cannot be sharded like this.
+      ValueError: if `shape` does not have one or two axes, or `sharding` cannot divide it evenly.
 
     Example:
       >>> jax.debug.visualize_sharding((4,), jnp.ones(4).sharding)
@@ -91,7 +91,7 @@ def _text(devices: Sequence[Any]) -> str:
 
 
 def _fitting(widths: list[int], most: int) -> list[int]:
-    """Returns column widths reduced such that the diagram is at most `most` columns wide."""
+    """Returns `widths`, reduced so that the diagram is at most `most` columns wide."""
     room = most - len(widths) - 1
     if sum(widths) <= room:
         return widths
