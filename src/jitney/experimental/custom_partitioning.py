@@ -93,7 +93,7 @@ class custom_partitioning:  # name required by the API
         permutation_factors: tuple[str, ...] = (),
         **factor_sizes: int,
     ) -> _F:
-        """Sets the partitioning rule. Its functions receive the static arguments first.
+        """Sets the partitioning rule, whose functions receive the static arguments first.
 
         Args:
           partition: (mesh, arg_shapes, result_shape) -> (mesh, function, result_shardings,
@@ -105,9 +105,9 @@ class custom_partitioning:  # name required by the API
             of the results; used if there is no `sharding_rule`.
           propagate_user_sharding: accepted for compatibility: results are sharded like operands.
           decode_shardings: accepted for compatibility: shardings are NamedShardings.
-          sharding_rule: correspondence between the axes of operands and results, such as
-            "i k, k j -> i j"; an `SdyShardingRule`; or a function (mesh, operands, results), of
-            types with shapes, that returns either.
+          sharding_rule: the correspondence between the axes of operands and results: a string such
+            as "i k, k j -> i j"; an `SdyShardingRule`; or a function that takes the mesh and the
+            types of operands and results, and returns either.
           reduction_factors, need_replication_factors, permutation_factors, **factor_sizes: further
             properties of the factors of a rule given as a string: see `SdyShardingRule`.
 
@@ -159,8 +159,8 @@ class custom_partitioning:  # name required by the API
         static_args = tuple([args[i] for i in sorted(static)])
         if any([isinstance(x, Tracer) for x in pytrees.tree_leaves(static_args)]):
             raise errors.UnexpectedTracerError(
-                f"custom_partitioning: a static argument of {name} is traced; make it an argument that "
-                "is an array, or static in the functions around it"
+                f"custom_partitioning: a static argument of {name} is traced; make it a dynamic "
+                "argument, or make it static in the enclosing functions, too"
             )
         dynamic_args = tuple([x for i, x in enumerate(args) if i not in static])
 
@@ -174,7 +174,7 @@ class custom_partitioning:  # name required by the API
         jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(flat, [get_aval(x) for x in leaves], info)
         if any([isinstance(c, Tracer) for c in consts]):
             raise errors.UnexpectedTracerError(
-                f"custom_partitioning: {name} uses a traced value from outside; pass it as an argument"
+                f"custom_partitioning: {name} captures a traced value; pass it as an argument"
             )
         outs = custom_partitioning_p.bind(
             *leaves,

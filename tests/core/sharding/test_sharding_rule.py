@@ -96,7 +96,7 @@ def test_open_operands_take_the_sharding_of_the_others():
     [
         ([(2, 3)], [], "it is for 1 result, but"),
         ([(2,)], [(2,)], "operand 0 has 1 axes"),
-        ([(2, 6)], [(2, 4)], "which are 4 elements together, but it has 6"),
+        ([(2, 6)], [(2, 4)], "which are 4 elements together, but the axis has 6"),
     ],
 )
 def test_shapes_that_do_not_fit_are_refused(operands, results, message):

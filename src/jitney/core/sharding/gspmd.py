@@ -33,7 +33,7 @@ class GSPMDSharding(Sharding):
         *,
         memory_kind: str | None = None,
     ) -> None:
-        """Initializes a sharding over `devices`.
+        """Creates a sharding over `devices`.
 
         Args:
           devices: the devices, in the order of the indices in the tile assignment.

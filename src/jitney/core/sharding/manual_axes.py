@@ -1,4 +1,4 @@
-"""Types of values along manual mesh axes: how the values of devices relate within `shard_map`."""
+"""Types of values along manual mesh axes, which relate the values on the devices of a mesh."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class HasManualAxes(Protocol):
 
 
 class ManualAxisType:
-    """How the values of the devices along the manual axes of a mesh relate to each other.
+    """The relation between the values on the devices along the manual axes of a mesh.
 
     Equal instances are identical: each type is interned while it is in use.
 
@@ -62,7 +62,7 @@ class ManualAxisType:
         named: frozenset[Any] = key[0] | key[1] | key[2]
         if sum(map(len, key)) != len(named):
             raise ValueError(
-                "an axis must be varying, unreduced or reduced, only one of them, but got "
+                "an axis must be varying, unreduced or reduced, and only one of them, but got "
                 f"{axis_type}"
             )
         out: Any = _interned.setdefault(key, axis_type)

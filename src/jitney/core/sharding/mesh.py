@@ -29,7 +29,7 @@ R = TypeVar("R")
 
 
 class AxisType(enum.Enum):
-    """How shardings along a mesh axis are determined.
+    """The way in which shardings along a mesh axis are determined.
 
     They are chosen by the compiler (Auto), are part of types (Explicit), or are handled by the
     program itself (Manual, within `shard_map`).
@@ -65,9 +65,9 @@ class AbstractDevice:
     """Properties of the devices of an AbstractMesh.
 
     Attributes:
-      device_kind: such as "cpu".
+      device_kind: the kind of hardware, such as "cpu".
       num_cores: the number of cores of each device; None if it is not known.
-      platform: such as "cpu".
+      platform: the platform, such as "cpu".
     """
 
     device_kind: str
@@ -207,14 +207,14 @@ last_created: dict[tuple[tuple[Any, int], ...], Mesh] = {}
 
 
 class _ContextMeshes:
-    """Counts the context meshes in all threads; if there are none, no look-up is needed."""
+    """Counts the context meshes of all threads; without any, lookups are skipped."""
 
     def __init__(self) -> None:
         self.number = 0
         self._listeners: list[Callable[[int], None]] = []
 
     def listen(self, listener: Callable[[int], None]) -> None:
-        """Calls `listener` with the number, and again whenever it changes."""
+        """Calls `listener` with the number now, and again whenever the number changes."""
         self._listeners.append(listener)
         listener(self.number)
 
@@ -243,15 +243,15 @@ class Mesh(_Axes):
         self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         if None in self.axis_names:
             raise ValueError(
-                f"Mesh: an axis name may be anything but None, and axis_names is {self.axis_names}"
+                f"Mesh: an axis name must not be None, but axis_names is {self.axis_names}"
             )
         if len(set(self.axis_names)) != len(self.axis_names):
             raise ValueError(f"Mesh: axis names must differ from each other, got {self.axis_names}")
         if self.devices.ndim != len(self.axis_names):
             raise ValueError(
-                "Mesh: there must be a name for each axis of the array of devices, but it has "
-                "rank "
-                f"{self.devices.ndim} and there are {len(self.axis_names)} names, {self.axis_names}"
+                "Mesh: there must be a name for each axis of the array of devices, but the array "
+                f"has rank {self.devices.ndim}, and there are {len(self.axis_names)} names, "
+                f"{self.axis_names}"
             )
         self.axis_sizes = () if self.devices.ndim == 0 else self.devices.shape
         self.axis_types = _types_of(axis_types, len(self.axis_names))
@@ -274,7 +274,7 @@ class Mesh(_Axes):
 
     @property
     def local_mesh(self) -> Mesh:
-        """The submesh of this process's devices; if it is smaller, its axes are Auto.
+        """The submesh of this process's devices. If it is smaller than the mesh, its axes are Auto.
 
         Raises:
           ValueError: if these devices do not form a contiguous submesh, or if there are none.
@@ -289,14 +289,14 @@ class Mesh(_Axes):
         if not own[box].all():
             raise ValueError(
                 f"{self}: the devices of this process do not form a box of the mesh, but are at "
-                f"{where.tolist()}. Order devices such that those of a process are adjacent, as "
-                "jax.make_mesh does"
+                f"{where.tolist()}. Order the devices so that those of each process are adjacent, "
+                "as jax.make_mesh does"
             )
         return Mesh(self.devices[box], self.axis_names)
 
     @property
     def is_scalar(self) -> bool:
-        """Whether it has one device and no axes."""
+        """Whether the mesh has one device and no axes."""
         device: Any = self.devices[()] if self.devices.ndim == 0 else None
         return not self.axis_names and device is not None
 
@@ -500,31 +500,32 @@ def _left() -> None:
 
 
 def get_mesh() -> Mesh:
-    """Returns the mesh set by `set_mesh`; an empty one if none is set."""
+    """Returns the mesh set by `set_mesh`, or an empty mesh if none is set."""
     return _context_mesh.value[0]
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """Returns the abstract mesh of the context; an empty one if there is none."""
+    """Returns the abstract mesh of the context, or an empty mesh if there is none."""
     return _context_mesh.value[1]
 
 
 def mesh_of_specs() -> Mesh | AbstractMesh:
     """Returns the mesh to which a PartitionSpec is bound.
 
-    It is the context mesh, or else its abstract mesh; empty if there is neither.
+    It is the context mesh, or else the abstract mesh of the context. It is empty if there is
+    neither.
     """
     mesh, abstract_mesh = _context_mesh.value
     return abstract_mesh if mesh.empty else mesh
 
 
 def entered_mesh() -> Mesh:
-    """Returns the mesh of the innermost `with mesh:`; an empty one if there is none."""
+    """Returns the mesh of the innermost `with mesh:`, or an empty mesh if there is none."""
     return _entered_mesh.value
 
 
 class set_mesh(_WithContextMesh):  # the name is JAX's
-    """Sets the context mesh, or removes it for None; permanently, or within a `with` block.
+    """Sets the context mesh permanently, or within a `with` block; None removes it.
 
     Attributes:
       prev_mesh, prev_abstract_mesh: the previous context mesh and abstract mesh.

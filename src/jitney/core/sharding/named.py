@@ -63,7 +63,7 @@ class NamedSharding(Sharding):
 
     @property
     def memory_kind(self) -> str | None:
-        """The memory kind that was passed, or else, on devices, their default one."""
+        """The memory kind that was passed, or else the default kind of the devices, if any."""
         return self._memory_kind or (None if isinstance(self.mesh, AbstractMesh) else "device")
 
     @property
@@ -222,7 +222,7 @@ def too_few_axes(sharding: NamedSharding | PartitionSpec, ndim: int) -> ValueErr
 def constraint(
     sharding: NamedSharding, ndim: int, free: Collection[int] = (), *, is_open: bool = False
 ) -> TensorSharding:
-    """Returns the sharding of a tensor of rank `ndim` in a program, by `sharding`.
+    """Converts `sharding` to the sharding of a tensor of rank `ndim` in a program.
 
     Args:
       sharding: the sharding.
@@ -268,8 +268,8 @@ def _check_names(spec: PartitionSpec, mesh: Mesh | AbstractMesh) -> None:
     used: set[AxisName] = set()
     if PartitionSpec.UNCONSTRAINED in spec.partitions and mesh.axis_types and not mesh.auto_axes:
         raise ValueError(
-            f"{spec} leaves the sharding of an axis to the compiler, which needs Auto axes of the "
-            f"mesh, but there are none: {mesh}"
+            f"{spec} leaves the sharding of an axis to the compiler, which requires Auto axes, but "
+            f"the mesh has none: {mesh}"
         )
     for entry in spec:
         for name in _axes_of(entry):
@@ -302,5 +302,6 @@ def _check_memory_kind(kind: str, mesh: Mesh | AbstractMesh) -> None:
     kinds = ("device", "pinned_host", "unpinned_host")
     if kind not in kinds:
         raise ValueError(
-            f"Got invalid memory kind {kind!r}: the devices of {mesh} have these: {', '.join(kinds)}"
+            f"Got invalid memory kind {kind!r}: the devices of {mesh} have the kinds "
+            f"{', '.join(kinds)}"
         )

@@ -70,7 +70,7 @@ class Divisible(Generic[Aval]):
     def nospec(
         self, mesh: AnyMesh, check_vma: bool, all_names: Sequence[Any] | None
     ) -> PartitionSpec:
-        """Returns a spec for residuals: all axes along which a shard may vary shard axis 0.
+        """Returns the spec of a residual: axis 0 is sharded along all axes along which it may vary.
 
         Args:
           mesh: the mesh of the `shard_map`.

@@ -25,10 +25,11 @@ _UNCONSTRAINED = _Unconstrained()
 
 
 class PartitionSpec:
-    """The mesh axis (or several, or None) along which each axis of an array is sharded.
+    """The mesh axes along which each axis of an array is sharded.
 
     Args:
-      *partitions: an entry for each axis of the array.
+      *partitions: for each axis of the array a mesh axis, a tuple of mesh axes, or None if the axis
+        is not sharded.
       unreduced: the mesh axes along which the array is unreduced.
       reduced: the mesh axes along which the array is replicated, and its cotangent unreduced.
       unreduced_kind: the reduction of the terms, a sum by default; None without unreduced axes.
@@ -150,7 +151,7 @@ class PartitionSpec:
             if getattr(self, what):
                 raise TypeError(
                     f"{what} in `{operation}` of PartitionSpec requires that both operands are "
-                    f"PartitionSpecs: {self!r}. Wrap the other in jax.P"
+                    f"PartitionSpecs: {self!r}. Wrap the other operand in jax.P"
                 )
 
     def __eq__(self, other: object) -> bool:
@@ -192,8 +193,8 @@ def _plain_entry(entry: AxisName) -> Hashable:
         names = tuple(cast("Sequence[AxisName]", entry))
         if any([isinstance(name, tuple) for name in names]):
             raise ValueError(
-                f"A tuple inside PartitionSpec cannot contain a nested tuple: got {names}. Name "
-                "the mesh axes that shard one axis of an array in one tuple"
+                f"A tuple inside PartitionSpec cannot contain a nested tuple: got {names}. List "
+                "the mesh axes that shard one axis of an array in one flat tuple"
             )
         return None if not names else names[0] if len(names) == 1 else names
     return entry

@@ -1,7 +1,7 @@
 """`Sharding`, the base class of all descriptions of how an array is distributed over devices.
 
-A sharding has an ordered list of devices, and defines how arrays of any rank are split into shards:
-its `Tiling`. Everything else follows from these two.
+A sharding has an ordered list of devices, and a `Tiling`, which defines how arrays of a given rank
+are split into shards. Everything else is derived from these two.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from jitney.core.util.record import record
 
 
 class OpShardingType(enum.IntEnum):
-    """The kinds of shardings; tiles are OTHER."""
+    """The kinds of shardings; tiled shardings have the kind OTHER."""
 
     REPLICATED = 0
     MAXIMAL = 1
@@ -53,11 +53,11 @@ class OpSharding:
     """A tile assignment as a message.
 
     Attributes:
-      type: its kind.
+      type: the kind of the sharding.
       tile_assignment_dimensions: the number of tiles along each axis, and of replicas.
       tile_assignment_devices: the indices of the devices, tile by tile.
-      replicate_on_last_tile_dim: whether the last dimension is that of replicas.
-      last_tile_dims: kinds of further dimensions; one of replicas is supported.
+      replicate_on_last_tile_dim: whether the last dimension is the number of replicas.
+      last_tile_dims: the kinds of the last dimensions; at most one, of replicas, is supported.
       iota_reshape_dims, iota_transpose_perm: the order of the devices, in place of a list:
         `arange(n).reshape(...).transpose(...)`.
     """
@@ -82,7 +82,7 @@ def op_sharding_of_bytes(data: bytes) -> OpSharding:
     """Returns the message with the binary form `data`.
 
     Raises:
-      ValueError: if it is not such a message.
+      ValueError: if `data` does not encode such a message.
     """
     fields: dict[str, Any] = protobuf.decode(data, "OpSharding", _FIELDS)
     kind = OpShardingType(fields.pop("type", 0))
@@ -112,14 +112,14 @@ def tiles_of(sharding: OpSharding) -> HloSharding:
     """Returns the tile assignment of a message.
 
     Raises:
-      NotImplementedError: if it is of another kind: a tuple, or unreduced.
-      ValueError: if the number of devices does not match that of tiles.
+      NotImplementedError: if the sharding is of another kind, such as a tuple, or unreduced.
+      ValueError: if the number of devices does not match the number of tiles.
     """
     name = _NAMES.get(sharding.type)
     others = set(sharding.last_tile_dims) - {OpShardingType.REPLICATED}
     if name is None or others or len(sharding.last_tile_dims) > 1:
         raise NotImplementedError(
-            f"a tile assignment must be replicated, manual, maximal, or of tiles, but is {sharding}"
+            f"a tile assignment must be replicated, manual, maximal or tiled, but is {sharding}"
         )
     dims = tuple(sharding.tile_assignment_dimensions)
     devices = tuple(sharding.tile_assignment_devices)

@@ -1,4 +1,4 @@
-"""Sharding rules: how the axes of the operands and results of an operation correspond.
+"""Sharding rules, which relate the axes of the operands and results of an operation.
 
 A rule names a *factor*, one letter or word, for each axis, as in einsum: "i k, k j -> i j". Axes
 with the same factor are sharded alike. An axis may consist of several factors, "(i j)", major
@@ -89,7 +89,7 @@ class ArrayMapping(tuple["str | CompoundFactor", ...]):
 
 
 class SdyShardingRule:
-    """How the axes of the operands and results of an operation correspond.
+    """The correspondence between the axes of the operands and results of an operation.
 
     Args:
       operand_mappings: the factors of the axes of each operand.
@@ -231,7 +231,7 @@ class SdyShardingRule:
                 if len(axis) > 1 and extent != n:
                     raise ValueError(
                         f"sharding rule: an axis of {kind} {i}, of shape {shape}, has the factors "
-                        f"{axis}, which are {extent} elements together, but it has {n}"
+                        f"{axis}, which are {extent} elements together, but the axis has {n}"
                     )
         return BoundRule(
             tuple(map(tuple, axes[: len(operands)])), tuple(map(tuple, axes[len(operands) :])),
@@ -250,8 +250,8 @@ def _spread(
         n_leading = len(shape) - len(explicit)
     if n_leading < 0 or n_leading + len(explicit) != len(shape):
         raise ValueError(
-            f"sharding rule: {what} has {len(shape)} axes, being of shape {shape}, but factors for "
-            f"{len(explicit)}: {mapping}"
+            f"sharding rule: {what}, of shape {shape}, has {len(shape)} axes, but the rule has "
+            f"factors for {len(explicit)}: {mapping}"
         )
     names: list[tuple[str, ...]] = []
     if len(explicit) < len(mapping):
@@ -389,8 +389,8 @@ def parse(text: str, **options: Any) -> SdyShardingRule:
     sides = text.split("->")
     if len(sides) != 2:
         raise ValueError(
-            f"sharding rule {text!r}: it must have '->' once, between operands and results, as in "
-            "'i k, k j -> i j'"
+            f"sharding rule {text!r}: it must contain '->' exactly once, between operands and "
+            "results, as in 'i k, k j -> i j'"
         )
     operands, results = [tuple([_parse_array(part) for part in side.split(",")]) for side in sides]
     return SdyShardingRule(operands, results, **options)

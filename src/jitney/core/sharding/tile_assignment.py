@@ -1,4 +1,4 @@
-"""Tile assignments, the form in which GSPMD writes shardings: which device has which tile.
+"""Tile assignments, the form in which GSPMD writes shardings: they map tiles to devices.
 
 (Xu et al., "GSPMD: General and Scalable Parallelization for ML Computation Graphs", 2021.) Devices
 are represented by their indices in the sharding's order of devices. The assignment
@@ -55,8 +55,8 @@ class HloSharding:
         """Returns tiles in the order `arange(n).reshape(reshape_dims).transpose(transpose_perm)`.
 
         Args:
-          dims: the number of tiles along each axis; with a subgroup type, the last one is that of
-            replicas.
+          dims: the number of tiles along each axis; with a subgroup type, the last entry is the
+            number of replicas.
           reshape_dims, transpose_perm: the order of the devices; by default 0, 1, 2 ...
           subgroup_types: at most one, for replicas.
         """
@@ -97,9 +97,9 @@ class HloSharding:
         counts = self.dims[:-1] if self.has_replicas else self.dims
         if len(counts) > ndim or len(self.devices) != n_devices:
             raise ValueError(
-                f"{self} is of {messages.counted(len(counts), 'axis')} and "
-                f"{messages.counted(len(self.devices), 'device')}: it cannot shard an array of "
-                f"{ndim} axes over {n_devices}"
+                f"{self} has {messages.counted(len(counts), 'axis')} and "
+                f"{messages.counted(len(self.devices), 'device')}, so it cannot shard an array of "
+                f"rank {ndim} over {messages.counted(n_devices, 'device')}"
             )
         replicas = self.dims[-1] if self.has_replicas else 1
         counts += (1,) * (ndim - len(counts))

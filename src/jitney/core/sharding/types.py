@@ -15,15 +15,15 @@ _NO_MESH = AbstractMesh((), ())
 
 @cache
 def unsharded(ndim: int) -> NamedSharding:
-    """Returns the sharding in the type of an array of rank `ndim` on no mesh."""
+    """Returns the sharding in the type of an array of rank `ndim` that is not on a mesh."""
     return NamedSharding(_NO_MESH, PartitionSpec(*(None,) * ndim))
 
 
 def of_aval(sharding: NamedSharding, shape: tuple[int, ...]) -> NamedSharding | None:
-    """Returns `sharding` normalized for the type of an array of `shape`; None if it is on no mesh.
+    """Normalizes `sharding` for the type of an array of `shape`; None if it has no mesh.
 
-    A type only has shardings along Explicit axes; the compiler decides on Auto ones, and the
-    program on Manual ones.
+    A type has shardings along Explicit axes only. Along Auto axes the compiler chooses the
+    sharding, and along Manual axes the program does.
 
     Raises:
       ValueError: if the mesh has devices, there are more entries than axes, or the shards are

@@ -1,6 +1,6 @@
 """Sharding in types: propagation of shardings along Explicit mesh axes.
 
-The type of an array that is sharded along mesh axes of type Explicit has its sharding, as in
+The type of an array that is sharded along mesh axes of type Explicit includes the sharding, as in
 `f32[8@x,4]`. Each operation has a rule in the slot `sharding`, which computes the shardings of its
 results. It raises an error if the shardings of operands are incompatible, or if the sharding of a
 result would be ambiguous. Users then specify the sharding of the result (`out_sharding=`), or
@@ -11,7 +11,7 @@ result, the mesh axes along which it is sharded. Most rules follow from an index
 (`by_index_map`). An operation without a rule is treated as elementwise if the shapes permit that,
 and is rejected otherwise.
 
-None of this concerns arrays that are on no mesh, or on a mesh whose axes are Auto.
+None of this applies to arrays that are not on a mesh, or on a mesh whose axes are Auto.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Operation:
         types = ", ".join([aval.str_short(short_dtypes=True) for aval in self.avals])
         raise ShardingTypeError(
             f"{why} ({self.name} of {types}). Pass the sharding of the result as out_sharding=, "
-            "or move an operand by jax.sharding.reshard"
+            "or reshard an operand with jax.sharding.reshard"
         )
 
 
@@ -93,7 +93,7 @@ class Operation:
 
 
 def sharding_of(aval: AbstractValue) -> NamedSharding | None:
-    """Returns the sharding in a type; None if its values are on no mesh."""
+    """Returns the sharding in a type; None if its values are not on a mesh."""
     if not isinstance(aval, ShapedArray) or aval.has_default_place:
         return None
     sharding = aval.sharding
@@ -115,7 +115,7 @@ def typed(aval: ShapedArray, sharding: object) -> ShapedArray: ...
 @overload
 def typed(aval: AbstractValue, sharding: object) -> AbstractValue: ...
 def typed(aval: AbstractValue, sharding: object) -> AbstractValue:
-    """Returns `aval` with `sharding`, or with none if that has no Explicit axes."""
+    """Returns `aval` with `sharding`, or without a sharding if `sharding` has no Explicit axes."""
     if not isinstance(aval, ShapedArray):
         return aval
     if has_explicit_axes(sharding):
@@ -128,8 +128,8 @@ def typed(aval: AbstractValue, sharding: object) -> AbstractValue:
 def place_of(aval: AbstractValue, mesh: Mesh | None = None) -> NamedSharding | None:
     """Returns the sharding, with devices, of values of this type; None if the type has none.
 
-    A type has only an abstract mesh. The devices are those of `mesh`, or of the context mesh, or of
-    the mesh with these axes that was created last.
+    A type has only an abstract mesh. The devices are those of `mesh`, or else of the context mesh,
+    or else of the mesh with these axes that was created last.
     """
     sharding = sharding_of(aval)
     if sharding is None:
@@ -158,7 +158,8 @@ def _same_size(mesh: Mesh, axes: AbstractMesh) -> bool:
 class _Rewriting(threading.local):
     """Whether this thread is rewriting a program.
 
-    The program fixes the shardings of its values then, and the context mesh has no influence.
+    In that case, the program determines the shardings of its values, and the context mesh is
+    ignored.
     """
 
     is_on = False
@@ -173,7 +174,7 @@ def as_written() -> Within:
 
 
 def on_context_mesh(aval: AbstractValue) -> AbstractValue:
-    """Returns the type of a result, none of whose operands is on a mesh.
+    """Returns the type of a result of operands that are not on a mesh.
 
     The result is on the context mesh, if that has Explicit axes and no Manual ones.
     """
@@ -225,7 +226,7 @@ def if_explicit(sharding: object) -> NamedSharding | None:
 
 
 def like_factor_of(ct: AbstractValue, aval: AbstractValue) -> NamedSharding | None:
-    """Returns the sharding for a scalar on no mesh that multiplies a cotangent of type `ct`.
+    """Returns the sharding for a scalar without a mesh that multiplies a cotangent of type `ct`.
 
     If the cotangent is unreduced, the scalar is reduced: it is the same on all devices.
     """
@@ -238,7 +239,7 @@ def like_factor_of(ct: AbstractValue, aval: AbstractValue) -> NamedSharding | No
 
 
 def equally_sharded(a: AbstractValue, b: AbstractValue) -> bool:
-    """Returns whether two types have equal shardings; on no mesh is equal to replicated."""
+    """Returns whether two types have equal shardings; no mesh counts as replicated."""
     if a is b:
         return True
     x, y = sharding_of(a), sharding_of(b)
@@ -267,7 +268,7 @@ def permuted(sharding: NamedSharding | None, axes: Sequence[int]) -> NamedShardi
 def place_of_cotangent(aval: AbstractValue, *others: AbstractValue) -> NamedSharding | None:
     """Returns the sharding of cotangents of values of this type.
 
-    Values on no mesh have replicated cotangents, on the mesh of `others`.
+    Values that are not on a mesh have replicated cotangents, on the mesh of `others`.
     """
     own = sharding_of(aval.to_cotangent_aval())
     if own is not None:
@@ -301,7 +302,7 @@ def names_along(aval: AbstractValue, dim: int | None) -> tuple[Hashable, ...]:
 def common_sharding(
     api_name: str, xs: Sequence[Any], dims: Sequence[int | None], spmd_name: object
 ) -> NamedSharding | None:
-    """Returns the common sharding of an axis that arrays share, as that of an array of rank 1.
+    """Returns the sharding of an axis that arrays have in common, as that of an array of rank 1.
 
     Args:
       api_name: the transformation that maps the axis.
@@ -327,7 +328,7 @@ def common_sharding(
         ])  # fmt: skip
         raise ValueError(
             f"{api_name}: mapped axes must have the same sharding, but the operands are {listed}; "
-            "move some of them by jax.reshard"
+            "reshard some of them with jax.reshard"
         )
     ((names, sharding),) = shardings.items() or (((), None),)
     if not names or sharding is None:
@@ -338,7 +339,7 @@ def common_sharding(
     if spmd_name is not None and spmd_axes != names:
         raise ValueError(
             f"{api_name}: spmd_axis_name must agree with the sharding of the mapped axis, but "
-            f"spmd_axis_name is {spmd_name!r} and the arrays are sharded along {names}; leave out "
+            f"spmd_axis_name is {spmd_name!r} and the arrays are sharded along {names}; omit "
             "spmd_axis_name"
         )
     return sharding.update(spec=PartitionSpec(names))
@@ -402,7 +403,7 @@ def _check_divided_once(operation: Operation, specs: Sequence[Entries]) -> None:
             lie = ", ".join([str(PartitionSpec(*spec)) for spec in operation.specs])
             operation.refuse(
                 f"{operation.name}: two axes of the result would be sharded along the same mesh "
-                f"axis, as the operands are sharded as {lie}"
+                f"axis, because the operands have the shardings {lie}"
             )
 
 

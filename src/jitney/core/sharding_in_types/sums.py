@@ -1,11 +1,11 @@
 """Linearity of operations, which decides how they act on unreduced and reduced values.
 
 A value that is *unreduced* along a mesh axis is a sum over the devices whose terms have not been
-added yet: linear operations commute with the sum, others do not. A value that is *reduced* is such
-a sum, and its cotangents are unreduced, so other operands must not differ along the axis. The rules
-are the same for axes along which types shard arrays (`core.sharding_in_types.explicit`), and for
-axes that programs are mapped over (`core.sharding_in_types.varying`). Each primitive declares its
-`Linearity`.
+added yet: linear operations commute with the sum, others do not. A value that is *reduced* is equal
+on all devices, and has unreduced cotangents, so other operands must not differ along the axis. The
+rules are the same for axes along which types shard arrays (`core.sharding_in_types.explicit`) and
+for axes that programs are mapped over (`core.sharding_in_types.varying`). Each primitive declares
+its `Linearity`.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Linearity:
         the terms of the result for their sums.
       elements: the operands that provide the elements of results. Other operands are positions or
         selectors, and must not be unreduced.
-      mistakes_numbers: whether a scalar on no mesh is ambiguous: it could be a term on each device
-        or a common factor. It is then rejected together with an unreduced operand.
-      is_contraction: whether operands are moved along Explicit axes to where the others are, so
-        that they need not be reduced along the same axes.
+      mistakes_numbers: whether a scalar without a mesh is ambiguous, because it could be a term on
+        each device or a common factor. If so, it is rejected together with an unreduced operand.
+      is_contraction: whether operands are resharded along Explicit axes to match each other, so that
+        they need not be reduced along the same axes.
     """
 
     check: Callable[[str, Sequence[ManualAxisType], Refuse], None]
@@ -101,8 +101,8 @@ def _check_nonlinear(name: str, operands: Sequence[ManualAxisType], _: Refuse) -
     axes = set(frozenset[Any]().union(*[x.unreduced for x in operands]))
     raise NonlinearError(
         f"there is no unreduced rule for {name}, which is not linear: an operand is unreduced along "
-        f"{axes}, and {name} of a sum is not a sum. Reduce it first, by jax.sharding.reshard, or "
-        "jax.lax.psum in a shard_map"
+        f"{axes}, and {name} cannot be applied to partial sums. Reduce the operand first, with "
+        "jax.sharding.reshard, or with jax.lax.psum in a shard_map"
     )
 
 

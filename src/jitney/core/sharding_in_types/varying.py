@@ -1,11 +1,12 @@
-"""Types along manual mesh axes: which results vary, within a `shard_map` that checks it.
+"""Types along manual mesh axes, which track the values that vary, within a checking `shard_map`.
 
-The types of values record this (`ShapedArray.manual_axis_type`). The operands of an operation must
-vary along the same axes, and its result then does, too. If they do not, the trace that records the
-operation casts them first (`pvary`), so that derivatives are right: the cotangent of a value that
-is equal on all devices is the sum of those of the devices. Linear operations on unreduced or
-reduced values have such results; others are rejected (`core.sharding_in_types.sums`). Operations to
-which this does not apply fill the slot `varying`.
+The type of a value records the axes along which it varies (`ShapedArray.manual_axis_type`). The
+operands of an operation must vary along the same axes, and then its result varies along these axes,
+too. If they do not, the trace that records the operation casts them first (`pvary`), which makes
+derivatives correct: the cotangent of a value that is equal on all devices is the sum of the
+cotangents on the devices. Linear operations on unreduced or reduced values have unreduced or reduced
+results; other operations on them are rejected (`core.sharding_in_types.sums`). Operations to which
+these rules do not apply fill the slot `varying`.
 
 This is the type system of "varying manual axes" of JAX's `shard_map`.
 """
@@ -82,7 +83,7 @@ def typed(aval: AbstractValue, manual: ManualAxisType) -> AbstractValue:
 def along(aval: AbstractValue, axes: frozenset[Any]) -> AbstractValue:
     """Returns `aval` with values that vary along exactly `axes`.
 
-    The axes along which they are unreduced or reduced stay the same.
+    The axes along which the values are unreduced or reduced stay the same.
     """
     if not isinstance(aval, ShapedArray) or aval.vma == axes:
         return aval
@@ -130,8 +131,8 @@ def _of_sums(
     def refuse(why: str) -> NoReturn:
         types = ", ".join([aval.str_short(short_dtypes=True) for aval in avals])
         raise ShardingTypeError(
-            f"{why} ({primitive.name} of {types}). Take sums first, by jax.lax.psum, or cast operands "
-            "by jax.lax.pcast"
+            f"{why} ({primitive.name} of {types}). Take sums first, with jax.lax.psum, or cast "
+            "operands with jax.lax.pcast"
         )
 
     operands = [x.manual_axis_type if isinstance(x, ShapedArray) else None for x in avals]

@@ -1,7 +1,7 @@
 """Collectives along named axes that change shapes: `all_gather`, `psum_scatter`.
 
-Like the reductions in `collectives`, they become operations on positional axes when the axis of
-that name is batched. A named axis that remains in a program has size 1.
+Like the reductions in `collectives`, they become operations on positional axes when the named axis
+is batched. A named axis that remains in a program has size 1.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def _of_extent_one(prim: Primitive, meaning: Callable[..., Shape], name: str) ->
 def _only_one(size: int, name: str) -> None:
     if size != 1:
         raise NameError(
-            f"{name} over an axis of size {size} that is not in scope: it must run under the vmap "
-            "that names the axis"
+            f"{name} over an axis of size {size} that is not in scope: call it within the vmap that "
+            "names the axis"
         )
 
 
@@ -240,14 +240,15 @@ def all_gather(
 
     Args:
       x: a pytree of arrays.
-      axis_name: name of the axis, or a tuple of names.
+      axis_name: the name of the axis, or a tuple of names.
       axis_index_groups: groups of indices that gather among themselves; not supported for axes of
         `vmap`.
-      axis: position of the new axis.
+      axis: the position of the new axis.
       tiled: whether to concatenate the values along the existing `axis` instead.
-      to: the type of the result along the axis. The default is "varying". Within
-        `shard_map(..., check_vma=True)` it may be "invarying", equal on all devices, or "reduced",
-        equal on all devices with an unreduced cotangent, whose sum is scattered to the devices.
+      to: the type of the result along the axis, "varying" by default. Within
+        `shard_map(..., check_vma=True)` it can also be "invarying", equal on all devices, or
+        "reduced", equal on all devices with an unreduced cotangent, whose sum is scattered to the
+        devices.
 
     Raises:
       NameError: if a name is not in scope.
@@ -267,13 +268,14 @@ def all_gather(
     is_checked = bool(checked_names(names))
     if to == "reduced" and not is_checked:
         raise ValueError(
-            f"all_gather along {names}: to='reduced' needs a shard_map with check_vma=True, as "
+            f"all_gather along {names}: to='reduced' needs a shard_map with check_vma=True, because "
             "types are not tracked otherwise"
         )
     is_same = to != "varying" and is_checked
     if is_same and axis_index_groups is not None:
         raise ValueError(
-            "all_gather: with axis_index_groups, results vary between groups, so `to` cannot be"
+            "all_gather: with axis_index_groups, results vary between groups, so `to` must be "
+            f"'varying', but is {to!r}"
         )
     size = math.prod([axis_extent(name, "all_gather") for name in names])
     groups = checked_groups(axis_index_groups, size)
@@ -298,7 +300,7 @@ def all_gather(
 
 
 def _gather_each(x: Value, names: Sequence[AxisName], k: int, tiled: bool) -> Value:
-    """Gathers along several axes one after another; the first axis is the major one."""
+    """Gathers along several axes, one after another; the first axis is the major one."""
     for i, name in enumerate(reversed(names)):
         x = all_gather_p.bind(
             x, all_gather_dimension=k, axis_name=(name,), axis_size=axis_extent(name, "all_gather"),
@@ -414,13 +416,13 @@ def psum_scatter(
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     tiled: bool = False,
 ) -> T:
-    """Sums over a named axis, and scatters the result: each instance gets one part of it.
+    """Computes the sum over a named axis, and scatters it: each instance receives one part.
 
     Args:
       x: a pytree of arrays.
-      axis_name: name of the axis, or a tuple of names.
-      scatter_dimension: the positional axis to scatter; it has the size of the named axis unless
-        `tiled`.
+      axis_name: the name of the axis, or a tuple of names.
+      scatter_dimension: the positional axis to scatter; unless `tiled`, its size must be that of the
+        named axis.
       axis_index_groups: groups of indices that sum and scatter among themselves; not supported for
         axes of `vmap`.
       tiled: whether to keep the positional axis, with its size divided by that of the named axis.
@@ -441,7 +443,7 @@ def scattered_by(
     """Binds `prim` to the arrays in `x`, with the parameters of `psum_scatter`.
 
     Args:
-      function: name of the public function, for messages.
+      function: the name of the public function, for messages.
       prim: `reduce_scatter_p`, or a primitive with its parameters.
       x, axis_name, scatter_dimension, axis_index_groups, tiled: as in `psum_scatter`.
     """

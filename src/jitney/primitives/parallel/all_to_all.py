@@ -141,14 +141,14 @@ def all_to_all(
 
     Args:
       x: a pytree of arrays.
-      axis_name: name of the axis, or a tuple of names.
+      axis_name: the name of the axis, or a tuple of names.
       split_axis: the positional axis to scatter over the instances.
       concat_axis: the positional axis along which the parts from all instances are arranged.
       axis_index_groups: groups of indices that exchange parts among themselves; not supported for
         axes of `vmap`.
-      tiled: whether to keep both positional axes; the size of the named axis divides the first and
-        multiplies the second. Otherwise, `split_axis` has that size and is removed, and a new axis
-        is inserted at `concat_axis`.
+      tiled: whether to keep both positional axes; the size of the first is then divided by the size
+        of the named axis, and that of the second is multiplied by it. Otherwise, `split_axis` must
+        have the size of the named axis and is removed, and a new axis is inserted at `concat_axis`.
 
     Raises:
       NameError: if the name is not in scope.
@@ -170,7 +170,7 @@ def all_to_all(
             if value.shape[s] != size:
                 raise ValueError(
                     f"all_to_all: axis {s} of an operand of shape {value.shape} is split among "
-                    f"the {size} participants, and must have that size, or a multiple of it with "
+                    f"the {size} participants, so its size must be {size}, or a multiple of it with "
                     "tiled=True"
                 )
             if s < c:
@@ -182,7 +182,7 @@ def all_to_all(
         elif value.shape[s] % size:
             raise ValueError(
                 f"all_to_all: axis {s} of an operand of shape {value.shape} is split among the {size} "
-                "participants, and its size must be a multiple of that"
+                f"participants, so its size must be a multiple of {size}"
             )
         out = all_to_all_p.bind(
             value, split_axis=s, concat_axis=c, axis_name=name, axis_index_groups=groups,

@@ -59,8 +59,8 @@ def axis_extent(name: AxisName, api_name: str) -> int:
         if known == name:
             return size
     raise NameError(
-        f"{api_name}: no axis is named {name!r} here.\n"
-        f"Instead: within jax.vmap(..., axis_name={name!r}), or jax.shard_map over a mesh that has it"
+        f"{api_name}: no axis is named {name!r} here.\nInstead: call it within "
+        f"jax.vmap(..., axis_name={name!r}), or within jax.shard_map over a mesh with that axis"
     )
 
 
@@ -107,7 +107,9 @@ def checked_groups(
         return None
     parts = tuple([tuple([int(i) for i in g]) for g in groups])
     if not of_any_size and len({len(g) for g in parts}) > 1:
-        raise ValueError(f"axis_index_groups: all groups must have one size, but are {groups}")
+        raise ValueError(
+            f"axis_index_groups: all groups must have the same size, but the groups are {groups}"
+        )
     if sorted(i for g in parts for i in g) != list(range(size)):
         raise ValueError(
             f"axis_index_groups: each of the indices 0 to {size - 1} must be in one group, but the "
@@ -120,7 +122,7 @@ def checked_groups(
 
 
 def checked_names(names: Sequence[AxisName]) -> tuple[AxisName, ...]:
-    """Returns the names along which types track variation, as in a checking `shard_map`."""
+    """Returns those names along which types track variation, as within a checking `shard_map`."""
     return tuple([n for n in names if not is_positional(n) and n in state.checked_axes])
 
 
@@ -148,7 +150,7 @@ def is_unreduced(x: Value, names: Sequence[AxisName], api_name: str) -> bool:
     if own and not own.issuperset(names):
         raise ValueError(
             f"{api_name} over axes {tuple(names)} of {aval.str_short()}, which is unreduced along "
-            f"{tuple(own)} only: sum over these first"
+            f"{tuple(own)} only: sum over the unreduced axes first"
         )
     return bool(own)
 
@@ -173,7 +175,7 @@ def lower_collective(
     groups: Groups = None,
     **params: LibraryParam,
 ) -> Node:
-    """Builds the node of a collective over named axes; axes that are not in scope have one device.
+    """Builds the node of a collective over named axes; axes that are not in scope have size 1.
 
     Raises:
       NameError: if an axis that is not in scope has a larger size.
@@ -185,7 +187,7 @@ def lower_collective(
         return b.collective(kind, axes, tuple(params.items()), args, parts)
     except AssertionError as error:
         raise NameError(
-            f"{kind} over the axes {dict(axes)}, not all of them in scope: it must run under the vmap "
+            f"{kind} over the axes {dict(axes)}, not all of them in scope: call it within the vmap "
             "that names them"
         ) from error
 
@@ -340,8 +342,8 @@ def _reduced(prim: Primitive, value: Array, axes: tuple[Any, ...], groups: Group
         return prim.bind(value, axes=axes, axis_index_groups=groups)
     if groups is not None:
         raise NotImplementedError(
-            f"{prim.name}: axis_index_groups need shard_map(..., check_vma=False): whether results "
-            "vary depends on the groups"
+            f"{prim.name}: axis_index_groups requires shard_map(..., check_vma=False), because the "
+            "groups determine along which axes results vary"
         )
     if prim is not psum_p:
         return prim.bind(varying_along(value, axes), axes=axes, axis_index_groups=None)
@@ -352,7 +354,7 @@ def _reduced(prim: Primitive, value: Array, axes: tuple[Any, ...], groups: Group
     if known.intersection(checked) and not known.issuperset(checked):
         raise ValueError(
             f"psum over axes {checked} of {aval.str_short()}, which varies along {tuple(known)} only: "
-            "sum over the axes that it varies along, or have it vary along all by jax.lax.pcast"
+            "sum over these axes only, or cast it to vary along all axes with jax.lax.pcast"
         )
     unchecked = tuple([a for a in axes if a not in checked])
     total = psum_invariant_p.bind(varying_along(value, checked), axes=checked)
@@ -364,8 +366,8 @@ def _reduce_tree(prim: Primitive, x: T, axis_name: AxisName, groups: Groups) -> 
     if groups is not None:
         if _positional(axes):
             raise ValueError(
-                f"{prim.name}: with axis_index_groups all axes must be named, but `axis_name` has "
-                f"positions: {axis_name}"
+                f"{prim.name}: with axis_index_groups, all axes must be named, but `axis_name` "
+                f"contains positions: {axis_name}"
             )
         size = math.prod([axis_extent(a, prim.name) for a in axes])
         groups = checked_groups(groups, size, of_any_size=True)
@@ -382,7 +384,7 @@ def _reduce_tree(prim: Primitive, x: T, axis_name: AxisName, groups: Groups) -> 
             rank = len(value.shape)
             if any(not -rank <= a < rank for a in axes if is_positional(a)):
                 raise ValueError(
-                    f"{prim.name} over axes {axes} of an operand of shape {value.shape}"
+                    f"{prim.name}: axes {axes} are out of bounds for an operand of shape {value.shape}"
                 )
             places = tuple(a % rank if is_positional(a) and a < 0 else a for a in axes)
             if state.trace is state.eval_trace and _named(axes):
@@ -401,7 +403,7 @@ def _reduce_tree(prim: Primitive, x: T, axis_name: AxisName, groups: Groups) -> 
 def psum(
     x: T, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
 ) -> T:
-    """Sums over named axes; constants are multiplied by the size of the axes.
+    """Computes the sum over named axes; a constant is multiplied by the size of the axes.
 
     Args:
       x: a pytree of arrays; booleans are summed as integers.
@@ -584,7 +586,7 @@ def _in_unequal_groups(
     prim: Primitive, axis_data: AxisData, args: Sequence[Value], dims: Dims,
     groups: Sequence[Sequence[int]], params: Mapping[str, Any],
 ) -> tuple[Value, int]:  # fmt: skip
-    """Reduces within groups of different sizes, one group after another."""
+    """Applies a reduction within groups of different sizes, one group after another."""
     x = rules.to_front(args[0], dims[0], axis_data.size)
     reductions: list[Any] = []
     for group in groups:
@@ -608,7 +610,7 @@ def _in_flattened_groups(
 ) -> Array:
     """Runs a collective within groups of devices that are numbered across several mesh axes.
 
-    Every device gathers all operands, computes all results along one axis, and takes its own.
+    Every device gathers all operands, computes all results along one axis, and selects its own.
     """
     from jitney.primitives.indexing.dynamic_slice import dynamic_index_in_dim
 

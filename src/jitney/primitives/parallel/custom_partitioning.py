@@ -1,9 +1,9 @@
 """`custom_partitioning`: calls of programs with user-defined partitioning.
 
 On a single device, the program is called. On several devices, sharding propagation calls the user's
-rule for the shardings of the results. When the program is lowered for its devices, the user's
-callback `partition` gets all shardings, and returns the function that each device runs on its
-shards, as in a `shard_map`.
+rule to determine the shardings of the results. When the program is lowered for its devices, the
+user's callback `partition` receives all shardings, and returns the function that each device runs
+on its shards, as in a `shard_map`.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class _Division(SaysDivision):
 
     def places_of_results(self, returned: PyTree, callback: str) -> list[NamedSharding]:
         tree = self.params["out_tree"]
-        return _leaves(returned, tree, f"{callback} returns a NamedSharding for each result")
+        return _leaves(returned, tree, f"{callback} must return a NamedSharding for each result")
 
     def _bound_rule(self) -> BoundRule | None:
         """Returns the sharding rule for the shapes of the call, or None."""
@@ -220,7 +220,7 @@ def _by_parts(
         )
     mesh, fun, out_places, in_places = answer
     out_specs = _checked(division.places_of_results(out_places, "partition"), division.outs)
-    expected = "partition returns a tuple with a NamedSharding for each argument"
+    expected = "partition must return a tuple with a NamedSharding for each argument"
     in_specs = _checked(_leaves(in_places, params["in_tree"], expected), division.ins)
     region = Region(mesh, frozenset(mesh.axis_names), check_vma=False)
     program = _of_parts(fun, call, params, region, in_specs, out_specs)
@@ -241,8 +241,8 @@ def _checked(
     """Returns the specs of shardings.
 
     Raises:
-      ValueError: if a sharding is for fewer axes than an array has, or does not shard an axis
-        evenly.
+      ValueError: if a sharding has entries for more axes than an array has, or does not shard an
+        axis evenly.
     """
     for sharding, aval in zip(shardings, avals, strict=True):
         sharding.check_compatible_aval(aval.shape)
@@ -265,8 +265,8 @@ def _of_parts(
         outs, tree = pytrees.tree_flatten(fun(*in_tree.unflatten(parts)))
         if tree != out_tree:
             raise ValueError(
-                "custom_partitioning: the function that partition returns has results of "
-                f"structure {tree}, but the results of the original function have {out_tree}"
+                "custom_partitioning: the function that partition returns has results with the "
+                f"structure {tree}, but those of the original function have {out_tree}"
             )
         return [as_value(x) for x in outs]
 
@@ -284,8 +284,8 @@ def _of_parts(
     returned = _arrays(program.out_avals)
     if [(a.shape, a.dtype) for a in returned] != [(a.shape, a.dtype) for a in wanted]:
         raise ValueError(
-            "custom_partitioning: by the shardings that partition returns, shards of results are "
-            f"of types {[a.str_short() for a in wanted]}, but its function returns "
-            f"{[a.str_short() for a in returned]}"
+            "custom_partitioning: according to the shardings that partition returns, the shards of "
+            f"the results have the types {[a.str_short() for a in wanted]}, but the function that "
+            f"it returns computes {[a.str_short() for a in returned]}"
         )
     return program

@@ -3,8 +3,8 @@
     b:AbstractFuture{f32[1]} = reduce_scatter_start[...] a
     c:f32[1] = reduce_scatter_done b
 
-In between a program holds a future, a value of a type of its own, which lowers to the result.
-Compiled programs compute the collective where it begins.
+Between the two operations, a program holds a future, a value of a separate type, which is lowered
+to the result. Compiled programs compute the collective where it begins.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Future:
     value: Any
 
     def done(self) -> Any:
-        """Returns the result, once the collective is finished."""
+        """Returns the result when the collective has finished."""
         return _done(self)
 
 
@@ -82,7 +82,7 @@ class AbstractFuture(HiType):
 
     @property
     def mat(self) -> Any:
-        """How the values of devices relate along the manual axes of a `shard_map`."""
+        """The relation between the values on the devices along the manual axes of a `shard_map`."""
         inner: Any = self.inner_aval
         return inner.manual_axis_type
 
@@ -191,7 +191,7 @@ def psum_scatter_start(
 
     Args:
       x: a pytree of arrays.
-      axis_name: name of an axis of `shard_map`, or a tuple of names.
+      axis_name: the name of an axis of `shard_map`, or a tuple of names.
       scatter_dimension, axis_index_groups, tiled: as in `psum_scatter`.
 
     Returns: a pytree of futures. Each has the attributes `shape` and `dtype` of its result.

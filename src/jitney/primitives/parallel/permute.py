@@ -122,11 +122,11 @@ def checked_pairs(
 
 
 def ppermute(x: T, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> T:
-    """Sends values from instances to other instances; those that receive nothing return zeros.
+    """Sends values from instances to other instances; instances that receive none return zeros.
 
     Args:
       x: a pytree of arrays.
-      axis_name: name of the axis, or a tuple of names.
+      axis_name: the name of the axis, or a tuple of names.
       perm: pairs (source, destination) of indices; all sources, and all destinations, are distinct.
 
     Raises:
@@ -226,7 +226,7 @@ rules.deflinear(pbroadcast_p, _pbroadcast_transpose)
 
 
 def pbroadcast(x: T, axis_name: AxisName, source: int) -> T:
-    """Returns on all instances the value of the instance with index `source`.
+    """Returns the value of the instance with index `source` on all instances.
 
     Raises:
       NameError: if the name is not in scope.

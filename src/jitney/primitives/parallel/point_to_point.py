@@ -1,8 +1,8 @@
 """`psend` and `precv`: the two halves of a permutation along named axes, connected by a token.
 
 A `precv` receives from the first preceding `psend` with the same axes and permutation that has no
-partner yet. The token orders operations; it has no data. Both operations are batched by the trace
-of the axis, which keeps sent values until they are received (`_waiting`).
+partner yet. The token orders the operations and has no data. Both operations are batched by the
+trace of the axis, which keeps sent values until they are received (`_waiting`).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _precv_abstract(
     token: AbstractValue, *, out_shape: ShapedArray, axis_name: tuple[AxisName, ...], perm: Perm
 ) -> tuple[AbstractValue, Effects]:
     if token is not abstract_token:
-        raise TypeError(f"precv takes a token, from psend or create_token, but got {token}")
+        raise TypeError(f"precv: expected a token, from psend or create_token, but got {token}")
     axes = ManualAxisType(varying=checked_names(axis_name))
     return out_shape.update(manual_axis_type=axes) if axes else out_shape, {_effect}
 
@@ -115,8 +115,8 @@ def _precv_batch_with_trace(
     if not sent:
         raise ValueError(
             f"precv along {axis_name} by the permutation {perm}: there is no matching psend. A "
-            "psend with the same axes and the same permutation must come before, in the same "
-            "function or the same body of a loop"
+            "psend with the same axes and the same permutation must precede it in the same "
+            "function or loop body"
         )
     value, d = sent.pop(0)
     shape = list(rules.shape_of(value))
@@ -136,7 +136,7 @@ def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) ->
 
     Args:
       x: the array to send.
-      axis_name: name of the axis, or a tuple of names.
+      axis_name: the name of the axis, or a tuple of names.
       perm: pairs (source, destination) of indices; all sources, and all destinations, are distinct.
 
     Returns: a token for `precv`, or for `optimization_barrier` to order exchanges.
@@ -168,7 +168,7 @@ def precv(
       token: a token from `psend` or `create_token`.
       out_shape: an object with the shape and dtype of the received value, such as a
         `ShapeDtypeStruct`, or a pytree of such objects.
-      axis_name: name of the axis, or a tuple of names.
+      axis_name: the name of the axis, or a tuple of names.
       perm: the pairs (source, destination) that were passed to `psend`.
 
     Returns: the received array, or zeros on devices that receive nothing. Within `shard_map` its

@@ -141,7 +141,7 @@ rules.deflinear(vary_unreduced_cast_p, _vary_unreduced_transpose)
 
 
 def _names_of(axis_name: AxisName) -> tuple[AxisName, ...]:
-    """Returns the axes to cast along, without size-1 axes that only the context mesh has."""
+    """Returns the axes to cast along, without axes of size 1 that only the context mesh has."""
     if isinstance(axis_name, set | frozenset | dict):
         raise TypeError(
             f"pcast: `axis_name` must be a name, or a tuple of names, which has an order, but is "
@@ -166,7 +166,7 @@ _TARGETS = ("varying", "reduced", "unreduced")
 
 
 def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
-    """Casts the type of `x` along mesh axes: how its values vary from device to device.
+    """Casts the type of `x` along mesh axes, which states how values differ between devices.
 
     Within `shard_map(..., check_vma=True)`, types track the axes along which the values on the
     devices may differ. Operations cast their operands to vary along the same axes automatically. An
@@ -185,8 +185,8 @@ def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
     Raises:
       TypeError: if `axis_name` is unordered, such as a set.
       NameError: if a name is not an axis of the enclosing `shard_map`.
-      ValueError: if there is no enclosing `shard_map`; if `to` is not one of these; or if there is
-        no such cast from the type of an array.
+      ValueError: if there is no enclosing `shard_map`; if `to` is not one of these; or if the type
+        of an array cannot be cast to it.
 
     Example:
       >>> mesh = jax.make_mesh((1,), ("i",))

@@ -1,8 +1,8 @@
 """`ragged_all_to_all`: an exchange of rows among devices, with any number of rows for each pair.
 
-Device i sends to each device j `send_sizes[j]` rows of its operand, starting at row
-`input_offsets[j]`; they are stored in the output of device j from row `output_offsets[j]` on. All
-of these are arrays, whose elements may differ from device to device.
+Device i sends `send_sizes[j]` rows of its operand, starting at row `input_offsets[j]`, to each
+device j, which stores them in its output, starting at row `output_offsets[j]`. Sizes and offsets
+are arrays, whose elements may differ from device to device.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def ragged_all_to_all(
     axis_name: AxisName,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
 ) -> Array:
-    """Sends rows from each device to each device; their numbers may differ.
+    """Sends rows from each device to each device; the number of rows can differ for each pair.
 
     Args:
       operand: the rows to send, an array [rows, ...].
@@ -197,10 +197,11 @@ def ragged_all_to_all(
         keep these values.
       input_offsets: the first row to send to each device, integers [devices].
       send_sizes: the number of rows to send to each device.
-      output_offsets: for each device the row in *its* output for the first of these rows.
-      recv_sizes: the number of rows to receive from each device; it must be the number that device
-        sends.
-      axis_name: name of the axis.
+      output_offsets: for each receiving device, the row of *its* output at which to store the first
+        of these rows.
+      recv_sizes: the number of rows to receive from each device; it must be the number that the
+        device sends.
+      axis_name: the name of the axis.
       axis_index_groups: groups of indices that exchange rows among themselves.
 
     Returns: a copy of `output` with the received rows.
@@ -219,7 +220,7 @@ def ragged_all_to_all(
     """
     names = names_of(axis_name, "ragged_all_to_all")
     if len(names) != 1:
-        raise ValueError(f"ragged_all_to_all is over one named axis, not over {names}")
+        raise ValueError(f"ragged_all_to_all: axis_name must be a single name, but is {names}")
     groups = checked_groups(axis_index_groups, axis_extent(names[0], "ragged_all_to_all"))
     operands = [
         as_value(x) for x in (output, input_offsets, send_sizes, output_offsets, recv_sizes)

@@ -1,10 +1,10 @@
 """Collectives on unreduced operands or with reduced results: see `core.sharding_in_types.sums`.
 
-They compute what `psum`, `psum_scatter` and `all_gather` compute, but have other types and
-therefore other derivatives. The cotangent of the sum of an unreduced value is *reduced*, equal on
-all devices; the cotangent of a reduced value is unreduced. Within a `shard_map(...,
-check_vma=True)`, `psum`, `psum_scatter` and `all_gather(to="reduced")` bind these primitives where
-types require it.
+They compute the same values as `psum`, `psum_scatter` and `all_gather`, but have different types
+and therefore different derivatives. The cotangent of the sum of an unreduced value is *reduced*,
+equal on all devices; the cotangent of a reduced value is unreduced. Within a
+`shard_map(..., check_vma=True)`, `psum`, `psum_scatter` and `all_gather(to="reduced")` bind these
+primitives where types require it.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def _declared(
     result: Callable[[ManualAxisType, frozenset[Any]], ManualAxisType],
     **model_params: Param,
 ) -> Primitive:
-    """Declares a collective that computes what `model` does, with other operand and result types.
+    """Declares a collective that computes the same values as `model`, with different types.
 
     Args:
-      name: name of the primitive.
-      model: the primitive that computes the same.
-      takes: required type of operands along the axes: "varying" or "unreduced".
+      name: the name of the primitive.
+      model: the primitive that computes the same values.
+      takes: the required type of operands along the axes: "varying" or "unreduced".
       result: (manual axis type of the operand, axes of the collective) -> that of the result.
       **model_params: parameters of `model` that this collective lacks.
     """

@@ -5,8 +5,8 @@ program computes with shards. Within it the mesh axes are named axes, for use by
 
 With `check_vma`, types within the program track the axes along which values vary
 (`core.sharding_in_types.varying`), so a result that is not sharded along an axis is known to be
-equal there. Without it nothing is known: such a result is taken from the first device, and its
-cotangent is divided among all devices.
+equal along this axis. Without `check_vma`, this is not known: such a result is taken from the first
+device, and its cotangent is divided among all devices.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ WHOLE = PartitionSpec()
 
 @record(frozen=True)
 class Region:
-    """The context in which a program of shards runs: its equation's parameters except specs.
+    """The context of a program of shards: the parameters of its equation except the specs.
 
     Attributes:
       mesh: the mesh of devices.
@@ -160,8 +160,8 @@ class Region:
     def unmentioned(self, spec: PartitionSpec) -> tuple[tuple[AxisName, int], ...]:
         """Returns the manual axes that `spec` does not shard along.
 
-        As in JAX, they include axes along which it is unreduced or reduced, although cotangents
-        need not be divided and summed along these.
+        As in JAX, these include axes along which it is unreduced or reduced, although cotangents
+        need not be divided or summed along these.
         """
         mentioned = names_in(spec)
         return tuple([(name, size) for name, size in self.axes if name not in mentioned])
@@ -331,7 +331,7 @@ def _shard_map_lojax(
 def _lowered_specs(avals: Sequence[AbstractValue], specs: Specs) -> Specs:
     """Returns the specs of the arrays to which values of types `avals` are lowered.
 
-    A PartitionSpec of a value of a high-level type is that of each of its arrays.
+    The PartitionSpec of a value of a high-level type applies to each of its arrays.
     """
     lowered: list[PartitionSpec] = []
     for aval, spec in zip(avals, specs, strict=True):
@@ -424,7 +424,7 @@ def _shard_map_partial(
 
 
 def _with_axes(values: Sequence[Value], lifted: Sequence[bool]) -> list[Value]:
-    """Returns the values; those marked in `lifted` get an axis of size 1."""
+    """Returns the values; those marked in `lifted` receive an additional axis of size 1."""
     return [shapes.reshape(x, (1,)) if up else x for x, up in zip(values, lifted, strict=True)]
 
 

@@ -1,9 +1,9 @@
 """Programs that compute the partial sums of unreduced values, and not only their sums.
 
 A value that is unreduced along mesh axes consists of a partial sum on each device. Programs compute
-the sum where partial sums are not read. This module makes another program for unreduced results: in
-it such a value is an array of the partial sums of all devices, with a leading axis for each of
-these mesh axes, in mesh order. Reductions of sharded values (`reduce_sum`, `dot_general`,
+only the sum unless the partial sums are read. This module creates a second program for unreduced
+results, in which such a value is an array of the partial sums of all devices, with a leading axis for
+each of these mesh axes, in mesh order. Reductions of sharded values (`reduce_sum`, `dot_general`,
 `reshard`, `shard_map`) create partial sums; linear operations are batched over the leading axes.
 All other operations get the sums.
 
@@ -53,9 +53,10 @@ Rule: TypeAlias = Callable[[JaxprEqn, list[Any]], "Found"]
 
 @memoize_by_identity
 def concerns(closed: ClosedJaxpr) -> bool:
-    """Returns whether `closed` has a program of partial sums: unreduced operands or results.
+    """Returns whether there is a program of partial sums for `closed`.
 
-    It has none if loops or branches have unreduced values: those compute sums.
+    There is one if operands or results are unreduced, unless loops or branches contain unreduced
+    values, because these compute only sums.
     """
     avals = (*closed.in_avals, *closed.out_avals)
     return any(map(_names, avals)) and not _within(closed.jaxpr)
@@ -92,7 +93,7 @@ def program_of(
     Args:
       closed: the program of sums.
       has_operand_terms: whether each operand is replaced by its partial sums.
-      wanted: for each result the sharding in which it is requested, or None; empty if all are None.
+      wanted: for each result the requested sharding, or None; empty if all are None.
 
     Returns: (program, has): `has` marks the results with partial sums, which are additional results
       at the end of the program.

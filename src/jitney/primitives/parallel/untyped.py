@@ -1,9 +1,10 @@
 """Programs without shardings in types.
 
-A `shard_map` over some axes of a mesh contains a program whose types have shardings along the
-others, if these are Explicit. Operations on the shards of all devices at once (`spmd`) split and
-merge axes of global arrays, which such types do not permit. By then, types have been checked and
-result shardings are known, and the compiler chooses the shardings of intermediate values.
+A `shard_map` over some axes of a mesh contains a program whose types have shardings along the other
+axes, if these are Explicit. Operations on the shards of all devices at once (`spmd`) split and
+merge axes of global arrays, which such types do not permit. Therefore the shardings are removed. By
+then, types have been checked, result shardings are known, and the compiler chooses the shardings of
+intermediate values.
 """
 
 from __future__ import annotations
