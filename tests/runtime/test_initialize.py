@@ -73,7 +73,7 @@ def test_errors_are_told_in_one_short_line():
 
 def test_initialization_comes_before_devices():
     client.host_client()
-    with pytest.raises(RuntimeError, match="the devices of this process are known already"):
+    with pytest.raises(RuntimeError, match="the devices of this process exist already"):
         initialize.initialize("a:1", 1, 0)
 
 

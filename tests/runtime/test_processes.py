@@ -26,15 +26,15 @@ def test_devices_of_all_processes():
 @pytest.mark.parametrize(
     ("mode", "text"),
     [
-        ("raise", "process 1 of 3 has ended by ValueError: of its own"),
-        ("hook", "process 1 of 3 has ended by ValueError: of its own"),
-        ("exit", "process 1 of 3 has ended by sys.exit(3)"),
+        ("raise", "process 1 of 3 has ended because of ValueError: of its own"),
+        ("hook", "process 1 of 3 has ended because of ValueError: of its own"),
+        ("exit", "process 1 of 3 has ended because of sys.exit(3)"),
         ("early", "process 1 to 'the end of the program'"),
         ("name", "process 1 to \"sync_global_devices('another place')\""),
         ("value", "processes 0, 2; process 1"),
         ("program", "the program <lambda> that is compiled differs between processes"),
         ("constant", "the program <lambda> that is compiled differs between processes"),
-        ("late", "the devices of this process are known already"),
+        ("late", "the devices of this process exist already"),
         ("process_id", "process 1: process_id=0, but MPI's rank of this process is 1"),
         ("num_processes", "process 1: num_processes=4, but mpiexec has started 3"),
         ("local_device_ids", "process 1: local_device_ids=[5]"),
@@ -92,7 +92,7 @@ def test_a_process_that_ends_well_leaves_no_watcher():
 
 def test_one_process():
     assert not jax.distributed.is_initialized()
-    with pytest.raises(RuntimeError, match="known already"):
+    with pytest.raises(RuntimeError, match="exist already"):
         jax.devices()
         jax.distributed.initialize()
     jax.distributed.shutdown()

@@ -48,7 +48,7 @@ def test_conversions():
     assert as_sharding(Format(None, place)) is place
     assert as_sharding(Format(None, None)) == sharding.default() == single_device(default_device())
     with pytest.raises(
-        TypeError, match=r"a Device, a Sharding or a Format is needed.* 'cpu' of type"
+        TypeError, match=r"expected a Device, a Sharding or a Format.* 'cpu' of type"
     ):
         as_sharding("cpu")
 

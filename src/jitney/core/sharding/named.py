@@ -195,8 +195,8 @@ def with_free_axes(
       sharding: the requested sharding.
       own: the present sharding of the array.
       ndim: the rank of the array.
-      free: the axes that `sharding` leaves to the compiler. They are not sharded along mesh axes that
-        `sharding` uses elsewhere.
+      free: the axes that `sharding` leaves to the compiler. They are not sharded along mesh axes
+        that `sharding` uses elsewhere.
     """
     entries = [() if k in free else names or () for k, names in enumerate(sharding.axes(ndim))]
     if isinstance(own, NamedSharding) and own.mesh == sharding.mesh:

@@ -42,8 +42,8 @@ class Linearity:
         selectors, and must not be unreduced.
       mistakes_numbers: whether a scalar without a mesh is ambiguous, because it could be a term on
         each device or a common factor. If so, it is rejected together with an unreduced operand.
-      is_contraction: whether operands are resharded along Explicit axes to match each other, so that
-        they need not be reduced along the same axes.
+      is_contraction: whether operands are resharded along Explicit axes to match each other, so
+        that they need not be reduced along the same axes.
     """
 
     check: Callable[[str, Sequence[ManualAxisType], Refuse], None]

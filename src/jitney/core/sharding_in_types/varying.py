@@ -4,9 +4,9 @@ The type of a value records the axes along which it varies (`ShapedArray.manual_
 operands of an operation must vary along the same axes, and then its result varies along these axes,
 too. If they do not, the trace that records the operation casts them first (`pvary`), which makes
 derivatives correct: the cotangent of a value that is equal on all devices is the sum of the
-cotangents on the devices. Linear operations on unreduced or reduced values have unreduced or reduced
-results; other operations on them are rejected (`core.sharding_in_types.sums`). Operations to which
-these rules do not apply fill the slot `varying`.
+cotangents on the devices. Linear operations on unreduced or reduced values have unreduced or
+reduced results; other operations on them are rejected (`core.sharding_in_types.sums`). Operations
+to which these rules do not apply fill the slot `varying`.
 
 This is the type system of "varying manual axes" of JAX's `shard_map`.
 """

@@ -421,8 +421,8 @@ def psum_scatter(
     Args:
       x: a pytree of arrays.
       axis_name: the name of the axis, or a tuple of names.
-      scatter_dimension: the positional axis to scatter; unless `tiled`, its size must be that of the
-        named axis.
+      scatter_dimension: the positional axis to scatter; unless `tiled`, its size must be that of
+        the named axis.
       axis_index_groups: groups of indices that sum and scatter among themselves; not supported for
         axes of `vmap`.
       tiled: whether to keep the positional axis, with its size divided by that of the named axis.

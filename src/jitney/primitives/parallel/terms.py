@@ -2,10 +2,10 @@
 
 A value that is unreduced along mesh axes consists of a partial sum on each device. Programs compute
 only the sum unless the partial sums are read. This module creates a second program for unreduced
-results, in which such a value is an array of the partial sums of all devices, with a leading axis for
-each of these mesh axes, in mesh order. Reductions of sharded values (`reduce_sum`, `dot_general`,
-`reshard`, `shard_map`) create partial sums; linear operations are batched over the leading axes.
-All other operations get the sums.
+results, in which such a value is an array of the partial sums of all devices, with a leading axis
+for each of these mesh axes, in mesh order. Reductions of sharded values (`reduce_sum`,
+`dot_general`, `reshard`, `shard_map`) create partial sums; linear operations are batched over the
+leading axes. All other operations get the sums.
 
 These programs have no shardings in types (`untyped`): type checking is complete, and the results
 have the shardings that their types required.

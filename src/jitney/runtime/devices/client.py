@@ -1,7 +1,7 @@
-"""Clients: the devices of one platform, of this process and of those it has joined.
+"""Clients: the devices of one platform, in this process and the processes that it has joined.
 
-The host's client is created when a device is first requested or an array made. The number of this
-process's devices is fixed then: `jax_num_cpu_devices`, or else the number in `XLA_FLAGS`.
+The host's client is created when a device is first requested or an array is created. The number of
+this process's devices is fixed then: `jax_num_cpu_devices`, or else the number in `XLA_FLAGS`.
 Devices are numbered process by process.
 """
 
@@ -39,7 +39,7 @@ class ForeignProgram:
 
 
 class Executables(Protocol):
-    """What clients do with executables; it is defined above them, and set by `use_executables`."""
+    """The operations of clients on executables, which a higher layer sets (`use_executables`)."""
 
     def compile_and_load(
         self, owner: Client, computation: object, devices: Sequence[Device],
@@ -55,7 +55,7 @@ live_executables: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def use_executables(executables: Executables) -> None:
-    """Sets what clients do with executables."""
+    """Sets the operations of clients on executables."""
     _executables[:] = [executables]
 
 
@@ -69,7 +69,7 @@ def live_arrays() -> list[Any]:
 
 
 class Client:
-    """The devices of one platform, and which process owns each of them.
+    """The devices of one platform, each of which belongs to a process.
 
     Attributes:
       platform: "cpu".
@@ -91,7 +91,8 @@ class Client:
           platform: "cpu".
           process_index: the number of this process.
           device_counts: the number of devices of each process.
-          threads: this process's threads, which are split among its devices; each has at least one.
+          threads: the number of threads of this process, which are divided among its devices; each
+            device has at least one.
         """
         self.platform = platform
         self._process_index = process_index

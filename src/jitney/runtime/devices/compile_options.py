@@ -1,6 +1,6 @@
 """Options of a compilation, as `jax.extend.backend.get_compile_options` returns them.
 
-Programs are compiled for one process; options of XLA are accepted, and have no effect.
+Programs are compiled for one process. Options of XLA are accepted, but have no effect.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def compile_options(
       overrides: XLA's options by name.
 
     Raises:
-      ValueError: if the assignment is for other numbers.
+      ValueError: if the assignment is for other numbers of replicas or partitions.
     """
     assignment = device_assignment
     if assignment is not None and not isinstance(assignment, DeviceAssignment):

@@ -1,8 +1,7 @@
 """Devices: where arrays are stored and programs run.
 
-A device is a share of the host's CPU: it has threads of its own, which share the loops of its
-programs, and a queue that runs calls of its programs. Its memory is the host's, which all devices
-share.
+A device is a share of the host's CPU. It has its own threads, among which the loops of its programs
+are divided, and a queue that runs calls of its programs. All devices share the host's memory.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Platform(Protocol):
 
 
 class Device:
-    """A processor with memory of its own.
+    """A device, which stores arrays and runs programs.
 
     Attributes:
       id: its number, unique among devices of all kinds.
@@ -95,7 +94,7 @@ class Device:
 
     @property
     def local_hardware_id(self) -> int | None:
-        """The device's number among those of its process; None if that is another process."""
+        """The device's number among those of its process; None if another process owns it."""
         return self._number if self.is_addressable else None
 
     @property
@@ -121,7 +120,7 @@ class Device:
         """Returns the memory of a kind: "device", "pinned_host" or "unpinned_host".
 
         Raises:
-          JaxRuntimeError: if the device has none of that kind.
+          JaxRuntimeError: if the device has no memory of that kind.
         """
         for memory in self._memories:
             if memory.kind == kind:
@@ -195,9 +194,9 @@ class Memory:
 
 @cache
 def thread_count() -> int:
-    """Returns how many threads large kernels use: JITNEY_NUM_THREADS, or all usable cores.
+    """Returns the number of threads of large kernels: JITNEY_NUM_THREADS, or all usable cores.
 
-    Processes of one program that may use the same cores of a machine share them.
+    Processes of one program that can use the same cores of a machine divide these among themselves.
     """
     return environment.threads() or max(1, len(usable_cores()) // processes.joined.sharers)
 

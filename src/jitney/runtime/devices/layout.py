@@ -1,8 +1,8 @@
 """Layouts: the order of an array's axes in memory.
 
-All arrays of jitney are row-major. Programs written for other machines may request other layouts:
-these are checked and shown, and values do not depend on them. An array's format always describes
-its actual layout.
+All arrays of jitney are row-major. Programs written for other machines may request other layouts,
+which are checked and shown but do not affect values. An array's format always describes its actual
+layout.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Layout:
         """Returns the layout that `Client.get_default_layout` describes.
 
         Raises:
-          TypeError: if it is another object.
+          TypeError: if `pjrt_layout` is another object.
         """
         if not isinstance(pjrt_layout, DeviceLayout):
             raise TypeError(
@@ -107,7 +107,7 @@ class Format:
             )
         if isinstance(layout, Layout) and place is None:
             raise ValueError(
-                f"Format: {layout} needs a sharding; pass it, too, as Format(layout, x.sharding)"
+                f"Format: {layout} needs a sharding; pass one, too, as in Format(layout, x.sharding)"
             )
 
     def check_fits(self, shape: tuple[int, ...]) -> None:

@@ -1,8 +1,9 @@
 """Moves of arrays between shardings that span several processes.
 
 `device_put` and `reshard` outside of programs use this module, and so do functions that gather an
-array in every process; programs have collectives of their own. Each process cuts what others need
-of its window into the shards of the source sharding, and one MPI call exchanges all of them.
+array in every process; programs contain their own collectives. Each process divides the parts of
+its window that other processes need into shards of the source sharding, and one MPI call exchanges
+all of them.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 def brought(
     data: np.ndarray, aval: ShapedArray, source: Sharding | None, target: Sharding
 ) -> np.ndarray:
-    """Returns what this process holds of an array after it is moved to `target`.
+    """Returns the part of an array that this process holds after a move to `target`.
 
     Args:
-      data: what the process holds before: all of the array, or its window.
+      data: the data that the process holds before the move: all of the array, or its window.
       aval: the type of the global array.
       source: the array's sharding; None if it is uncommitted.
       target: the new sharding.
@@ -49,7 +50,7 @@ def brought(
     if len(shape) > data.ndim:
         raise ValueError(
             f"device_put: arrays of more than 64 axes, such as {aval.str_short()}, must be on devices "
-            "of one process: reshape it first"
+            "of one process: reshape the array first"
         )
     wanted = windows.window(target, shape)
     if divided is None or is_here:
@@ -80,7 +81,7 @@ def _is_all_there(source: Sharding, target: Sharding, shape: tuple[int, ...]) ->
 
 
 def digest(data: np.ndarray) -> bytes:
-    """Returns a checksum of shape, dtype and elements; it differs, almost surely, if these do."""
+    """Returns a checksum that almost surely differs if shapes, dtypes or elements differ."""
     flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
     return f"{data.shape} {data.dtype} {zlib.crc32(flat.data)}".encode()
 
@@ -182,7 +183,7 @@ def _exchanged(
     dtype: np.dtype,
     members: tuple[int, ...],
 ) -> list[np.ndarray]:
-    """Returns what each member has sent to this process, flat: its pieces concatenated."""
+    """Returns the data that each member has sent to this process, as one flat array."""
     flat = [[np.ascontiguousarray(part).reshape(-1) for part in parts] for parts in sent]
     out_counts = [sum([part.nbytes for part in parts]) for parts in flat]
     pieces = [part.view(np.uint8) for parts in flat for part in parts]

@@ -1,16 +1,16 @@
-"""The processes of one program, started by MPI: the number of this one, and their meetings.
+"""The processes of one program, which MPI has started, and their meetings.
 
 A program has one process until `jax.distributed.initialize()` joins those that `mpiexec` has
 started (`jitney.runtime.distributed.initialize`). mpi4py is imported then, and not before.
 
 All processes run one program, so they reach the same points in the same order. Before a process
-would wait for others, it meets them: each announces what it is about to do, and with what (`meet`).
-If the announcements differ, all of them raise an error that lists what each process does, and none
-is left waiting.
+waits for others, it meets them: each process announces the operation that it is about to run, and a
+digest of its data (`meet`). If the announcements differ, all processes raise an error that lists
+the operation of each, instead of waiting forever.
 
-Processes that wait poll frequently at first, yielding their core to other threads in between, then
-ever more rarely, up to every few milliseconds. MPI itself would spin, and there may be more
-processes than cores.
+A process that waits polls frequently at first, and yields its core to other threads in between;
+then it polls less and less often, down to once in a few milliseconds. MPI itself would spin, and
+there may be more processes than cores.
 """
 
 from __future__ import annotations
@@ -86,14 +86,14 @@ def agree(digest: bytes, what: str, members: Sequence[int] | None = None) -> Non
       members: the numbers of the processes that take part; by default all.
 
     Raises:
-      RuntimeError: in all of these processes, if digests differ, or some have reached something
-        else.
+      RuntimeError: in all of these processes, if digests differ, or some processes have reached
+        another operation.
     """
     meet(what, digest, members)
 
 
 def meet(what: str, digest: bytes = b"", members: Sequence[int] | None = None) -> None:
-    """Waits until all processes are about to do the same: `what`, with data of this digest.
+    """Waits until all processes are about to run the same operation, `what`, on equal data.
 
     Args, Raises: see `agree`.
     """
@@ -102,7 +102,7 @@ def meet(what: str, digest: bytes = b"", members: Sequence[int] | None = None) -
 
 
 class Meeting:
-    """A meeting that this process has announced itself for, without waiting for it yet.
+    """A meeting that this process has announced, but does not yet wait for.
 
     Args: see `agree`; there are several processes.
     """
@@ -136,7 +136,7 @@ def _digest_of(data: bytes) -> bytes:
 
 
 def _texts(comm: MPI.Intracomm, what: str) -> list[str]:
-    """Returns what each process is about to do."""
+    """Returns the operation that each process is about to run."""
     local = np.zeros(_TEXT, np.uint8)
     # A character cut in two is dropped in decoding.
     cut = what.encode()[:_TEXT]
@@ -162,9 +162,9 @@ def _difference(numbers: tuple[int, ...], texts: list[str], digests: list[bytes]
         )
     listed = "; ".join([named(ranks) for ranks in having.values()])
     return (
-        f"{texts[0]} differs between processes. Equal values: {listed}. All processes must have "
-        "the same value; look for code that depends on jax.process_index(), random seeds, the "
-        "order of sets, or settings"
+        f"{texts[0]} differs between processes. Groups with equal values: {listed}. All processes "
+        "must have the same value; look for code that depends on jax.process_index(), random "
+        "seeds, the order of sets, or settings"
     )
 
 
@@ -174,9 +174,9 @@ def named(numbers: Sequence[int]) -> str:
 
 
 def group(members: Sequence[int] | None = None) -> MPI.Intracomm:
-    """Returns the communicator for meetings of `members`, this process among them; by default all.
+    """Returns the communicator for meetings of `members`, which include this process.
 
-    It is created when these first meet.
+    By default, all processes are members. The communicator is created when the members first meet.
     """
     comm = joined.world
     assert comm is not None, "there is one process"
@@ -192,7 +192,7 @@ _LOOKS = 4000  # some milliseconds
 
 
 def wait(request: MPI.Request) -> None:
-    """Waits for an MPI operation; meanwhile signals are handled and the cores are yielded."""
+    """Waits for an MPI operation; meanwhile, signals are handled and the core is yielded."""
     test, leave = request.Test, os.sched_yield
     for _ in range(_LOOKS):
         if test():
@@ -208,7 +208,7 @@ def stack(what: str, local: np.ndarray) -> np.ndarray:
     """Returns the arrays of all processes along a new first axis, in every process.
 
     Args:
-      what: what is gathered, with its shape and dtype, which must agree; for messages.
+      what: a description of the data, with their shape and dtype, which must agree; for messages.
       local: the array of this process.
 
     Raises:
@@ -246,7 +246,7 @@ def gather(what: str, local: bytes, members: Sequence[int] | None = None) -> lis
     """Returns the bytes of each process, of any length, in every process.
 
     Args:
-      what: what is gathered, for messages.
+      what: a description of the data, for messages.
       local: the bytes of this process.
       members: the numbers of the processes that take part; by default all.
 

@@ -33,7 +33,7 @@ class SingleDeviceSharding(Sharding):
     """The sharding of an array that is on one device.
 
     Raises:
-      ValueError: if the device has no memory of the kind.
+      ValueError: if the device has no memory of kind `memory_kind`.
     """
 
     __slots__ = ("_device", "_memory_kind")
@@ -101,7 +101,7 @@ def default() -> SingleDeviceSharding:
 
 
 def in_memory(sharding: Sharding, space: MemorySpace) -> Sharding:
-    """Returns a sharding over the same devices in their memory or in that of their host."""
+    """Returns a sharding over the same devices, in their memory or in their host's memory."""
     return sharding.with_memory_kind(_KINDS_OF_SPACES[space])
 
 
@@ -117,7 +117,7 @@ def as_sharding(sharding: object) -> Sharding:
         return single_device(sharding)
     if not isinstance(sharding, Sharding):
         raise TypeError(
-            "a Device, a Sharding or a Format is needed, such as `jax.devices()[0]`, but got "
+            "expected a Device, a Sharding or a Format, such as `jax.devices()[0]`, but got "
             f"{sharding!r} of type {type(sharding).__name__}"
         )
     return sharding

@@ -1,8 +1,8 @@
-"""Windows: what a process holds of an array on devices of several processes.
+"""Windows: the part that one process holds of an array on devices of several processes.
 
-Such an array has the global type and sharding, and its buffer is this process's window: the
-smallest box that contains the shards of its own devices, which must fill it. A process without any
-shard has an empty window. If the array is fully replicated, the window is the complete array.
+Such an array has the global type and sharding. Its buffer is this process's window: the smallest
+box that contains the shards of the process's devices, which must fill the box. A process without
+any shard has an empty window. If the array is fully replicated, the window is the complete array.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def holds_all(placement: Sharding, shape: tuple[int, ...]) -> bool:
 
 @lru_cache(4096)
 def first_device(placement: Sharding) -> Device:
-    """Returns the first of a sharding's devices that is this process's, else the first of all."""
+    """Returns a sharding's first device that belongs to this process, or else the first one."""
     return first_of(cast("tuple[Device, ...]", placement.device_order))
 
 
 def first_of(devices: Sequence[Device]) -> Device:
-    """Returns the first of `devices` that is this process's, else the first of all."""
+    """Returns the first of `devices` that belongs to this process, or else the first one."""
     return next((device for device in devices if device.is_addressable), devices[0])
 
 
@@ -59,8 +59,8 @@ def window(placement: Sharding, shape: tuple[int, ...], process_index: int | Non
       process_index: the process; this one by default.
 
     Raises:
-      ValueError: if the shards of its devices fill no box, or if the sharding does not fit the
-        shape.
+      ValueError: if the shards of the process's devices do not fill a box, or if the sharding does
+        not fit the shape.
     """
     placement.check_fits(shape)
     tiling = placement.tiling(len(shape))
@@ -89,16 +89,16 @@ def _no_box(
     return (
         f"{placement} splits an array of shape {shape} into {tiling.counts} shards, of which "
         f"process {number} has the indices {sorted(indices)}, which must form a box but do not. Order "
-        "the devices of the mesh so that the devices of a process are adjacent: "
-        "`jax.make_mesh(...)` without `devices`, or "
+        "the devices of the mesh so that the devices of each process are adjacent, as "
+        "`jax.make_mesh(...)` without `devices` does, or "
         "`jax.experimental.mesh_utils.create_hybrid_device_mesh`"
     )
 
 
 def global_shape(placement: Sharding, local_shape: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Returns the global shape of an array of which this process's window has shape `local_shape`.
+    """Returns the global shape of an array whose window on this process has shape `local_shape`.
 
-    None if this process has no device of the sharding, so that its window has no information.
+    None if this process has no device of the sharding, so that the window does not determine it.
     """
     counts = placement.tiling(len(local_shape)).counts
     held = window_shape(placement, counts)  # number of shards along each axis
@@ -112,7 +112,7 @@ def global_shape(placement: Sharding, local_shape: tuple[int, ...]) -> tuple[int
 def window_shape(
     placement: Sharding, shape: tuple[int, ...], process_index: int | None = None
 ) -> tuple[int, ...]:
-    """Returns the shape of a process's window; arguments are those of `window`."""
+    """Returns the shape of a process's window; the arguments are those of `window`."""
     return shape_of(window(placement, shape, process_index))
 
 
@@ -122,7 +122,7 @@ def shape_of(box: Index) -> tuple[int, ...]:
 
 
 def within(index: Index, box: Index) -> tuple[slice, ...]:
-    """Returns `index`, slices of a global array, relative to the window `box` that has them."""
+    """Returns `index`, slices of a global array, relative to the enclosing window `box`."""
     return tuple([
         slice(0, b.stop - b.start) if s.start is None else slice(s.start - b.start, s.stop - b.start)
         for s, b in zip(index, box, strict=True)

@@ -1,18 +1,18 @@
 """A watch over the processes of one machine, which reports the first that dies suddenly.
 
-A process that ends by `os._exit`, by a signal, or for lack of memory cannot report anything, and
-`mpiexec` kills the others at once. So one process of each machine starts a watcher, in a session of
-its own. The watcher sleeps until one of the processes ends, reports which one it was, and exits. If
-the launcher leaves the other processes running, which would wait forever, the watcher ends them
-after some seconds. A process that ends in another way, at the end of the program or with a message,
-dismisses the watcher first (`Watch.dismiss`).
+A process that ends because of `os._exit`, a signal or a lack of memory cannot report anything, and
+`mpiexec` kills the others at once. Therefore one process of each machine starts a watcher, in a
+separate session. The watcher sleeps until one of the processes ends, reports which one it was, and
+exits. If the launcher leaves the other processes running, which would wait forever, the watcher
+ends them after some seconds. A process that ends in another way, at the end of the program or with
+a message, dismisses the watcher first (`Watch.dismiss`).
 
-The watcher runs this file alone, without the package, so it starts within some milliseconds;
-`initialize` waits for that. Each process holds one end of a pipe, which the system closes when the
-process dies, as it closes the pipe by which the launcher notices. An epoll reports pipes in the
-order in which they were closed, however late it is polled, so the first one belongs to the process
-that died by itself. (PIDs are freed later, and not in that order.) Systems without these facilities
-have no watch.
+The watcher runs only this file, without the package, so it starts within a few milliseconds;
+`initialize` waits for it. Each process holds one end of a pipe, which the system closes when the
+process dies, as it closes the pipe by which the launcher notices the death. An epoll reports pipes
+in the order in which they were closed, however late it is polled, so the first one belongs to the
+process that died by itself. (PIDs are freed later, and not in that order.) On systems without these
+facilities, processes are not watched.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Watch:
     """The watch over the processes of a machine, as seen by one of them.
 
     Args:
-      machine: the processes of the machine; all of them create the watch together.
+      machine: the processes of the machine, all of which create the watch together.
       number: the number of this process among all processes.
       size: the number of processes on all machines.
     """
@@ -73,7 +73,7 @@ class Watch:
     def dismiss(self) -> None:
         """Dismisses the watcher.
 
-        Every process that ends calls this; the first call has the effect.
+        Every process calls this at its end; only the first call has an effect.
         """
         if self._pipe >= 0:
             os.write(self._pipe, b".")
@@ -103,7 +103,7 @@ def _identity() -> Identity | None:
 
 
 class _Ends:
-    """The pipes and process descriptors that a watcher polls, made by the process that starts it.
+    """The pipes and process descriptors that a watcher polls; the process that starts it owns them.
 
     Args:
       opened: closes them in this process once the watcher has them.
@@ -114,7 +114,7 @@ class _Ends:
         self._ends: dict[int, tuple[int, int]] = {}  # process number -> (pipe, pidfd)
 
     def make(self, pids: Mapping[int, int]) -> str | None:
-        """Makes the pipes; returns the folder that has them, or None if the system refuses."""
+        """Creates the pipes; returns their folder, or None if the system does not permit them."""
         import shutil
         import tempfile
 
@@ -131,7 +131,7 @@ class _Ends:
         return folder
 
     def watcher(self, pids: Mapping[int, int], size: int) -> subprocess.Popen[bytes] | None:
-        """Starts the watcher and waits until it watches; returns None if it cannot be started."""
+        """Starts the watcher and waits until it is ready; returns None if it cannot be started."""
         import subprocess
 
         try:
@@ -171,15 +171,16 @@ def message(number: int, pid: int, size: int, watched: int) -> str:
     Args:
       number, pid: the number and the PID of the process.
       size: the number of processes.
-      watched: how many of them are on this machine. If not all, a launcher may have ended this one.
+      watched: how many of them are on this machine. If there are others, the launcher may have
+        ended this one.
     """
-    causes = ["by os._exit", "by a signal such as SIGKILL or SIGSEGV", "by lack of memory"]
+    causes = ["os._exit", "a signal such as SIGKILL or SIGSEGV", "a lack of memory"]
     if watched < size:
-        causes.append("because one on another machine has ended")
+        causes.append("the end of a process on another machine")
     return (
         f"jitney: process {number} of {size} (PID {pid}) has ended in the middle of the program "
-        f"without an error message: {', '.join(causes[:-1])}, or {causes[-1]}. The other "
-        "processes are terminated, too"
+        f"without an error message, because of {', '.join(causes[:-1])}, or {causes[-1]}. The "
+        "other processes are terminated, too"
     )
 
 

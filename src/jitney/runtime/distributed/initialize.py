@@ -1,9 +1,10 @@
 """`jax.distributed.initialize()`: joins the processes that `mpiexec` has started.
 
 The processes exchange their device counts; from then on each of them sees all devices
-(`jitney.runtime.devices.client`). Settings that differ between processes are errors in all of them. A
-process that ends by an error, or with an exit code other than 0, ends all of them (`end_all`). If
-one is killed, `mpiexec` ends the others, and a watcher reports which it was (`death_watch`).
+(`jitney.runtime.devices.client`). If settings differ between processes, all of them raise an error.
+A process that ends with an error, or with an exit code other than 0, ends all of them (`end_all`).
+If a process is killed, `mpiexec` ends the others, and a watcher reports which process it was
+(`death_watch`).
 """
 
 from __future__ import annotations
@@ -32,14 +33,15 @@ _METHODS = (None, "mpi4py")
 
 
 class State:
-    """The state of the processes that libraries inspect: `jax._src.distributed.global_state`.
+    """The state of the processes, which libraries inspect (`jax._src.distributed.global_state`).
 
     Attributes:
       process_id: the number of this process.
       num_processes: the number of processes; None before `initialize`.
       coordinator_address: the address passed to `initialize`; MPI needs none.
-      client: None; in JAX, the service by which processes meet, which is MPI's task here.
-      service, preemption_sync_manager, partition_index: likewise.
+      client, service, preemption_sync_manager: None; in JAX, these are services by which processes
+        synchronize, which is done by MPI here.
+      partition_index: the index passed to `initialize`.
     """
 
     def __init__(self) -> None:
@@ -84,39 +86,39 @@ def initialize(
     mtls_peer_uri_prefix: str | None = None,
     verify_secure_credentials: bool | None = None,
 ) -> None:
-    """Joins the processes that `mpiexec` has started: `jax.devices()` then has the devices of all.
+    """Joins the processes that `mpiexec` has started; `jax.devices()` then lists all devices.
 
-    All processes must call it, once, before anything makes arrays or lists devices.
+    Each process must call it once, before it creates arrays or lists devices.
 
     Args:
-      coordinator_address: not needed, as MPI knows the processes; if given, it must be the same in
-        all.
-      num_processes: the number of processes. MPI knows it; if given, it must be equal.
-      process_id: the number of this process; likewise.
-      local_device_ids: the numbers of the devices that this process is to have, among those that
-        the settings give it; by default all.
+      coordinator_address: not needed, since MPI connects the processes; if given, it must be the
+        same in all processes.
+      num_processes: the number of processes; if given, it must be the number that MPI reports.
+      process_id: the number of this process; if given, it must be its MPI rank.
+      local_device_ids: the numbers of the devices of this process that it uses, of as many as the
+        settings specify; by default all.
       cluster_detection_method: "mpi4py", or None for the same.
       initialization_timeout, heartbeat_timeout_seconds, shutdown_timeout_seconds,
         coordinator_bind_address, slice_index: accepted for compatibility.
       partition_index: stored for readers of `global_state`.
       mtls_cert_file, mtls_key_file, mtls_ca_file, mtls_peer_uri_prefix, verify_secure_credentials:
-        must be left out. MPI makes the connections, which this package cannot encrypt.
+        must be omitted. MPI makes the connections, and this package cannot encrypt them.
 
     Raises:
-      RuntimeError: if it was called before, or if there are devices already.
-      ValueError: if connections are to be encrypted; if no MPI environment is found; in all
+      RuntimeError: if it was called before, or if devices have already been created.
+      ValueError: if encrypted connections are requested; if no MPI environment is found; in all
         processes, if the arguments of one contradict MPI, or if settings differ between processes.
       ImportError: if mpi4py is not installed.
     """
     if global_state.is_initialized:
         raise RuntimeError(
-            "jax.distributed.initialize: this process has joined the others already; "
-            "jax.distributed.shutdown leaves them"
+            "jax.distributed.initialize: this process has joined the others already; to leave "
+            "them, call jax.distributed.shutdown"
         )
     if client.backends:
         raise RuntimeError(
-            "jax.distributed.initialize: the devices of this process are known already, since an array "
-            "or the list of devices has been created: call it right after the import"
+            "jax.distributed.initialize: the devices of this process exist already, because an array "
+            "was created or devices were listed; call it right after the import"
         )
     if cluster_detection_method not in _METHODS:
         raise ValueError(
@@ -175,13 +177,13 @@ def _be_alone(
     coordinator_address: str | None, num_processes: int | None, process_id: int | None
 ) -> None:
     """Checks that the arguments describe a single process, as no MPI launcher started this one."""
-    cure = "start the program by `mpiexec -n 4 python -m jitney program.py`"
+    cure = "start the program with `mpiexec -n 4 python -m jitney program.py`"
     if num_processes is None or num_processes > 1:
         expected = "" if num_processes is None else f" of num_processes={num_processes}"
         raise ValueError(
             "jax.distributed.initialize: no MPI environment was found, so there is no "
             f"process{expected} to join: {cure}; to run it in one process, coordinator_address "
-            "should be defined, and num_processes=1 passed"
+            "should be defined, and num_processes should be 1"
         )
     if coordinator_address is None:
         raise ValueError(
@@ -219,10 +221,10 @@ class _ProcessArguments:
 
 
 def _own_devices(device_ids: int | Sequence[int] | None) -> tuple[int, ...]:
-    """Returns the numbers of the devices that this process is to have, among those of the settings.
+    """Returns the numbers of the devices of this process that it uses.
 
     Raises:
-      ValueError: if there are no devices of these numbers, or settings contradict each other.
+      ValueError: if there are no devices with these numbers, or settings contradict each other.
     """
     count = client.own_device_count()
     if device_ids is None:
@@ -253,9 +255,9 @@ def _join_by_mpi(requests: _ProcessArguments) -> None:
     )
     if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
         problems[joined.rank] = (
-            "this MPI does not let threads call it at the same time (MPI_THREAD_MULTIPLE): do "
-            "not change mpi4py.rc.thread_level, or use another MPI, such as that of `pip install "
-            "mpich`"
+            "this MPI does not support concurrent calls from several threads "
+            "(MPI_THREAD_MULTIPLE): do not change mpi4py.rc.thread_level, or use another MPI, such "
+            "as that of `pip install mpich`"
         )
     if any(problems.values()):
         reasons = "; ".join([f"process {k}: {text}" for k, text in problems.items() if text])
@@ -312,7 +314,7 @@ def _check_settings(requests: _ProcessArguments) -> None:
 
 
 def _look_around(comm: MPI.Intracomm, mpi: Any) -> None:
-    """Counts the processes of this machine on the same cores, and starts the watch over them."""
+    """Counts the processes of this machine on the same cores, and starts to watch them."""
     machine = comm.Split_type(mpi.COMM_TYPE_SHARED)
     own = sorted(device.usable_cores())
     joined.sharers = machine.allgather(own).count(own)
@@ -334,7 +336,7 @@ class _Watch:
 
     Attributes:
       pid: the process that has joined the others; processes that it forks have not.
-      deaths: the watch that informs the others if this process dies; None if there is none.
+      deaths: the watch that informs the other processes if this one dies, or None.
     """
 
     pid = 0
@@ -342,14 +344,14 @@ class _Watch:
 
 
 def _end_watch() -> None:
-    """Dismisses the watcher: this process ends, and has reported it."""
+    """Dismisses the watcher, since this process has reported that it ends."""
     if _Watch.deaths is not None:
         _Watch.deaths.dismiss()
         _Watch.deaths = None
 
 
 def _watch() -> None:
-    """Arranges that the other processes learn of the end of this one, by an error or not."""
+    """Ensures that the other processes are informed when this one ends, also without an error."""
     if _Watch.pid == os.getpid():
         return
     _Watch.pid = os.getpid()
@@ -383,8 +385,8 @@ def end_all(why: str, code: int = 1) -> None:
     _end_watch()
     sys.stdout.flush()
     print(
-        f"jitney: process {joined.rank} of {joined.size} has ended by {why}. The other processes "
-        "are terminated, too",
+        f"jitney: process {joined.rank} of {joined.size} has ended because of {why}. The other "
+        "processes are terminated, too",
         file=sys.stderr,
         flush=True,
     )
@@ -392,7 +394,7 @@ def end_all(why: str, code: int = 1) -> None:
 
 
 def _at_exit() -> None:
-    """Ends all processes if this one ends by an error; otherwise waits for the others to end."""
+    """Ends all processes if this one ends with an error; otherwise waits for the others to end."""
     if joined.world is None or _Watch.pid != os.getpid():
         return
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)

@@ -1,12 +1,12 @@
 """Collectives of compiled programs between processes, by MPI.
 
 A group of processes along some axes of a grid shares a communicator, and a collective is one MPI
-call on the program's own buffers, without copies. Only if MPI needs shards contiguous that are not
-so in memory are they copied first.
+call on the program's own buffers. Shards are copied first only if MPI needs them to be contiguous
+and they are not.
 
-Sums and products of builtin dtypes, and integer reductions that MPI has, are MPI's. Extrema of
-floats (MPI does not specify the treatment of NaN) and all reductions of narrow floats are NumPy
-functions that MPI calls on the pieces it combines.
+Sums and products of builtin dtypes, and integer reductions that MPI provides, are computed by MPI.
+Extrema of floats (for which MPI does not specify the treatment of NaN) and all reductions of narrow
+floats are computed by NumPy functions that MPI calls on the pieces it combines.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MPI_FLOATS = ("float32", "float64", "complex64", "complex128")
 
 
 class Group:
-    """The processes of a grid that differ from this one along some of its axes only, and this one.
+    """This process, and the processes of a grid that differ from it along some axes only.
 
     Attributes:
       comm: their communicator; ranks are in row-major order along the axes.
@@ -129,7 +129,7 @@ class Group:
 
 
 class Participants:
-    """The processes of a grid, and their groups along its axes; all of them create it together.
+    """The processes of a grid, and their groups along its axes; all create it together.
 
     Attributes:
       underway: the in-flight collectives of the running program, by their numbers in the program.
@@ -165,7 +165,7 @@ class Participants:
             meeting.wait()
 
     def give_up(self) -> None:
-        """Waits for in-flight messages to a program that has failed; they write to its memory."""
+        """Waits for in-flight messages to a program that has failed, which write to its memory."""
         for number in reversed([*self.underway]):
             self.finish(number)
 
@@ -217,7 +217,7 @@ class Participants:
         """
         group = self._groups.get((axes, groups))
         if group is None:
-            raise ValueError(f"the processes have made no group along {axes} of {groups}")
+            raise ValueError(f"the processes have not created a group along {axes} of {groups}")
         return group
 
 
@@ -271,7 +271,7 @@ _FINISH = "finish"
 
 
 def _procedure(routine: library.Routine) -> library.Effect:
-    """Returns the function that a routine from `procedures` stands for in this process.
+    """Returns the function in this process to which a routine from `procedures` refers.
 
     Raises:
       ValueError: if the participants do not exist.

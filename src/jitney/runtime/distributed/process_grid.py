@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @record(frozen=True, eq=False)
 class ProcessGrid:
-    """Processes in an array whose axes have the names of a mesh's.
+    """An array of processes, whose axes have the names of the axes of a mesh.
 
     Attributes:
       extents: the number of processes along each axis of the mesh.
@@ -59,9 +59,9 @@ class ProcessGrid:
                     raise ValueError(
                         f"{place}: an axis is sharded along {inner!r} and then {name!r}, so that "
                         f"a process, which has {self.devices[inner]} devices along {inner!r}, "
-                        "would have shards that are not adjacent. Name the axis first that "
-                        "separates processes, or order the mesh's devices by process "
-                        "(jax.make_mesh does)"
+                        "would have shards that are not adjacent. Name the axis that separates "
+                        "processes first, or order the mesh's devices by process, as "
+                        "jax.make_mesh does"
                     )
                 axes.append(name)
             if self.devices[name] > 1:

@@ -50,8 +50,8 @@ def test_axes_of_one_device_are_dropped():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ((X,), "1 entries of a spec"),
-        ((X, X), "an axis of the mesh twice"),
+        ((X,), "a spec has 1 entries"),
+        ((X, X), "an axis of the mesh occurs twice"),
         ((("x", "y"), ()), "6 devices along .* do not evenly divide an axis of 8 elements"),
     ],
 )

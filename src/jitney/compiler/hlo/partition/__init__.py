@@ -1,1 +1,1 @@
-"""The partitioner: turns a program for a mesh into that of one device, with collectives."""
+"""The partitioner: turns a program for a mesh into the program of one device, with collectives."""

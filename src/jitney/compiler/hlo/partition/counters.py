@@ -1,9 +1,9 @@
 """Hoists reshapes of values computed from element counters to the counters.
 
 Random bits are computed from a count of their elements along one axis. A shard along other axes
-than the first is not a block of that count, so each device would have to compute all bits. Here the
-count is computed from the indices along each axis, so that a device computes only the bits of its
-shard.
+than the first is not a block of that count, so each device would have to compute all bits. This
+pass computes the count from the indices along each axis, so that a device computes only the bits of
+its shard.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _in_shape(
 ) -> ir.Node:
     """Returns `vector`, which is computed from a count, in another shape.
 
-    `new` has the scalars.
+    `new` contains the scalars that it depends on.
     """
     stack = [vector]
     while stack:

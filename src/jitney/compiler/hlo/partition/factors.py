@@ -1,9 +1,10 @@
 """Divisions of a node: the ways in which it can be sharded.
 
-To shard a node is to assign mesh axes to the factors of its index map (`hlo.index_map`). From this
-follow the shardings of its operands and results, and over which devices results are partial: those
-of a factor that is summed over. Each kind of node has a function that builds it for shards;
-`builds` registers it. A node without one is replicated: each device computes all of it.
+Sharding a node means assigning mesh axes to the factors of its index map (`hlo.index_map`). The
+assignment determines the shardings of its operands and results, and the devices over which results
+are partial: those along the mesh axes of a factor that is summed over. Each kind of node has a
+function that builds it for shards, which `builds` registers. A node without such a function is
+replicated: each device computes all of it.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ Build: TypeAlias = Callable[
 
 @record(frozen=True, eq=False)
 class Factors:
-    """How a node can be sharded.
+    """The ways in which a node can be sharded.
 
     Attributes:
-      map: the factors of the axes of its operands and results, those apart that have to be
+      map: the factors of the axes of its operands and results, except those that have to be
         replicated.
       build: builds the node for shards.
     """
@@ -53,9 +54,10 @@ class Factors:
     def divisions(
         self, specs: Sequence[Spec | None], mesh: Mesh
     ) -> Iterator[tuple[dict[int, Names], int]]:
-        """Yields shardings of the node that operands suggest: first all combined, last none.
+        """Yields the shardings of the node that operands suggest, from all combined to none.
 
-        With each, it yields the number of shards along axes that no operand has sharded so, or 1.
+        With each sharding, it yields the number of shards along factors that no operand shards in
+        this way, or 1.
 
         Args:
           specs: specs of the operands; None for those that are available in any sharding.
@@ -81,9 +83,9 @@ class Factors:
     def _moved(
         self, options: dict[int, list[Names]], dims: Dims, spec: Spec, read: Mapping[int, Names]
     ) -> None:
-        """Adds options for mesh axes that an axis of the operand cannot stay sharded along.
+        """Adds options for mesh axes along which an axis of the operand cannot stay sharded.
 
-        These are moved to other axes of the operand.
+        Such mesh axes move to other axes of the operand.
         """
         for factors, names in zip(dims, spec, strict=True):
             kept = sum([len(read.get(factor, ())) for factor in factors])
@@ -123,7 +125,7 @@ _builds: dict[type, NodeBuild] = {}
 
 
 def builds(*kinds: type) -> Callable[[NodeBuild], NodeBuild]:
-    """Registers how nodes of `kinds` are built for shards."""
+    """Registers the function that builds nodes of `kinds` for shards."""
 
     def enter(build: NodeBuild) -> NodeBuild:
         for kind in kinds:
@@ -134,7 +136,7 @@ def builds(*kinds: type) -> Callable[[NodeBuild], NodeBuild]:
 
 
 def factors_of(node: ir.Node) -> Factors | None:
-    """Returns how `node` can be sharded, or None if it has to be replicated."""
+    """Returns the ways in which `node` can be sharded, or None if it has to be replicated."""
     build, related = _builds.get(type(node)), index_map(node)
     if build is None or related is None:
         return None

@@ -1,8 +1,8 @@
 """Sharding along axes whose elements a node moves: halo exchange between neighbors.
 
-These are slices, padding, reversal, concatenation (and so rolls, which are concatenations of
-slices), and windows of convolutions. Each device computes its shard of the result from a window of
-the operand (`Movement.window`).
+These nodes are slices, padding, reversal, concatenation (including rolls, which are concatenations
+of slices), and windows of convolutions. Each device computes its shard of the result from a window
+of the operand (`Movement.window`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jitney.core.util.record import replace
 def _slice(
     node: ir.Slice, m: Movement, xs: Nodes, division: Division, shapes: Shapes
 ) -> ir.Node:  # fmt: skip
-    """Builds a slice; of an axis that is sliced to few elements, their owners send them."""
+    """Builds a slice. If few elements of an axis remain, their owners broadcast them."""
     x, rank = xs[0], len(node.shape)
     for dim in range(rank):
         start, stride = node.starts[dim], node.strides[dim]
@@ -80,7 +80,7 @@ def _pad(
 def _concatenate(
     node: ir.Concatenate, m: Movement, xs: Nodes, division: Division, shapes: Shapes
 ) -> ir.Node:
-    """Builds a concatenation: each device reads of each part the elements in its shard.
+    """Builds a concatenation: each device reads the elements of its shard from each part.
 
     Parts that are slices are read from their operands, so a roll needs only halos.
     """
@@ -105,7 +105,7 @@ def _concatenate(
 def _roll(
     node: ir.Concatenate, m: Movement, x: ir.Node, division: Division, n: int
 ) -> ir.Node:  # fmt: skip
-    """Builds a roll, the elements of `x` from some start on, then those before."""
+    """Builds a roll: the elements of `x` from a start index to the end, then those before it."""
     dim, size = node.dim, node.shape[node.dim]
     start = size - node.parts[0].shape[dim]
     if dim in division:

@@ -1,8 +1,8 @@
 """Sharding of nodes that read and write at computed indices.
 
-Along axes that windows span completely, they are sharded like their operands. Along an axis in
-which a window is one element, the device that owns it reads or writes it. For a read, all other
-devices have zeros, and the bits are combined by `or`, which is exact.
+Along axes that windows span completely, such nodes are sharded like their operands. Along an axis
+in which a window is one element, the device that owns the element reads or writes it. For a read,
+all other devices provide zeros, and the bits are combined by `or`, which is exact.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _of_owner(m: Movement, x: ir.Node, owned: ir.Node, names: Names) -> ir.Node:
 def _start(
     m: Movement, start: ir.Node, n: int, names: Names
 ) -> tuple[ir.Node, ir.Node]:  # fmt: skip
-    """Returns an index, clamped to size `n`, relative to the shard; and whether it is in it."""
+    """Returns an index clamped to size `n`, relative to the shard, and whether the shard has it."""
     b = m.b
     size = n // m.mesh.parts(names)
     clamped = _clamped(m, start, n - 1)
@@ -93,7 +93,7 @@ def _dynamic_update_slice(
 def _clamped_vectors(
     m: Movement, indices: ir.Node, shape: ir.Shape, sizes: Sequence[int], moved: ir.Axes
 ) -> ir.Node:
-    """Clamps index vectors such that all windows are inside."""
+    """Clamps index vectors so that all windows are within the array."""
     b = m.b
     last = b.constant(np.asarray([shape[k] - sizes[k] for k in moved], _INT32))
     highest = b.broadcast(last, indices.shape, (len(indices.shape) - 1,))
@@ -153,7 +153,7 @@ def _gather(node: ir.Gather, m: Movement, xs: Nodes, division: Division, shapes:
 def _scatter(
     node: ir.Scatter, m: Movement, xs: Nodes, division: Division, shapes: Shapes
 ) -> ir.Node:
-    """Builds a scatter: each device applies, of all updates, those to its shard, in order."""
+    """Builds a scatter: each device applies only the updates to its shard, in order."""
     dims, (x, indices, updates) = node.dims, xs
     moved, windows = dims.scatter_dims_to_operand_dims, traversal.window_sizes(node)
     divided = [k for k in owned_axes(node.x.shape, windows, node.indices, moved) if k in division]

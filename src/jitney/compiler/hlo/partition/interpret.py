@@ -1,7 +1,7 @@
-"""The semantics of partitioned programs: all devices of the mesh, step by step, in one process.
+"""An interpreter of partitioned programs: runs all devices of the mesh in one process.
 
 It is the reference for implementations. Each node is computed for all devices before the next one,
-so a collective has the operands of all.
+so a collective can access the operands of all devices.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _evaluate(
 def _same(values: Sequence[Any]) -> np.ndarray:
     """Returns the value that all devices share.
 
-    Control flow must agree between devices, or collectives would not match.
+    Control flow must be the same on all devices, or collectives would not match.
     """
     assert all([value == values[0] for value in values]), f"devices disagree: {values}"
     return values[0]

@@ -1,8 +1,8 @@
-"""Layout of values on a mesh: which shard of a tensor each device has.
+"""The layout of values on a mesh, which determines the shard of a tensor that each device holds.
 
-A device has a coordinate along each mesh axis. A `Spec` has, for each axis of a tensor, the mesh
-axes that it is sharded along, major first; all shards have one size. Mesh axes of size 1 are in no
-spec here.
+A device has a coordinate along each mesh axis. A `Spec` contains, for each axis of a tensor, the
+mesh axes that it is sharded along, major first; all shards have the same size. Specs in the
+partitioner do not contain mesh axes of size 1.
 """
 
 from __future__ import annotations
@@ -53,16 +53,20 @@ class Mesh:
 
         Raises:
           ValueError: if it does not divide a tensor of shape `shape` evenly, has another rank, or
-            has a mesh axis twice.
+            contains a mesh axis twice.
         """
         if len(spec) != len(shape):
-            raise ValueError(f"partition: {len(spec)} entries of a spec for a tensor of {shape}")
+            raise ValueError(
+                f"partition: a spec has {len(spec)} entries, but the tensor has shape {shape}"
+            )
         normalized = tuple([
             tuple([str(name) for name in names if self.extents[str(name)] > 1]) for names in spec
         ])  # fmt: skip
         used = [name for names in normalized for name in names]
         if len(used) != len(set(used)):
-            raise ValueError(f"partition: an axis of the mesh twice in {spec_text(normalized)}")
+            raise ValueError(
+                f"partition: an axis of the mesh occurs twice in {spec_text(normalized)}"
+            )
         for n, names in zip(shape, normalized, strict=True):
             if n % self.parts(names):
                 raise ValueError(

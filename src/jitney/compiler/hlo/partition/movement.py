@@ -1,7 +1,7 @@
 """Resharding: collectives from one spec to another, and windows of neighbors' shards.
 
-This module builds nodes of one device's program. Whatever differs between devices is computed from
-the index of the device (`axis_index`), so that all run one program (SPMD).
+This module builds nodes of one device's program. Values that differ between devices are computed
+from the index of the device (`axis_index`), so that all devices run the same program (SPMD).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Movement:
     # --- from one spec to another -----------------------------------------------------------------
 
     def ways(self, x: ir.Node, old: Spec, new: Spec, partial: Partial | None) -> Iterator[ir.Node]:
-        """Yields alternatives of resharding `x` from `old` to `new`."""
+        """Yields alternative ways of resharding `x` from `old` to `new`."""
         if partial is not None:
             yield self.moved(self.reduced(x, partial), old, new)
             yield from self._scattered(x, old, new, partial)
@@ -80,7 +80,7 @@ class Movement:
     def _scattered(self, x: ir.Node, old: Spec, new: Spec, partial: Partial) -> Iterator[ir.Node]:
         """Yields reduce-scatters, in which a device reduces only its own shard.
 
-        These are possible where `new` is sharded along the axes of the partial value.
+        They are possible if `new` is sharded along the axes of the partial value.
         """
         n = len(partial.names)
         for dim, (has, wants) in enumerate(zip(old, new, strict=True)):
@@ -112,7 +112,7 @@ class Movement:
         return x
 
     def _cut(self, x: ir.Node, old: Spec, new: Spec) -> tuple[ir.Node, Spec]:
-        """Slices the device's own shard, along mesh axes that no axis is sharded along."""
+        """Slices the device's own shard, along mesh axes that do not shard any axis yet."""
         used = {name for names in old for name in names}
         for dim, (has, wants) in enumerate(zip(old, new, strict=True)):
             added = wants[len(has) :]
@@ -160,9 +160,9 @@ class Movement:
     ) -> ir.Node:  # fmt: skip
         """Returns a window of the global tensor on each device along `names`.
 
-        Device k gets `length` elements, from k * step + first on. `x` is sharded along `names`.
-        Elements out of bounds are zero, or wrap around if `periodic`. Devices send only the
-        elements that others need of their shards: halos.
+        Device k gets `length` elements, starting at k * step + first. `x` is sharded along `names`.
+        Elements out of bounds are zero, or wrap around if `periodic`. Devices send only those
+        elements of their shards that other devices need (halos).
         """
         n, size = self.mesh.parts(names), x.shape[dim]
         begins = [k * step + first for k in range(n)]
@@ -198,7 +198,7 @@ class Movement:
     ) -> ir.Node:  # fmt: skip
         """Returns elements lo ... hi of the shard of another device.
 
-        `pairs` are the devices that send and receive; others get zeros.
+        `pairs` are the devices that send and receive; other devices get zeros.
         """
         if not pairs:
             shape = (*x.shape[:dim], hi - lo, *x.shape[dim + 1 :])

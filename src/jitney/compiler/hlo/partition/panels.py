@@ -3,13 +3,14 @@
     dot(all_gather(x), y)  ->  for t < iterations: gather panel t of x, multiply by it
 
 A gathered operand takes the memory of its shard times the number of devices along the axes that it
-is gathered along, while a product needs only one panel of it at a time. Where the operand is
-sharded along a contracted axis, products of panels are added up; both operands may be sharded along
-it, in different ways (SUMMA, van de Geijn and Watts, 1997). Where it is sharded along another axis,
-each panel yields a panel of the result. The bytes sent stay the same, in more messages.
+is gathered along, while a product needs only one panel of it at a time. If the operand is sharded
+along a contracted axis, the products of panels are added; both operands may be sharded along this
+axis, in different ways (SUMMA, van de Geijn and Watts, 1997). If it is sharded along another axis,
+each panel yields a panel of the result. The number of bytes sent stays the same, but there are more
+messages.
 
-Operands that the program uses again stay gathered, and so do those that are small compared to the
-other memory of the product.
+Operands that the program uses again stay gathered, and so do operands that are small compared with
+the other memory of the product.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Gathered:
 
     Attributes:
       x: the device's own shard.
-      collective: the all-gather; None if the shard is the operand.
+      collective: the all-gather; None if the shard itself is the operand.
       dim: the axis along which it is gathered, and split into panels.
       parts: number of shards.
     """
@@ -71,7 +72,7 @@ class Gathered:
 def in_panels(region: ir.Region, least: int = COSTS.panel_bytes) -> ir.Region:
     """Returns `region` with products of gathered operands in panels, including nested regions.
 
-    Panels take `least` bytes, or a share of the product's other memory if that is more.
+    Panels take up to `least` bytes, or up to a share of the product's other memory if that is more.
     """
     order = traversal.topological_order(traversal.roots(region))
     uses = traversal.count_uses(order, traversal.roots(region))
@@ -110,7 +111,7 @@ def _product(
 ) -> ir.Node | None:
     """Returns `node` as a loop over panels of the larger of its gathered operands.
 
-    It is None if that operand is small.
+    Returns None if that operand is small.
     """
     nodes = (node.x, node.y)
     side = max((0, 1), key=lambda k: nodes[k].tensor_type.nbytes * (gathered[k] is not None))

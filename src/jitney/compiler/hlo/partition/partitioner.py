@@ -1,17 +1,17 @@
 """The partitioner: turns a program over a mesh into the program that each device runs (SPMD).
 
-Nodes are processed in order. Each is sharded in one of the ways that its operands suggest
-(`factors`), the cheapest one: its cost is the bytes that a device sends, plus the operations,
-weighted against these. Operands are resharded for it. Three things keep traffic low:
+Nodes are processed in order. Each is sharded in the cheapest of the ways that its operands suggest
+(`factors`), and the operands are resharded accordingly. The cost is the number of bytes that a
+device sends, plus its operations, converted to bytes. Three things keep traffic low:
 
-- A sum over a sharded axis stays a *partial sum* until it is consumed: a consumer that needs only
-  a shard of it costs a reduce-scatter instead of an all-reduce.
+- A sum over a sharded axis stays a *partial sum* until it is used. If its user needs only a shard,
+  a reduce-scatter suffices instead of an all-reduce.
 - A value computed from replicated values, such as constants, indices and random bits, is *free*: it
   is built on demand, for the shard that is needed.
-- What has been moved for one node is available to others: the builder returns the same nodes again,
-  and they cost nothing.
+- A value that has been moved for one node is available to others: the builder returns the same
+  nodes again, and they cost nothing.
 
-Results equal those of the original program, bit for bit unless a reduction is sharded.
+Results are bitwise equal to those of the original program, unless a reduction is sharded.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Value:
       spec: its sharding.
       node: the device's shard; None if it is free.
       partial: the reduction that its addends still need.
-      make: builds a free value's shard for a spec.
-      needs: the shards of other values that it is built from.
+      make: builds the shard of a free value for a spec.
+      needs: the shards of other values from which it is built.
     """
 
     shape: ir.Shape
@@ -86,8 +86,8 @@ def partition(
       module: the program, as lowered or simplified.
       in_specs: for each operand, for each of its axes, the mesh axes that it is sharded along.
       extents: sizes of the mesh axes, in the order in which devices are numbered.
-      out_specs: the same for results; None, for one or all, selects what sharding propagation
-        infers.
+      out_specs: the same for results. None, for one result or for all, selects the shardings that
+        propagation infers.
 
     Raises:
       ValueError: if a spec does not divide its tensor evenly, or if the program already has
@@ -125,7 +125,7 @@ class _Region:
     ) -> tuple[ir.Region, list[Spec]]:
         """Returns the region for shards, and the specs of its results.
 
-        These are `wanted`, or those inferred if that is None.
+        The specs are `wanted`, or the inferred ones if `wanted` is None.
         """
         region = hoist_reshapes(region)
         if wanted is not None:
@@ -152,9 +152,9 @@ class _Region:
     def read(self, region: ir.Region) -> list[ir.Node]:
         """Returns the nodes that the region's results depend on, in order.
 
-        Slices that are only parts of a roll are excluded: the roll reads the operand of the slices.
-        Otherwise the cost of moving them would be counted, and other uses of them would appear
-        free.
+        Slices that are only parts of a roll are excluded, because the roll reads the operand of the
+        slices. Otherwise, the cost of moving the slices would be counted, and other uses of them
+        would appear free.
         """
         nodes: dict[ir.Node, None] = {}
         stack = traversal.roots(region)
@@ -172,7 +172,7 @@ class _Region:
         return value
 
     def given(self, old: ir.Node, node: ir.Node, spec: Spec) -> Value:
-        """Returns the value of `old`, of which `node` is the shard."""
+        """Returns the value of `old`, whose shard is `node`."""
         self.keep([node])
         return Value(old.shape, spec, node)
 
@@ -205,7 +205,7 @@ class _Region:
         return self.made[value, spec]
 
     def keep(self, nodes: Sequence[ir.Node]) -> None:
-        """Makes `nodes`, and all that they depend on, part of the program."""
+        """Makes `nodes`, and all nodes that they depend on, part of the program."""
         self.done.update(self.new(nodes))
 
     def new(self, nodes: Sequence[ir.Node]) -> list[ir.Node]:
@@ -247,7 +247,7 @@ class _Region:
             case _:
                 pass
         if isinstance(node, ir.Collective) and node.axes:
-            raise ValueError(f"partition: the program has a collective already, {node.kind}")
+            raise ValueError(f"partition: the program already contains a collective, {node.kind}")
         factors = factors_of(node)
         if factors is None or _is_empty(node):
             return self.undivided(node)
@@ -268,8 +268,8 @@ class _Region:
     def sum_of_partials(self, node: ir.Apply, values: Sequence[Value]) -> Value | None:
         """Returns the sum of partial sums over the same devices, which is partial itself.
 
-        Then one reduction suffices for all. It is None if the operands are not such sums, or have
-        been reduced already.
+        One reduction then suffices for all of them. Returns None if the operands are not such sums,
+        or have already been reduced.
         """
         first = values[0]
         if first.partial is None or first.partial.fn != node.fn:
@@ -517,7 +517,7 @@ def _types(node: ir.Node) -> tuple[ir.TensorType, ...]:
 
 
 def _is_empty(node: ir.Node) -> bool:
-    """Returns whether the node, or an operand of it, has no elements, and nothing to shard."""
+    """Returns whether the node or one of its operands has no elements, so nothing to shard."""
     types = [t for x in (node, *traversal.operands(node)) for t in _types(x)]
     return any([0 in t.shape for t in types])
 

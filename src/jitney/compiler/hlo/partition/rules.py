@@ -1,6 +1,6 @@
-"""Building of nodes for shards, of those that process elements alike or sum over them.
+"""Builds nodes for shards, if the nodes treat all elements alike or sum over them.
 
-Axes that a node mixes in other ways (the sorted one, a transform's) have to be replicated.
+Axes that a node mixes in other ways, such as the sorted axis of a sort, have to be replicated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def rebuilt(b: Builder, node: ir.Node, new: Mapping[ir.Node, ir.Node]) -> Nodes:
     ir.Apply, ir.Transpose, ir.Bitcast, ir.Reduce, ir.ReduceRegion, ir.Sort, ir.TopK, ir.Dft
 )  # fmt: skip
 def _again(node: ir.Node, m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> Nodes:
-    """Builds a node with its own fields, whatever the shapes."""
+    """Rebuilds a node whose fields do not depend on the shapes of its operands."""
     return rebuilt(m.b, node, dict(zip(traversal.operands(node), xs, strict=True)))
 
 

@@ -1,6 +1,6 @@
 """Sharding of running reductions and arg-reductions along their own axis.
 
-Each device works on its shard alone; the results of shards are small, and are gathered.
+Each device processes only its shard; the results of all shards are small, and are gathered.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NOTHING = {"add": -0.0}
 def _cumulative(
     node: ir.Cumulative, m: Movement, xs: Nodes, division: Division, shapes: Shapes
 ) -> ir.Node:
-    """Builds a running reduction: a shard is combined with the total of all shards before it."""
+    """Builds a running reduction: a shard is combined with the total of the preceding shards."""
     local = m.b.cumulative(xs[0], node.fn, node.dim, node.reverse)
     if node.dim not in division:
         return local
@@ -31,7 +31,7 @@ def _cumulative(
 
 
 def _before(m: Movement, local: ir.Node, node: ir.Cumulative, names: Names) -> ir.Node:
-    """Returns the total of the shards before this device's: one element along the axis."""
+    """Returns the total of the shards that precede this device's, one element along the axis."""
     dim, n, last = node.dim, m.mesh.parts(names), local.shape[node.dim] - 1
     end = 0 if node.reverse else last
     totals = m.collective("all_gather", names, (("dim", dim),), m.cut(local, dim, end, end + 1))
@@ -50,7 +50,7 @@ def _before(m: Movement, local: ir.Node, node: ir.Cumulative, names: Names) -> i
 def _arg_reduce(
     node: ir.ArgReduce, m: Movement, xs: Nodes, division: Division, shapes: Shapes
 ) -> ir.Node:
-    """Builds an arg-reduction: the global index of the extreme of the shards' extremes."""
+    """Builds an arg-reduction: the global index of the extreme value of all shards."""
     b, x, dim = m.b, xs[0], node.dim
     index = b.arg_reduce(x, node.kind, dim, node.dtype)
     if dim not in division:

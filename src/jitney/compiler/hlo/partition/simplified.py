@@ -1,7 +1,7 @@
-"""The partitioner between simplifications: its input is simplified, and so is its output.
+"""Partitioning of simplified programs, whose result is simplified again.
 
 Programs over several processes are partitioned at the first run in each process, even if their
-machine code is found on disk. So this module does not import later stages.
+machine code is found on disk. Therefore, this module does not import later stages.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def _note(node: ir.Node) -> str:
 
 
 def bytes_text(n: float) -> str:
-    """Returns `96 B`, `1.50 kB`, `24.0 MB`: three digits from a thousand on."""
+    """Returns text such as `96 B`, `1.50 kB` or `24.0 MB`, with up to three digits."""
     if round(n) < 1000:
         return f"{n:.0f} B"
     n = float(f"{n:.3g}")  # first, since 9.999 is printed as 10.0

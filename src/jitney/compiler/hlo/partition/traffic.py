@@ -10,10 +10,10 @@ from jitney.compiler.hlo.collectives import group_size
 
 
 def sent(node: ir.Collective) -> float:
-    """Returns the bytes that each device sends, by the algorithms that send least.
+    """Returns the bytes that each device sends, with the algorithms that send the fewest.
 
-    In a ring of n participants, an all-gather sends every shard n - 1 times, a reduce-scatter every
-    part of its operand as often, and an all-reduce is both.
+    In a ring of n participants, an all-gather sends each shard n - 1 times, a reduce-scatter sends
+    each part of its operand n - 1 times, and an all-reduce consists of both.
     """
     if not node.args:
         return 0
@@ -40,7 +40,7 @@ def collectives_of(region: ir.Region) -> Iterator[ir.Collective]:
 
 
 def work(node: ir.Node) -> int:
-    """Estimates the operations of one device for `node`: elements, or products."""
+    """Estimates the number of operations of one device for `node`: its elements, or products."""
     match node:
         case ir.Dot():
             return node.tensor_type.size * math.prod([node.x.shape[k] for k in node.contract[0]])
