@@ -177,7 +177,7 @@ def test_encrypted_connections_are_refused(options: Any):
     known = dict(client.backends)
     client.backends.clear()
     try:
-        with pytest.raises(ValueError, match=r"the processes communicate by MPI"):
+        with pytest.raises(ValueError, match=r"the processes communicate through MPI"):
             initialize(**options)
     finally:
         client.backends.update(known)

@@ -60,7 +60,7 @@ def test_what_is_no_tile_assignment():
         sharding.get_hlo_sharding_from_serialized_proto(b"\x0a\x7f")
     with pytest.raises(NotImplementedError, match="must be replicated, manual"):
         sharding.get_hlo_sharding_from_serialized_proto(b"\x08\x06")
-    with pytest.raises(ValueError, match="has 4 tiles, but names 3 devices"):
+    with pytest.raises(ValueError, match="has 4 tiles, but lists 3 devices"):
         sharding.get_hlo_sharding_from_serialized_proto(
             b'\x08\x03\x1a\x02\x02\x02"\x03\x01\x03\x00'
         )

@@ -90,9 +90,9 @@ def test_abstract_meshes_have_axes_only():
     mesh = AbstractMesh((2, 4), ("x", "y"))
     assert mesh.are_all_axes_explicit
     assert mesh.update_axis_types({"y": MANUAL}).manual_axes == ("y",)
-    with pytest.raises(ValueError, match="has no devices: an AbstractMesh consists of axes"):
+    with pytest.raises(ValueError, match="has no devices: an AbstractMesh has axes"):
         mesh.devices  # noqa: B018
-    with pytest.raises(ValueError, match="2 axis_sizes, but 1 axis_names"):
+    with pytest.raises(ValueError, match="must have the same length, but have 2 and 1 entries"):
         AbstractMesh((2, 4), ("x",))
     cpu = AbstractDevice("cpu", None, "cpu")
     assert mesh.update(abstract_device=cpu) == mesh

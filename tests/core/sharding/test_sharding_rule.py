@@ -94,7 +94,7 @@ def test_open_operands_take_the_sharding_of_the_others():
 @pytest.mark.parametrize(
     "operands, results, message",
     [
-        ([(2, 3)], [], "it is for 1 result, but"),
+        ([(2, 3)], [], "the rule is for 1 result, but"),
         ([(2,)], [(2,)], "operand 0 has 1 axes"),
         ([(2, 6)], [(2, 4)], "which are 4 elements together, but the axis has 6"),
     ],

@@ -53,7 +53,7 @@ def test_cotangents_of_values_that_may_differ_are_summed():
     ("axis", "to", "error", "match"),
     [
         ("i", "equal", ValueError, "cast to varying, reduced, unreduced, not to 'equal'"),
-        ({"i"}, "varying", TypeError, "a tuple of names, which has an order"),
+        ({"i"}, "varying", TypeError, "a tuple of names, because their order matters"),
         ("i", "reduced", ValueError, r"is varying along \('i',\), which cannot be cast to reduced"),
         (("i", "j"), "varying", ValueError, "is of several kinds along"),
     ],

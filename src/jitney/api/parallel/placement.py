@@ -74,12 +74,12 @@ def make_mesh(
     sizes = axis_shapes if axis_sizes is None else axis_sizes
     if sizes is None or axis_names is None or (axis_sizes is not None and axis_shapes is not None):
         raise TypeError(
-            "jax.make_mesh: pass the sizes of the axes and their names, each once: "
+            "jax.make_mesh: pass the sizes and the names of the axes, each exactly once, as in "
             "jax.make_mesh((2, 4), ('x', 'y'))"
         )
     if not all([isinstance(n, int | np.integer) for n in sizes]):
         raise ValueError(
-            f"jax.make_mesh: `axis_sizes` must be integers, the sizes of the axes, but is {sizes}"
+            f"jax.make_mesh: `axis_sizes` must be a sequence of integers, but is {sizes}"
         )
     present = list(devices if devices is not None else _all_devices())
     wanted = int(np.prod(sizes, dtype=int))

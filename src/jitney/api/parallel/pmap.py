@@ -84,7 +84,7 @@ def pmap(
     if not callable(fun):
         raise TypeError(f"pmap needs a function, but got {fun} of type {type(fun).__name__}")
     if devices is not None and not len(devices):
-        raise ValueError("pmap: `devices` must not be empty; None means all devices")
+        raise ValueError("pmap: `devices` must not be empty; pass None for all devices")
     _check_axes(in_axes, out_axes)
     static, donated = _positions(static_broadcasted_argnums), _positions(donate_argnums)
     mapped = _Mapped(
@@ -333,7 +333,7 @@ class _Mapped:
         if self.devices is not None and size != len(there):
             raise ValueError(
                 f"pmap: the mapped axis must have one index for each of the {len(there)} devices "
-                f"of this process, but is of size {size}"
+                f"of this process, but has size {size}"
             )
         around = get_abstract_mesh()
         outer = math.prod([around.shape[name] for name in around.manual_axes])

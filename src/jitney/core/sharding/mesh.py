@@ -381,8 +381,8 @@ class AbstractMesh(_Axes):
         self.axis_names = tuple(axis_names)
         if len(self.axis_sizes) != len(self.axis_names):
             raise ValueError(
-                f"AbstractMesh: {len(self.axis_sizes)} axis_sizes, but {len(self.axis_names)} "
-                f"axis_names"
+                "AbstractMesh: axis_sizes and axis_names must have the same length, but have "
+                f"{len(self.axis_sizes)} and {len(self.axis_names)} entries"
             )
         self.axis_types = _types_of(axis_types, len(self.axis_names), AxisType.Explicit)
 
@@ -426,7 +426,7 @@ class AbstractMesh(_Axes):
 
     def _without_devices(self, name: str) -> ValueError:
         return ValueError(
-            f"{self} has no {name}: an AbstractMesh consists of axes, without devices"
+            f"{self} has no {name}: an AbstractMesh has axes, but no devices"
         )
 
     def _key(self) -> tuple[object, ...]:
@@ -598,7 +598,7 @@ def with_axes_of(mesh: Mesh, axes: AbstractMesh) -> Mesh:
         return mesh
     if math.prod(axes.axis_sizes) != mesh.size:
         raise ValueError(
-            "use_abstract_mesh: the mesh must have as many devices as the context mesh, "
+            "use_abstract_mesh: the mesh must have as many devices as the context mesh, which has "
             f"{mesh.size} along {dict(mesh.shape)}, but {axes} has {axes.size}"
         )
     return Mesh(mesh.devices.reshape(axes.axis_sizes), axes.axis_names, axes.axis_types)

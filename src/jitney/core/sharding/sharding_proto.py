@@ -131,7 +131,7 @@ def tiles_of(sharding: OpSharding) -> HloSharding:
         devices = tuple(order.transpose(sharding.iota_transpose_perm or None).ravel().tolist())
     if math.prod(dims) != len(devices):
         raise ValueError(
-            f"a tile assignment of dimensions {dims} has {math.prod(dims)} tiles, but names "
+            f"a tile assignment with dimensions {dims} has {math.prod(dims)} tiles, but lists "
             f"{len(devices)} devices"
         )
     has_replicas = sharding.replicate_on_last_tile_dim or bool(sharding.last_tile_dims)

@@ -146,7 +146,7 @@ class SdyShardingRule:
             if name in whole:
                 raise ValueError(
                     f"sharding rule: factor {name!r} is an axis by itself, so its size is known; "
-                    f"leave out {name}={self.factor_sizes[name]}"
+                    f"omit {name}={self.factor_sizes[name]}"
                 )
             if name not in parts:
                 raise ValueError(
@@ -156,7 +156,7 @@ class SdyShardingRule:
         for name in parts:
             if name not in whole and name not in self.factor_sizes:
                 raise ValueError(
-                    f"sharding rule: factor {name} is not an axis by itself anywhere; pass its "
+                    f"sharding rule: factor {name} occurs only within compound factors; pass its "
                     f"size, {name}=..."
                 )
         self._check_kinds(whole | parts.keys())
@@ -214,7 +214,7 @@ class SdyShardingRule:
         ):
             if len(mappings) != len(shapes):
                 raise ValueError(
-                    f"sharding rule: it is for {messages.counted(len(mappings), kind)}, but "
+                    f"sharding rule: the rule is for {messages.counted(len(mappings), kind)}, but "
                     f"{messages.there_are(len(shapes))}, "
                     f"of shapes {list(shapes)}"
                 )

@@ -87,7 +87,7 @@ def of_result(
         if any([reduced & x.varying for x in elements]):
             refuse(
                 f"{name}: an operand is reduced along {set(reduced)}, along which no other "
-                "operand may be sharded or vary, but one does"
+                "operand may be sharded or vary, but another one is sharded or varies along it"
             )
         if any([x.reduced != reduced for x in elements]):
             refuse(

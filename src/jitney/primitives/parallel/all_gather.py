@@ -459,7 +459,9 @@ def scattered_by(
         _scattered(value.shape, scatter_dimension=k, axis_size=size, tiled=tiled)
         if is_unreduced(value, names, function):
             if prim is not reduce_scatter_p:
-                raise NotImplementedError(f"{function} of unreduced arrays: use psum_scatter")
+                raise NotImplementedError(
+                    f"{function} does not support unreduced arrays; use psum_scatter"
+                )
             return calculus.unreduced_reduce_scatter(
                 value, scatter_dimension=k, axis_name=names, axis_size=size, tiled=tiled
             )

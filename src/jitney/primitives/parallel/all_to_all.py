@@ -58,8 +58,8 @@ def _all_to_all_abstract(
     extents = list(x.shape)
     if extents[split_axis] % n:
         raise ValueError(
-            f"all_to_all: the size of {split_axis=} must be a multiple of {n}, as each of {n} members "
-            f"of {axis_name!r} receives a part, but is {extents[split_axis]}"
+            f"all_to_all: the size of {split_axis=} must be a multiple of {n}, because each of the "
+            f"{n} participants along {axis_name!r} receives a part, but is {extents[split_axis]}"
         )
     extents[split_axis] //= n
     extents[concat_axis] *= n

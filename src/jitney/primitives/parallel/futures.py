@@ -127,8 +127,9 @@ class AbstractFuture(HiType):
         """
         if len(spec) > self.ndim:
             raise ValueError(
-                f"shard_map: out_specs has {spec}, of length {len(spec)}, for a future of type "
-                f"{self}, of rank {self.ndim}"
+                f"shard_map: a specification can have at most as many entries as a future has axes, "
+                f"but out_specs has {spec}, of length {len(spec)}, for a future of type {self}, of "
+                f"rank {self.ndim}"
             )
         inner: Any = self.inner_aval
         return AbstractFuture(inner.unshard(mesh, check_vma, spec))

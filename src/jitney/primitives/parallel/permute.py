@@ -116,7 +116,7 @@ def checked_pairs(
         if len(set(side)) != len(side) or not all([0 <= i < size for i in side]):
             raise ValueError(
                 f"{api_name}: sources and destinations must be unique and within the axis of size "
-                f"{size}, got {pairs}"
+                f"{size}, but the pairs are {pairs}"
             )
     return pairs
 

@@ -84,7 +84,7 @@ def _cast(prim: Primitive, origin: str | None, to: str) -> None:
             if wrong:
                 wanted = "the same on all devices" if origin is None else origin
                 raise ValueError(
-                    f"{prim.name.removesuffix('_p')} takes values that are {wanted} along "
+                    f"{prim.name.removesuffix('_p')}: the operand must be {wanted} along "
                     f"{tuple(axes)}, but {x.str_short()} is not along {tuple(wrong)}"
                 )
         changes = {to: getattr(manual, to).union(axes)}
@@ -144,8 +144,8 @@ def _names_of(axis_name: AxisName) -> tuple[AxisName, ...]:
     """Returns the axes to cast along, without axes of size 1 that only the context mesh has."""
     if isinstance(axis_name, set | frozenset | dict):
         raise TypeError(
-            f"pcast: `axis_name` must be a name, or a tuple of names, which has an order, but is "
-            f"{axis_name!r}"
+            f"pcast: `axis_name` must be a name, or a tuple of names, because their order matters, "
+            f"but is {axis_name!r}"
         )
     several: Any = axis_name
     names = (*several,) if isinstance(axis_name, tuple | list) else (axis_name,)
@@ -197,7 +197,7 @@ def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
       Array([6.], dtype=float32)
     """
     if to not in _TARGETS:
-        raise ValueError(f"pcast: values can be cast to {', '.join(_TARGETS)}, not to {to!r}")
+        raise ValueError(f"pcast: `to` must be one of {', '.join(_TARGETS)}, but is {to!r}")
     names = _names_of(axis_name)
     wanted = checked_names(names)
 

@@ -58,7 +58,7 @@ def _declared(
         if not axes <= getattr(manual, takes):
             raise ValueError(
                 f"{name}: the operand must be {takes} along {', '.join(map(str, _names(params)))}, but "
-                f"is {x.str_short()}"
+                f"has type {x.str_short()}"
             )
         out = model.rules["abstract"](x, **params, **model_params)
         return varying.typed(out, result(manual, axes))

@@ -128,7 +128,7 @@ def initialize(
     secured = (mtls_cert_file, mtls_key_file, mtls_ca_file, mtls_peer_uri_prefix)
     if any([x is not None for x in secured]) or verify_secure_credentials:
         raise ValueError(
-            "jax.distributed.initialize: the processes communicate by MPI, which does not "
+            "jax.distributed.initialize: the processes communicate through MPI, which does not "
             "support TLS; omit mtls_... and verify_secure_credentials, and secure the network "
             "instead"
         )
