@@ -282,7 +282,7 @@ def copy_to_host_async(x: T) -> T:
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """Returns all devices of a backend, of all processes, in the order of their ids.
+    """Returns the devices of all processes for a backend, in the order of their ids.
 
     Args:
       backend: "cpu", or None for the default.

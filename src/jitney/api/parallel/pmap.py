@@ -197,7 +197,7 @@ class _Mapped:
     def flattened_call(
         self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
     ) -> tuple[dict[int, object], list[Array], pytrees.PyTreeDef, list[int | None]]:
-        """Returns (static arguments by position, flat others, their tree, mapped axis of each)."""
+        """Returns (static arguments by position, flat other arguments, their tree, mapped axes)."""
         fixed = {i % len(args): args[i] for i in self.static if -len(args) <= i < len(args)}
         dynamic = tuple([args[i] for i in range(len(args)) if i not in fixed])
         leaves, tree = pytrees.tree_flatten((dynamic, kwargs))

@@ -175,7 +175,7 @@ def on_devices(sharding: Sharding, devices: Sequence[Device]) -> Sharding:
 def asks_nothing(sharding: object) -> bool:
     """Returns whether `sharding` is replicated on an abstract mesh without Explicit axes.
 
-    The sharding in the type of an array that is on no mesh is of this kind.
+    The type of an array that is not on a mesh has such a sharding.
     """
     return (
         isinstance(sharding, NamedSharding)

@@ -147,7 +147,7 @@ def _ragged_all_to_all_transpose(
         ] + nothing  # fmt: skip
 
     def told(x: Value) -> Array:
-        """Transposes, between devices, what each device passes to each other one."""
+        """Transposes between devices: each receives the entries of all devices that concern it."""
         (name,) = axis_name
         return all_to_all_p.bind(
             x, split_axis=0, concat_axis=0, axis_name=name, axis_index_groups=axis_index_groups,

@@ -458,7 +458,7 @@ def _divided_by_vmap(trace: Trace) -> frozenset[AxisName]:
 def _residual_specs(
     region: Region, avals: Sequence[AbstractValue], divided: frozenset[AxisName]
 ) -> tuple[list[PartitionSpec], list[bool]]:
-    """Returns specs that concatenate residuals and logs along axis 0, and which need a new axis.
+    """Returns specs that concatenate residuals along axis 0, and whether each needs a new axis.
 
     Axes in `divided`, along which an enclosing `vmap` shards its batch axis, are left out.
     """

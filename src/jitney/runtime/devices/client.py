@@ -32,7 +32,7 @@ _FLAG = "--xla_force_host_platform_device_count="
 
 @record(frozen=True)
 class ForeignProgram:
-    """A program in another form than a jaxpr: the name of the form, and its text."""
+    """A program in a form other than a jaxpr: the name of the form, and its text."""
 
     form: str
     text: str | bytes
@@ -171,7 +171,7 @@ class Client:
         executable_devices: Sequence[Device] = (),
         compile_options: CompileOptions | None = None,
     ) -> Any:
-        """Returns the executable of a program in the tensor IR for a device.
+        """Compiles a program in the tensor IR for a device.
 
         Args:
           computation: the program, from `jax.jit(f).lower(...).compiler_ir()`, or its text.
@@ -198,7 +198,7 @@ class Client:
     compile = compile_and_load
 
     def serialize_executable(self, executable: Any) -> bytes:
-        """Returns an executable as bytes.
+        """Serializes an executable to bytes.
 
         Raises:
           ValueError: if its program calls Python functions of this process.

@@ -106,7 +106,7 @@ def in_memory(sharding: Sharding, space: MemorySpace) -> Sharding:
 
 
 def as_sharding(sharding: object) -> Sharding:
-    """Returns the sharding that a device, a sharding or a format stands for.
+    """Converts a device, a sharding or a format to a sharding.
 
     Raises:
       TypeError: if `sharding` is none of these.

@@ -1,4 +1,4 @@
-"""Hoists reshapes of values computed from element counters to the counters.
+"""Moves reshapes of values that are computed from element counters to the counters.
 
 Random bits are computed from a count of their elements along one axis. A shard along other axes
 than the first is not a block of that count, so each device would have to compute all bits. This
@@ -17,7 +17,8 @@ from jitney.compiler.hlo.build import Builder
 
 
 def hoist_reshapes(region: ir.Region) -> ir.Region:
-    """Returns `region` with reshapes of values computed from counts hoisted to the counts."""
+    """Returns `region` with reshapes of values that are computed from counts moved to the
+    counts."""
     order = traversal.topological_order(traversal.roots(region))
     counted = _counted(order)
     if not any([_is_shaped_late(node, counted) for node in order]):

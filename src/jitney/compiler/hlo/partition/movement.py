@@ -240,7 +240,7 @@ class Movement:
         return self.b.pad(x, zero, lows, highs, [0] * rank)
 
     def inside(self, shape: ir.Shape, dim: int, names: Names, start: int, limit: int) -> ir.Node:
-        """Returns which elements of a shard have global indices start ... limit along `dim`."""
+        """Returns a mask of the elements with global indices start ... limit along `dim`."""
         b = self.b
         index = self.indices(shape, dim, names, _INT32)
         tests: list[ir.Node] = []

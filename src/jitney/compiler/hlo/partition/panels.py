@@ -57,7 +57,7 @@ class Gathered:
         return own if self.collective is None else own * (self.parts + 1)
 
     def panel(self, b: Builder, iteration: ir.Node, blocks: int, width: int) -> ir.Node:
-        """Returns elements `iteration * width` ... (`width` of them) of each of `blocks` blocks."""
+        """Returns `width` elements of each of `blocks` blocks, starting at `iteration * width`."""
         own, dim = blocks // self.parts, self.dim
         before, after = self.x.shape[:dim], self.x.shape[dim + 1 :]
         folded = b.reshape(self.x, (*before, own, self.extent // blocks, *after))
@@ -134,7 +134,7 @@ def _added_up(
 ) -> ir.Node | None:
     """Returns the sum of products of panels of both operands along a contracted axis.
 
-    It is None if one panel suffices.
+    Returns None if one panel suffices.
     """
     blocks = math.lcm(*[g.parts for g in pair])
     length = pair[0].extent // blocks
@@ -160,7 +160,7 @@ def _side_by_side(
 ) -> ir.Node | None:
     """Returns the concatenated products of panels of one operand along a free axis.
 
-    It is None if one panel suffices.
+    Returns None if one panel suffices.
     """
     blocks, length = first.parts, first.x.shape[first.dim]
     iterations = _panel_count(length, first.extra + node.tensor_type.nbytes, room)

@@ -370,10 +370,10 @@ class _Region:
     # --- control ----------------------------------------------------------------------------------
 
     def constrained(self, node: ir.ShardingConstraint) -> Value:
-        """Returns the operand, resharded as the user specified; a free value is built so.
+        """Returns the operand, resharded (or built, if it is free) as the user specified.
 
-        A dimension that mesh axes do not divide evenly is replicated. Addends of a sum that the
-        user requires to stay unreduced do.
+        A dimension that mesh axes do not divide evenly is replicated. A sum that the user requires
+        to stay unreduced is not reduced.
         """
         value = self.value(node.x)
         asked = wanted(node.sharding, value.spec, self.mesh.extents)
@@ -395,9 +395,9 @@ class _Region:
     def loop(self, node: ir.While) -> list[Value]:
         """Returns the values of a loop's results.
 
-        A carry is sharded as both its initial value and the body's result are, as far as they
-        agree. A free initial value has the sharding that the final one requires, or that of the
-        body's result.
+        A carry has the sharding of its initial value along the axes on which the body's result
+        agrees with it. A free initial value has the sharding that is required of the final value,
+        or else that of the body's result.
         """
         values = [self.value(x) for x in node.init]
         mapped = map_loops.as_map(node)
