@@ -158,7 +158,7 @@ def shutdown() -> None:
     Arrays on other processes' devices are lost.
 
     Example:
-      >>> jax.distributed.shutdown()  # does nothing where `initialize` was not called
+      >>> jax.distributed.shutdown()  # does nothing if `initialize` was not called
     """
     if joined.world is not None:
         processes.meet("jax.distributed.shutdown()")

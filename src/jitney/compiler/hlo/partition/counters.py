@@ -17,8 +17,7 @@ from jitney.compiler.hlo.build import Builder
 
 
 def hoist_reshapes(region: ir.Region) -> ir.Region:
-    """Returns `region` with reshapes of values that are computed from counts moved to the
-    counts."""
+    """Moves reshapes of values in `region` that are computed from counts to the counts."""
     order = traversal.topological_order(traversal.roots(region))
     counted = _counted(order)
     if not any([_is_shaped_late(node, counted) for node in order]):
