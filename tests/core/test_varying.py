@@ -53,7 +53,9 @@ def test_only_linear_operations_take_terms_of_sums():
     assert varying.of_results(operation(sums.LINEAR), [terms, terms], {}, PLAIN) == terms
     with pytest.raises(sums.ShardingTypeError, match="op, which is not linear"):
         varying.of_results(operation(), [terms, terms], {}, PLAIN)
-    with pytest.raises(sums.ShardingTypeError, match=r"\(op of .*Take sums first, with jax.lax.psum"):
+    with pytest.raises(
+        sums.ShardingTypeError, match=r"\(op of .*Take sums first, with jax.lax.psum"
+    ):
         varying.of_results(operation(sums.LINEAR), [terms, PLAIN], {}, PLAIN)
 
 

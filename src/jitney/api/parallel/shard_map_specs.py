@@ -294,8 +294,8 @@ def as_result(region: Region, x: Value, spec: PartitionSpec) -> Value:
     """
     if is_ref(x):
         raise ValueError(
-            f"shard_map: the function returns a mutable array reference, of type {get_aval(x)}, but "
-            "references cannot be returned; return the array, with ref[...] or jax.freeze"
+            f"shard_map: the function returns a mutable reference, of type {get_aval(x)}, which is not "
+            "supported; return the array that it holds, with ref[...] or jax.freeze"
         )
     if get_aval(x).is_high:
         return x

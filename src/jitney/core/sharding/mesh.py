@@ -425,9 +425,7 @@ class AbstractMesh(_Axes):
         raise self._without_devices("local_mesh")
 
     def _without_devices(self, name: str) -> ValueError:
-        return ValueError(
-            f"{self} has no {name}: an AbstractMesh has axes, but no devices"
-        )
+        return ValueError(f"{self} has no {name}: an AbstractMesh has axes, but no devices")
 
     def _key(self) -> tuple[object, ...]:
         device = None if self.abstract_device == _CPU else self.abstract_device

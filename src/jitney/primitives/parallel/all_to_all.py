@@ -146,9 +146,9 @@ def all_to_all(
       concat_axis: the positional axis along which the parts from all instances are arranged.
       axis_index_groups: groups of indices that exchange parts among themselves; not supported for
         axes of `vmap`.
-      tiled: whether to keep both positional axes; the size of the first is then divided by the size
-        of the named axis, and that of the second is multiplied by it. Otherwise, `split_axis` must
-        have the size of the named axis and is removed, and a new axis is inserted at `concat_axis`.
+      tiled: whether to keep both positional axes; the named axis then divides the size of the first
+        and multiplies the size of the second. Otherwise, `split_axis` must have the size of the
+        named axis and is removed, and a new axis is inserted at `concat_axis`.
 
     Raises:
       NameError: if the name is not in scope.
