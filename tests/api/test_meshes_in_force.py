@@ -31,7 +31,10 @@ def test_contexts_say_what_is_wrong():
         ),
     ):
         jitney.jit(lambda x: x, in_shardings=jitney.P("x"))(1.0)
-    with jitney.set_mesh(mesh), pytest.raises(ValueError, match=r"context mesh, 1 along .* has 2"):
+    with (
+        jitney.set_mesh(mesh),
+        pytest.raises(ValueError, match=r"context mesh, which has 1 along .* has 2"),
+    ):
         jitney.sharding.use_abstract_mesh(jitney.sharding.AbstractMesh((2,), ("x",))).__enter__()
     place = jitney.NamedSharding(mesh, jitney.P(None, "x"))
     with pytest.raises(ValueError, match=r"entries for 2 axes, .* but got rank 1"):

@@ -48,7 +48,7 @@ def test_decorator_context_and_earlier_place():
     with jitney.set_mesh(mesh):
         f = jitney.shard_map(lambda x: x + 1, in_specs=jitney.P("i"), out_specs=jitney.P("i"))
         np.testing.assert_array_equal(f(jnp.arange(3, out_sharding=jitney.P("i"))), [1, 2, 3])
-        with pytest.raises(ValueError, match=r"move the argument by jax.reshard"):  # as JAX does
+        with pytest.raises(ValueError, match=r"reshard the argument first"):  # as JAX does
             f(jnp.arange(3))
     f = earlier_shard_map(lambda x: x + 1, mesh, jitney.P("i"), jitney.P("i"))
     np.testing.assert_array_equal(f(jnp.arange(3)), [1, 2, 3])

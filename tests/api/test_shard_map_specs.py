@@ -69,7 +69,7 @@ def test_abstract_meshes_are_replaced_by_those_of_values():
 
 def test_arguments_have_to_be_divisible():
     specs.check_arguments("f", BOTH, [P(("x", "y")), P(None, "y")], [f32(6), f32(1, 3)], ["a", "b"])
-    with pytest.raises(ValueError, match=r"axis 1, of size 4, along 'y' into 3\. Pad"):
+    with pytest.raises(ValueError, match=r"axis 1, of size 4, along 'y' into 3 shards\. Pad"):
         specs.check_arguments("f", BOTH, [P(None, "y")], [f32(1, 4)], ["a"])
     with pytest.raises(ValueError, match=r"of length 2, for a, .* of rank 1"):
         specs.check_arguments("f", BOTH, [P(None, "y")], [f32(3)], ["a"])

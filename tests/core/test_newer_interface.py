@@ -162,7 +162,7 @@ def test_sizes_of_axes_have_two_names():
     assert make(axis_sizes=(1,), axis_names=("x",)) == mesh
     assert make(axis_shapes=(1,), axis_names=("x",)) == mesh  # as in JAX 0.10
     for options in ({"axis_sizes": (1,)}, {"axis_names": ("x",)}, {}):
-        with pytest.raises(TypeError, match="sizes of the axes and their names"):
+        with pytest.raises(TypeError, match="the sizes and the names of the axes"):
             make(**options)
     with pytest.raises(TypeError):
         make((1,), ("x",), axis_shapes=(1,))

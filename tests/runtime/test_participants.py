@@ -68,7 +68,7 @@ def test_collectives_complete_in_the_end():
 
 
 def test_groups_that_were_not_made_are_not_known():
-    with pytest.raises(ValueError, match="the processes have made no group along"):
+    with pytest.raises(ValueError, match="the processes have not created a group along"):
         member((0, 0)).known_group((("x", 2),), None)
     routine = library.Routine(
         "mpi.finish", (("ranks", (7, 8)), ("extents", (("x", 2),)), ("number", 0))

@@ -51,5 +51,5 @@ def test_one_device_has_the_whole_array():
     assert one.is_fully_replicated
     assert one == GSPMDSharding.get_replicated(DEVICES[:1])
     assert not GSPMDSharding(DEVICES, HloSharding.iota_tile((4,))).is_fully_replicated
-    with pytest.raises(ValueError, match="cannot shard an array of 1 axes over 4"):
+    with pytest.raises(ValueError, match="cannot shard an array of rank 1 over 4"):
         GSPMDSharding(DEVICES, HloSharding.iota_tile((2, 2))).tiling(1)

@@ -51,9 +51,9 @@ def test_axes_have_names_sizes_and_types():
 @pytest.mark.parametrize(
     "shape, names, kinds, error, message",
     [
-        ((2,), ("test_p", "test_q"), None, ValueError, "rank 1 and there are 2 names"),
+        ((2,), ("test_p", "test_q"), None, ValueError, "rank 1, and there are 2 names"),
         ((2, 1), ("test_p", "test_p"), None, ValueError, "must differ from each other"),
-        ((2,), (None,), None, ValueError, "anything but None"),
+        ((2,), (None,), None, ValueError, "must not be None"),
         ((2,), "test_p", (AUTO, AUTO), ValueError, "has 2 for 1"),
         ((2,), "test_p", "auto", TypeError, "must be of type jax.sharding.AxisType"),
     ],

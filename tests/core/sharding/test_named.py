@@ -56,7 +56,7 @@ def test_replication():
     [
         (AUTO, P("z"), ValueError, "'z' is not among"),
         (AUTO, P("x", ("y", "x")), ValueError, "duplicate entries for `x`"),
-        (EXPLICIT, P(FREE), ValueError, "needs Auto axes of the mesh"),
+        (EXPLICIT, P(FREE), ValueError, "requires Auto axes"),
         (AUTO, P(unreduced={"x"}), ValueError, "'x' is of type Auto"),
         (EXPLICIT, P(unreduced={"z"}), ValueError, "must be axes of the mesh"),
         (AUTO, None, TypeError, r"use P\(\) for a replicated array"),

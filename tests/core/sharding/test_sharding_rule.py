@@ -27,8 +27,8 @@ def test_the_notation_is_read_into_mappings():
 @pytest.mark.parametrize(
     "text, sizes, message",
     [
-        ("i j", {}, "must have '->' once"),
-        ("i -> i -> i", {}, "must have '->' once"),
+        ("i j", {}, "must contain '->' exactly once"),
+        ("i -> i -> i", {}, "must contain '->' exactly once"),
         ("i .. -> i", {}, "must have three dots"),
         ("i ... -> i", {}, "must come first"),
         ("((i j)) -> i", {}, "cannot be nested"),
@@ -38,7 +38,7 @@ def test_the_notation_is_read_into_mappings():
         ("i * j -> i", {}, r"unexpected character '\*'"),
         ("1i -> i", {}, "must begin with a letter"),
         ("(i j) -> i", {}, "pass its size, j=..."),
-        ("i -> i", {"i": 3}, "leave out i=3"),
+        ("i -> i", {"i": 3}, "omit i=3"),
         ("i -> i", {"k": 3}, "the size of a factor that no axis has"),
         ("i -> i", {"reduction_factors": ("k",)}, "'k', one of reduction_factors"),
         ("i -> i", {"reduction_factors": "i"}, "must be a tuple of names"),
@@ -95,7 +95,7 @@ def test_open_operands_take_the_sharding_of_the_others():
     "operands, results, message",
     [
         ([(2, 3)], [], "the rule is for 1 result, but"),
-        ([(2,)], [(2,)], "operand 0 has 1 axes"),
+        ([(2,)], [(2,)], "has 1 axis, but the rule has factors for 2"),
         ([(2, 6)], [(2, 4)], "which are 4 elements together, but the axis has 6"),
     ],
 )

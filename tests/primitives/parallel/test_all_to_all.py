@@ -50,5 +50,5 @@ def test_an_axis_of_one_instance_is_moved():
 def test_sizes_that_do_not_fit():
     with pytest.raises(ValueError, match=r"axis 1 .* is split among the 3 participants"):
         over(lambda x: all_to_all(x, "i", 1, 0), X)
-    with pytest.raises(ValueError, match="its size must be a multiple of that"):
+    with pytest.raises(ValueError, match="its size must be a multiple of 3"):
         over(lambda x: all_to_all(x, "i", 0, 0, tiled=True), X[:, :2])

@@ -52,7 +52,7 @@ def test_cotangents_of_values_that_may_differ_are_summed():
 @pytest.mark.parametrize(
     ("axis", "to", "error", "match"),
     [
-        ("i", "equal", ValueError, "cast to varying, reduced, unreduced, not to 'equal'"),
+        ("i", "equal", ValueError, "must be one of varying, reduced, unreduced, but is 'equal'"),
         ({"i"}, "varying", TypeError, "a tuple of names, because their order matters"),
         ("i", "reduced", ValueError, r"is varying along \('i',\), which cannot be cast to reduced"),
         (("i", "j"), "varying", ValueError, "is of several kinds along"),

@@ -250,8 +250,8 @@ def _spread(
         n_leading = len(shape) - len(explicit)
     if n_leading < 0 or n_leading + len(explicit) != len(shape):
         raise ValueError(
-            f"sharding rule: {what}, of shape {shape}, has {len(shape)} axes, but the rule has "
-            f"factors for {len(explicit)}: {mapping}"
+            f"sharding rule: {what}, of shape {shape}, has {messages.counted(len(shape), 'axis')}, "
+            f"but the rule has factors for {len(explicit)}: {mapping}"
         )
     names: list[tuple[str, ...]] = []
     if len(explicit) < len(mapping):

@@ -50,7 +50,7 @@ def test_axes_of_one_device_are_dropped():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ((X,), "a spec has 1 entries"),
+        ((X,), "a spec has length 1"),
         ((X, X), "an axis of the mesh occurs twice"),
         ((("x", "y"), ()), "6 devices along .* do not evenly divide an axis of 8 elements"),
     ],

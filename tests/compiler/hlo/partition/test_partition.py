@@ -298,7 +298,7 @@ def test_errors():
         partitioner.partition(module, [(X, ())], {"x": 3})
     with pytest.raises(ValueError, match="an axis of the mesh occurs twice in"):
         partitioner.partition(module, [(X, X)], {"x": 2})
-    with pytest.raises(ValueError, match="a spec has 1 entries, but the tensor has shape"):
+    with pytest.raises(ValueError, match="a spec has length 1, but the tensor has shape"):
         partitioner.partition(module, [(X,)], {"x": 2})
     b = Builder()
     p = b.parameter(0, TensorType((4,), np.dtype(np.float32)))

@@ -109,5 +109,5 @@ def test_specs_must_divide_evenly():
     module = parse_module("module f(p0: float32[6]) {\n  return p0\n}")
     with pytest.raises(ValueError, match=r"4 devices along .* do not evenly divide an axis of 6"):
         partition(module, [(X,)], {"x": 4})
-    with pytest.raises(ValueError, match="a spec has 2 entries, but the tensor has shape"):
+    with pytest.raises(ValueError, match="a spec has length 2, but the tensor has shape"):
         partition(module, [(X, WHOLE)], {"x": 2})

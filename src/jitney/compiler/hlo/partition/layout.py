@@ -57,7 +57,7 @@ class Mesh:
         """
         if len(spec) != len(shape):
             raise ValueError(
-                f"partition: a spec has {len(spec)} entries, but the tensor has shape {shape}"
+                f"partition: a spec has length {len(spec)}, but the tensor has shape {shape}"
             )
         normalized = tuple([
             tuple([str(name) for name in names if self.extents[str(name)] > 1]) for names in spec
