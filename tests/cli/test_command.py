@@ -115,7 +115,7 @@ def test_a_word_that_is_almost_an_option(tmp_path, capsys, monkeypatch) -> None:
     (tmp_path / "program.py").write_text("import sys\nprint(sys.argv[1:])\n")
     done = jitney("profile", "program.py", "--trac", "x", folder=tmp_path)
     assert done.stdout.startswith("['--trac', 'x']")
-    assert done.stderr == "jitney profile: --trac went to program.py; did you mean --trace?\n"
+    assert done.stderr == "jitney profile: --trac was passed to program.py; did you mean --trace?\n"
     assert jitney("profile", "program.py", "--", "--trac", folder=tmp_path).stderr == ""
 
 

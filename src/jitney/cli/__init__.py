@@ -1,1 +1,1 @@
-"""The command line: `jitney program.py`, `jitney tour`."""
+"""The command-line interface: `jitney program.py`, `jitney tour`."""

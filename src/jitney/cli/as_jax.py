@@ -1,7 +1,7 @@
 """`jitney as-jax`: an environment in which `import jax` imports jitney without the launcher.
 
-It installs two small distributions named `jax` and `jaxlib`. With them, pip finds the requirements
-of libraries satisfied, editors find the modules, and `python program.py` runs on jitney.
+It installs two small distributions named `jax` and `jaxlib`. With these, pip considers the
+requirements of libraries satisfied, editors find the modules, and `python program.py` uses jitney.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from jitney.version import __version__ as jax_version
 USAGE = """\
 usage: jitney as-jax [status | install | remove]
 
-Makes `import jax` import jitney in this environment, in every program and without the launcher: install
-adds two small distributions named `jax` and `jaxlib`, which package managers and editors find.
-remove (or `pip uninstall jax jaxlib`) removes them. If real jax is installed, nothing is changed:
-`jitney program.py` runs beside it.
+Makes `import jax` import jitney in this environment, in every program and without the launcher.
+install adds two small distributions named `jax` and `jaxlib`, which package managers and editors
+find. remove (or `pip uninstall jax jaxlib`) removes them. If real JAX is installed, nothing is
+changed; `jitney program.py` works in such an environment, too.
 """
 DISTRIBUTIONS = ("jax", "jaxlib")
 _MARK = "JITNEY"  # a file that marks these distributions' metadata
@@ -44,8 +44,8 @@ try:
     import jitney
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "`jax` is jitney in this environment (jitney as-jax install), and jitney is not installed. "
-        "Instead: pip uninstall jax jaxlib; then, for real JAX, pip install jax"
+        "`import jax` imports jitney in this environment (jitney as-jax install), but jitney is not "
+        "installed. Run: pip uninstall jax jaxlib; then, for real JAX: pip install jax"
     ) from error
 
 jitney.install_as_jax()
@@ -57,7 +57,7 @@ _JAXLIB = '''\
 import sys
 
 del sys.modules["jaxlib"]
-import jitney  # without which jax says what to do
+import jitney  # if this fails, `import jax` states the cure
 
 jitney.install_as_jax()
 import jaxlib
@@ -143,7 +143,7 @@ def make_wheels(folder: Path) -> list[Path]:
 
 
 def _stubs() -> dict[str, str]:
-    """Returns stubs of `jax`'s modules for editors and type checkers, which re-export jitney's."""
+    """Returns stubs of `jax`'s modules for editors and type checkers; they re-export jitney's."""
     stubs = {f"jax/{path}": f"from {name} import *\n" for name, path in _public_modules()}
     return {**stubs, "jax/experimental/__init__.pyi": "", "jax/py.typed": ""}
 

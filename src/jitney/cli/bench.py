@@ -1,8 +1,8 @@
-"""`jitney bench`: times a function of a program over sizes, compiled by jitney and by others.
+"""`jitney bench`: measures the time of a function at several sizes, with jitney and other packages.
 
 Each contestant is a process of its own (`bench_worker`), which waits while others run. Contestants
-run alternately, so that other load on the machine affects all alike. The medians and interquartile
-ranges are shown; first calls, which trace and compile, are shown separately.
+take turns, so that other load on the machine affects all of them alike. The table shows medians and
+interquartile ranges; first calls, which trace and compile, are listed separately.
 """
 
 from __future__ import annotations
@@ -29,22 +29,23 @@ from jitney.inspection.quantities import seconds
 USAGE = """\
 usage: jitney bench program.py --function NAME [option ...]
 
-Times a function of program.py that jitney compiles, and the same code run by other libraries. The
-program is run, but not as __main__. The function is called with vectors of random elements, one for
-each parameter without a default, or with the tuple that make_arguments(size) of the program returns.
+Measures the time of a function of program.py that jitney compiles, and of the same code run by other
+packages. The program is run, but not as __main__. The function is called with vectors of random
+numbers, one for each parameter without a default, or with the tuple that the program's function
+make_arguments(size) returns.
 
-  --function NAME     of the function
-  --against NAMES     of numpy, jax, numba, with commas between; numpy by default. numpy and numba run
-                      the code with numpy in place of jax.numpy
-  --sizes SIZES       of the vectors, with commas between; 1e3,1e4,1e5,1e6 by default
-  --json FILE         where to write all times
-  --plot FILE         where to draw them, .svg or .png; needs matplotlib
+  --function NAME     the name of the function
+  --against NAMES     the other packages: numpy, jax, numba, separated by commas; numpy by default.
+                      numpy and numba run the code with numpy in place of jax.numpy
+  --sizes SIZES       the sizes of the vectors, separated by commas; 1e3,1e4,1e5,1e6 by default
+  --json FILE         writes all times to this file
+  --plot FILE         draws the times to this .svg or .png file; needs matplotlib
 """
 ROUNDS = 15  # each contestant is timed once per round
 LONGEST = 10.0  # seconds after which no more rounds are started for a size
 FEWEST_ROUNDS = 3
 TOLERANCE = 1e-3  # relative difference above which results are reported as different
-END = 1.0  # seconds that a process has to end by itself
+END = 1.0  # seconds after which a process that has not ended is killed
 
 
 @record(frozen=True)
@@ -86,7 +87,7 @@ class Times:
 
     @property
     def noise(self) -> float:
-        """The interquartile range as a fraction of the median."""
+        """The interquartile range, as a fraction of the median."""
         low, high = self.quartiles
         return (high - low) / self.median
 
@@ -96,10 +97,10 @@ class Results:
     """The results of all measurements.
 
     Attributes:
-      versions: of contestants that run the function.
-      times: for each contestant and size.
-      failures: why other contestants do not run it, or not at some size.
-      differing: names of contestants whose results differ from jitney's.
+      versions: the versions of the contestants that run the function.
+      times: the times of each contestant at each size.
+      failures: for the other contestants, the reason why they do not run it, or not at some size.
+      differing: the names of the contestants whose results differ from jitney's.
     """
 
     versions: dict[str, str] = field(default_factory=dict)
@@ -188,7 +189,7 @@ class _Worker:
         self.greeting = self._answer()
 
     def ask(self, **request: int) -> dict[str, Any]:
-        """Sends a request and returns the answer; it has "error" if the process has ended."""
+        """Sends a request and returns the answer, which contains "error" if the process has ended."""
         assert self._process.stdin is not None
         try:
             print(json.dumps(request), file=self._process.stdin, flush=True)
@@ -202,7 +203,7 @@ class _Worker:
         return json.loads(line) if line else {"error": "its process has ended"}
 
     def end(self) -> None:
-        """Ends the process by closing its input; kills it if it takes longer than `END` seconds."""
+        """Ends the process by closing its input; kills it if it has not ended after `END` seconds."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError):  # if it had ended before the request
@@ -216,7 +217,7 @@ class _Worker:
 
 
 def measure(options: Options) -> Results:
-    """Times all contestants at all sizes, alternately."""
+    """Measures the times of all contestants at all sizes; they take turns."""
     results = Results()
     workers: list[_Worker] = []
     try:
@@ -261,7 +262,7 @@ def _measure_size(workers: Sequence[_Worker], size: int, results: Results) -> No
             else:
                 times.later.append(answer["seconds"])
                 running.append((worker, calls, times))
-        # Rotate: the first contestant of a round runs with caches that the last one has filled.
+        # Rotate, since the first contestant of a round runs with the caches that the last one filled.
         turns = running[1:] + running[:1]
         enough = all([len(times.later) >= FEWEST_ROUNDS for _, _, times in turns])
         if not turns or (enough and time.monotonic() - begun > LONGEST):
@@ -280,7 +281,7 @@ def _agree(some: Sequence[float], others: Sequence[float]) -> bool:
 
 
 def table(options: Options, results: Results) -> str:
-    """Formats times as text: a row for each size, a column for each contestant."""
+    """Formats times as text, with a row for each size and a column for each contestant."""
     names = [name for name in options.contestants if name in results.versions]
     by_place = {(t.size, t.contestant): t for t in results.times}
     rounds = max([len(t.later) for t in results.times])
@@ -308,7 +309,7 @@ def _later(times: Times | None) -> str:
 
 
 def as_json(options: Options, results: Results) -> dict[str, object]:
-    """Returns the results of all measurements for output as JSON."""
+    """Returns the results of all measurements in a form that JSON can represent."""
     return {
         "program": options.program,
         "function": options.function,
@@ -328,7 +329,7 @@ def as_json(options: Options, results: Results) -> dict[str, object]:
 
 
 def draw(options: Options, results: Results, path: str) -> None:
-    """Plots times over sizes on logarithmic axes, with the quartiles as a band."""
+    """Plots times against sizes on logarithmic axes, with the quartiles as a band."""
     matplotlib: Any = importlib.import_module("matplotlib")
     matplotlib.use("agg")
     pyplot: Any = importlib.import_module("matplotlib.pyplot")

@@ -1,13 +1,13 @@
 """One contestant of `jitney bench`: a process that runs a function of a program on request.
 
-It is run as a file, by the interpreter of the command: `import jax` imports the requested package.
-Requests and answers are lines of JSON:
+This file is run as a script by the interpreter of the command, so that `import jax` imports the
+requested package. Requests and answers are lines of JSON:
 
-    {"size": 1000}      makes arguments, and calls the function for the first time
-    {"calls": 50}       calls it that many times
+    {"size": 1000}      creates arguments of this size and calls the function for the first time
+    {"calls": 50}       calls the function that many times
 
-The first line of output states the contestant's version. Output of the program goes to standard
-error.
+The first line of output states the contestant's version. The output of the program is redirected to
+standard error.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from typing import Any, Protocol, TypeVar
 T = TypeVar("T")
 
 CONTESTANTS = ("jitney", "numpy", "jax", "numba")
-SHORTEST = 0.01  # seconds that timed calls must take together
+SHORTEST = 0.01  # minimum total seconds of the calls that are timed together
 
 
 class _Jax(Protocol):
-    """The interface of `jitney` and `jax` that workers use."""
+    """The part of the interface of `jitney` and `jax` that workers use."""
 
     def jit(self, fun: Callable[..., Any], /) -> Callable[..., object]: ...
     def block_until_ready(self, x: object, /) -> object: ...
 
 
 class Unable(Exception):
-    """The error that a contestant cannot run the function; the message states why."""
+    """The error raised if a contestant cannot run the function; the message states why."""
 
 
 def load(
@@ -49,11 +49,11 @@ def load(
 
     Args:
       contestant: one of `CONTESTANTS`.
-      path: of the program. It is run under another name than `__main__`.
-      name: of the function.
+      path: the path of the program, which is not run as `__main__`.
+      name: the name of the function.
 
-    Returns: (the function as the contestant runs it, the program's globals, the contestant's
-      version).
+    Returns:
+      The function as the contestant runs it, the program's globals, and the contestant's version.
 
     Raises:
       Unable: if the contestant is not installed, or there is no function with that name.
@@ -66,7 +66,7 @@ def _load_jitney(path: str, name: str) -> tuple[Callable[..., object], dict[str,
     import jitney
 
     jitney.install_as_jax()
-    # First calls have to compile, not load what earlier processes have cached on disk.
+    # First calls must compile the function, not load it from the disk cache of earlier processes.
     jitney.config.update("jax_enable_compilation_cache", False)
     program, function = _run(path, name)
     return _jitted(function, jitney), program, jitney.__version__
@@ -117,7 +117,7 @@ def _run(path: str, name: str) -> tuple[dict[str, object], Callable[..., object]
 
 
 def _jitted(function: Callable[..., Any], jax: _Jax) -> Callable[..., object]:
-    """Returns the function, jitted unless it already is, blocking until its results are ready."""
+    """Returns the function, jitted unless it already is; its calls wait until results are ready."""
     jitted = function if hasattr(function, "lower") else jax.jit(function)
 
     @functools.wraps(function)
@@ -153,10 +153,11 @@ def _by_numpy(path: str, name: str) -> dict[str, object]:
 def arguments(
     function: Callable[..., Any], program: dict[str, Any], size: int, contestant: str
 ) -> tuple[tuple[object, ...], dict[str, object]]:
-    """Returns the positional and keyword arguments of the function, equal for all contestants.
+    """Returns positional and keyword arguments for the function; they are equal for all contestants.
 
-    The program's `make_arguments(size)` returns the positional ones. Without it, each parameter
-    without a default is a vector of `size` uniform random float32 values in [0, 1).
+    The program's `make_arguments(size)` returns the positional arguments. If the program does not
+    define it, each parameter without a default is a vector of `size` float32 numbers, which are
+    uniformly distributed in [0, 1).
     """
     import numpy as np
 
@@ -182,7 +183,7 @@ def arguments(
 
 
 def _converted(tree: T, contestant: str) -> T:
-    """Converts the arrays of arguments to those of the contestant."""
+    """Converts the arrays in the arguments to the contestant's array type."""
     import numpy as np
 
     if contestant in ("numpy", "numba"):
@@ -208,7 +209,7 @@ class Contestant:
         self.function, self.program, self.version = load(contestant, path, name)
 
     def prepare(self, size: int) -> dict[str, object]:
-        """Makes arguments, calls the function for the first time, and returns the answer."""
+        """Creates arguments, calls the function for the first time, and returns the answer."""
         self.args, self.kwargs = arguments(self.function, self.program, size, self.contestant)
         begun = time.perf_counter()
         result = self.function(*self.args, **self.kwargs)
@@ -224,12 +225,14 @@ class Contestant:
         return (time.perf_counter() - begun) / calls
 
     def _enough_calls(self) -> int:
-        """Returns how many calls together take long enough to be timed."""
+        """Returns a number of calls that together take long enough to be timed."""
         typical = statistics.median([self.seconds(1) for _ in range(3)])
         return max(1, round(SHORTEST / max(typical, 1e-9)))
 
     def _summary(self, result: object) -> list[float]:
-        """Summarizes results for comparison: |mean| and mean of absolute values of each array.
+        """Returns for each array of a result its |mean| and the mean of its absolute values.
+
+        Results of contestants are compared by these numbers.
 
         Raises:
           Unable: if the "numpy" contestant has computed with this package.

@@ -1,4 +1,4 @@
-"""`jitney cache`: contents and size of the persistent compilation cache, and why it is unused."""
+"""`jitney cache`: shows the persistent compilation cache, and why programs are not in it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from jitney.cli import run, usage
 from jitney.core.messages.messages import counted
 
 USAGE = """\
-usage: jitney cache [list]            its folders: programs, size, last use
-       jitney cache size              its size in bytes, and the maximum
-       jitney cache clear             deletes all of it
-       jitney cache clear --others    deletes what other machines and older versions have left
-       jitney cache why               why programs are not kept or not found, if something is in the way
+usage: jitney cache [list]            lists its folders with their programs, size and last use
+       jitney cache size              shows its size and the maximum size
+       jitney cache clear             deletes all programs
+       jitney cache clear --others    deletes the programs of other machines and older versions
+       jitney cache why               shows whether the cache is in use, and if not, why
        jitney cache why program.py [argument ...]
-                                      runs a program; which of its functions were found, which were not,
-                                      and why those are not kept that are not
+                                      runs a program and shows which of its functions were found in
+                                      the cache, and why functions are not stored
 
-The folder is that of JAX_COMPILATION_CACHE_DIR, or jitney in the user's cache directory.
+The folder is JAX_COMPILATION_CACHE_DIR or, if that is not set, jitney in the user's cache directory.
 """
 
 

@@ -1,4 +1,4 @@
-"""The command `jitney`: dispatches on its arguments."""
+"""The command `jitney`, which dispatches on its arguments."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from jitney.version import __version__ as jax_version
 
 @record(frozen=True)
 class Command:
-    """A subcommand, implemented by the module of its name in this folder.
+    """A subcommand, implemented by the module with its name in this folder.
 
     Attributes:
-      arguments: what may follow its name, as shown in the usage; alternatives as `[one|other]`.
-      what: a description of what it does.
+      arguments: the arguments shown in the usage; alternatives have the form `[one|other]`.
+      what: a description of the command.
     """
 
     arguments: str
@@ -27,26 +27,28 @@ class Command:
 
 
 COMMANDS = {
-    "tour": Command("", "compiles three programs step by step, with their times"),
+    "tour": Command("", "compile three programs step by step, with times"),
     "explain": Command(
         "program.py | CODE",
-        "what its compiled functions do, line by line; explains an error",
+        "describe its compiled functions, line by line; or explain an error",
     ),
-    "profile": Command("program.py", "where its time goes, by step and by line"),
-    "explore": Command("program.py", "an HTML page: source, jaxpr, kernels, assembly, fusion"),
+    "profile": Command("program.py", "show where its time goes, by step and by line"),
+    "explore": Command(
+        "program.py", "write an HTML page: source, jaxpr, kernels, assembly, fusion"
+    ),
     "bench": Command(
-        "program.py --function f", "its times for several sizes, compared with NumPy, JAX and Numba"
+        "program.py --function f", "time a function at several sizes, against NumPy, JAX and Numba"
     ),
     "simulate": Command(
-        "--mesh 64x8 program.py", "estimated cost of its lowered programs on a mesh"
+        "--mesh 64x8 program.py", "estimate the cost of its lowered programs on a mesh"
     ),
-    "measure": Command("", "the rates of this machine, as options of simulate"),
-    "doctor": Command("", "versions, compiler, BLAS, cache, settings; tests itself"),
-    "cache": Command("[list|size|clear|why]", "the compiled programs in the disk cache"),
+    "measure": Command("", "measure this machine, for the options of simulate"),
+    "doctor": Command("", "check the installation; show versions, BLAS, cache, settings"),
+    "cache": Command("[list|size|clear|why]", "manage the disk cache of compiled programs"),
     "as-jax": Command(
-        "[status|install|remove]", "makes `import jax` import jitney, without this launcher"
+        "[status|install|remove]", "make `import jax` import jitney without this launcher"
     ),
-    "completion": Command("[bash|zsh|fish]", "a shell script that completes these commands"),
+    "completion": Command("[bash|zsh|fish]", "print a shell script that completes these commands"),
 }
 OPTIONS = ("-m", "-c", "-i", "-h", "--help", "-V", "--version")
 _OF_PYTHON = frozenset(f"-{letter}" for letter in "bBdEIOPqRsSuvWxX")
@@ -63,15 +65,15 @@ def _usage_line(name: str, command: Command) -> str:
 _COMMAND_LINES = "\n".join([_usage_line(name, command) for name, command in COMMANDS.items()])
 USAGE = f"""\
 usage: jitney program.py [argument ...]
-                                   run a program; its `import jax` imports jitney
+                                   run a program in which `import jax` imports jitney
        jitney -m module [argument ...]
                                    the same for a module
        jitney -c code [argument ...]
-                                   the same for a text
+                                   the same for a string of code
        jitney [- [argument ...]]   the same for standard input
-       jitney -i [program]         the same, and then Python's prompt with the program's names
+       jitney -i [program]         the same, followed by Python's prompt with the program's names
 {_COMMAND_LINES}
-       jitney COMMAND --help       the options of one of these
+       jitney COMMAND --help       show the options of a command
        jitney --help | --version
 
 `python -m jitney ...` is the same command.
@@ -89,7 +91,7 @@ def version() -> str:
 
 
 def module_of(name: str) -> ModuleType:
-    """Returns the module of a command, with `USAGE`, and `main(arguments)`, which runs it."""
+    """Returns the module of a command, which defines `USAGE` and `main(arguments)`."""
     return importlib.import_module(f"jitney.cli.{name.replace('-', '_')}")
 
 

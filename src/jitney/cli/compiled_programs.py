@@ -1,4 +1,4 @@
-"""Collecting the functions that a program compiles, for the commands that show them."""
+"""Functions that run a program and collect the functions that it compiles."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 def run_and_collect(
     command: str, words: Sequence[str], function: str | None
 ) -> tuple[run.Ended, list[ir.Module]]:
-    """Runs a program; returns how it ended, and its functions that were compiled, in order.
+    """Runs a program; returns how it ended, and the functions that it compiled, in order.
 
-    If it compiled none, a line on standard error says so.
+    If no function was compiled, this is reported on standard error.
 
     Args:
-      command: name of the command, for the report.
-      words: the program and its arguments, see `run.run_words`.
-      function: name of the function to select; None for all.
+      command: the name of the command, for the report.
+      words: the program and its arguments, as for `run.run_words`.
+      function: the name of the functions to select; None for all.
     """
     from jitney.inspection import collect
 
@@ -36,7 +36,7 @@ def run_and_collect(
 def run_with_clocks(
     command: str, words: Sequence[str], function: str | None
 ) -> tuple[run.Ended, list[Run]]:
-    """Runs a program like `run_and_collect`; returns records of calls (`collect.clocked_runs`)."""
+    """Like `run_and_collect`, but returns the records of `collect.clocked_runs`."""
     from jitney.inspection import collect
 
     with collect.clocked_runs() as runs:

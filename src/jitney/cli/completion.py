@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from jitney.cli import command, usage
 
 USAGE = """\
-usage: jitney completion bash    a script to be read by ~/.bashrc: source <(jitney completion bash)
+usage: jitney completion bash    prints a script for ~/.bashrc: source <(jitney completion bash)
        jitney completion zsh     the same for ~/.zshrc
-       jitney completion fish    one for ~/.config/fish/completions/jitney.fish
+       jitney completion fish    prints a script for ~/.config/fish/completions/jitney.fish
 """
 _BASH = """\
 _jitney() {
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def words_of(name: str) -> list[str]:
-    """Returns the words that may follow a command: alternatives and options."""
+    """Returns the words that can follow a command: its alternatives and options."""
     choices = re.findall(r"\[([\w|]+)\]", command.COMMANDS[name].arguments)
     options = usage.names(command.module_of(name).USAGE)
     return [*[word for choice in choices for word in choice.split("|")], *options, "--help"]

@@ -1,4 +1,4 @@
-"""`jitney doctor`: versions, hardware and self-tests, as a block to paste into a bug report."""
+"""`jitney doctor`: prints versions, hardware and self-tests as a block to paste into a bug report."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 USAGE = """\
 usage: jitney doctor
 
-Prints versions, the compiler and the processor that it emits code for, BLAS, threads, the cache of
-programs, the settings that the environment changes, and what `import jax` imports; tests itself in two
-seconds. The exit code is 0 if nothing is wrong. Paste the output into bug reports.
+Prints the versions, the compiler and the processor for which it emits code, BLAS, threads, the cache
+of programs, the settings that environment variables change, and the package that `import jax`
+imports. Runs self-tests, which take two seconds. The exit code is 0 if nothing is wrong. Paste the
+output into bug reports.
 """
 _OF_OTHERS = (
     "XLA_FLAGS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "MKL_NUM_THREADS",

@@ -1,4 +1,4 @@
-"""Documentation of errors by the codes in their messages: `jitney explain bool-of-tracer`."""
+"""Explains errors by the codes in their messages: `jitney explain bool-of-tracer`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_code(word: str) -> bool:
 
 
 def sections() -> dict[str, str]:
-    """Returns the sections of the documentation page on errors, by code."""
+    """Returns the sections of the page on errors by their codes."""
     page = importlib.resources.files("jitney.cli").joinpath("errors.md").read_text("utf-8")
     return {code: text.strip() for code, text in _SECTION.findall(page)}
 

@@ -10,15 +10,16 @@ USAGE = """\
 usage: jitney explain program.py [option ...] [--] [argument ...]
        jitney explain CODE
 
-Runs program.py, then describes each function that it compiled, by the lines of its source:
-its passes over memory, products and library calls, the bytes they move, and why values are stored.
+Runs program.py, then describes each function that it compiled, in terms of its source lines: its
+passes over memory, matrix products and library calls, the bytes that they move, and the reasons for
+which values are stored.
 
-  --function NAME   only functions of this name
+  --function NAME   only functions with this name
 
-In place of program.py there may be -m module, -c code, or - for standard input. Options may follow it,
-too; after -- all words are the program's.
+program.py can also be -m module, -c code, or - for standard input. Options can also follow it
+directly; all words after -- are arguments of the program.
 
-With the CODE of an error, as in its message (bool-of-tracer), explains the error and how to fix it.
+With the CODE from an error message, such as bool-of-tracer, explains the error and how to fix it.
 """
 
 

@@ -1,4 +1,4 @@
-"""`jitney explore`: runs a program, and writes an HTML page about its compiled functions."""
+"""`jitney explore`: runs a program and writes an HTML page about its compiled functions."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from jitney.cli import compiled_programs, usage
 USAGE = """\
 usage: jitney explore program.py [option ...] [--] [argument ...]
 
-Runs program.py, then writes a page of the functions that it compiled: source, jaxpr, tensor IR,
-kernels and assembly side by side, linked line by line; a picture of the fusion; memory in use over
-time; the steps' times under the roof of the machine. For these, functions that call no Python are run
-again, for a third of a second. The page is one file that needs no network.
+Runs program.py, then writes a page about the functions that it compiled: source, jaxpr, tensor IR,
+kernels and assembly side by side, linked line by line; a diagram of the fusion; the memory in use at
+each step; the times of the steps and a roofline plot. To measure these times, functions that do not
+call Python are run again for a third of a second. The page is a single file and needs no network.
 
-  --function NAME   only functions of this name
-  -o FILE           the page; explore.html by default
-  --open            shows it in the browser
+  --function NAME   only functions with this name
+  -o FILE           the file of the page; explore.html by default
+  --open            shows the page in the browser
 
-In place of program.py there may be -m module, -c code, or - for standard input. Options may follow it,
-too; after -- all words are the program's.
+program.py can also be -m module, -c code, or - for standard input. Options can also follow it
+directly; all words after -- are arguments of the program.
 """
 
 

@@ -1,4 +1,4 @@
-"""`jitney -i`: Python's prompt after a program has ended, with its names, like `python -i`."""
+"""`jitney -i`: opens Python's prompt after a program has ended, with its names, like `python -i`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """`jitney measure`: measures the rates of this machine, as options for `jitney simulate`.
 
-Under `mpiexec`, all processes compute at the same time, as they do in a program, and the rates of
-messages between them are measured, too: each process of a ring sends its neighbor one scalar, then
-several megabytes.
+Under `mpiexec`, all processes compute at the same time, as they do in a program. Then the messages
+between them are measured, too: the processes form a ring, and each sends its neighbor one scalar,
+then several megabytes.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ USAGE = """\
 usage: jitney measure
        mpiexec -n 4 jitney measure
 
-Prints options for `jitney simulate`: how fast a process computes and reads memory, and of several
-processes the latency and the bandwidth of messages between them.
+Prints options for `jitney simulate`: the rates at which a process computes and accesses memory, and,
+for several processes, the latency and the bandwidth of messages between them.
 """
 _ROUNDS = 7
-_MESSAGES = 50  # messages in sequence
+_MESSAGES = 50  # number of messages in sequence
 _MESSAGE_BYTES = 1 << 22
 
 
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def computing() -> dict[str, float]:
-    """Measures floating-point operations and bytes of memory traffic per second of one process."""
+    """Measures how many floating-point operations and bytes per second one process reaches."""
     from jitney.inspection import machine
 
     rates = machine.computing(_seconds)
@@ -84,7 +84,7 @@ def messages() -> dict[str, float]:
 
 
 def _seconds(f: Callable[[Array], Array], x: Array) -> float:
-    """Returns the median time of f(x), run in all processes at once, for the slowest process."""
+    """Returns the median time of f(x) in the slowest of all processes, which run it at once."""
     import numpy as np
 
     from jitney.experimental import multihost_utils

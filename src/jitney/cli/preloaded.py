@@ -1,6 +1,6 @@
 """The module that `multiprocessing`'s fork server preloads: makes `import jax` import this package.
 
-`install` puts it before the modules that the program preloads, which may import jax.
+`install` puts this module before the modules that the program preloads, since these can import jax.
 """
 
 from jitney.install import install_as_jax

@@ -1,4 +1,4 @@
-"""`jitney profile`: runs a program, and reports where its time went."""
+"""`jitney profile`: runs a program and reports where its time went."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from jitney.cli import run, usage
 USAGE = """\
 usage: jitney profile program.py [option ...] [--] [argument ...]
 
-Runs program.py, then prints where its time went: tracing, compilation, Python, and compiled functions
-step by step (kernels, products, library calls, with operations and bytes a second) and line by line;
-and which lines' values take memory. Compiled functions have clocks between their steps, and are
-compiled again, not read from disk.
+Runs program.py, then prints where its time went: tracing, compilation, Python, and compiled functions,
+step by step (kernels, matrix products, library calls, with operations and bytes per second) and line
+by line. Also prints which lines use how much memory. Functions are compiled with clocks between their
+steps, so they are not loaded from disk.
 
-  -o FILE        writes a page of it, with the source and its times, in place of printing
-  --open         shows the page in the browser; profile.html by default
-  --trace FILE   writes when each step ran, for ui.perfetto.dev
+  -o FILE        writes a page with the source and its times instead of printing
+  --open         shows the page in the browser; without -o it is profile.html
+  --trace FILE   writes a timeline of the steps for ui.perfetto.dev
 
-In place of program.py there may be -m module, -c code, or - for standard input. Options may follow it,
-too; after -- all words are the program's.
+program.py can also be -m module, -c code, or - for standard input. Options can also follow it
+directly; all words after -- are arguments of the program.
 """
 
 

@@ -1,4 +1,4 @@
-"""Running a program as `python` does, with this package imported by `import jax`.
+"""Runs a program as `python` does, except that `import jax` imports this package.
 
 The program is the module `__main__`, with Python's `sys.argv` and `sys.path`; its exit code is the
 process's, and tracebacks begin with its first frame.
@@ -78,7 +78,7 @@ def run_path(path: str, arguments: Sequence[str]) -> int:
 
 
 def run_code(source: str | bytes, arguments: Sequence[str], name: str = "-c") -> int:
-    """Runs source text; `name` is its `sys.argv[0]`. Returns an exit code."""
+    """Runs source text with `name` as its `sys.argv[0]`; returns an exit code."""
     _set_path("")
     sys.argv[:] = [name, *arguments]
     filename = "<string>" if name == "-c" else "<stdin>"
@@ -134,7 +134,7 @@ class Ended:
     """The outcome of a program.
 
     Attributes:
-      status: its exit code; if it could not be started, that of Python.
+      status: its exit code; if it could not be started, the exit code that `python` would return.
       error: the exception that it raised, including SystemExit and KeyboardInterrupt; None if it
         ended normally.
     """
@@ -161,7 +161,7 @@ class Ended:
 
 
 def run_to_end(words: Sequence[str]) -> Ended:
-    """Runs a program like `run_words`, but defers its exception so that reports come first."""
+    """Runs a program like `run_words`, but returns its exception so that reports can come first."""
     try:
         return Ended(run_words(words), None)
     except BaseException as error:
@@ -171,7 +171,7 @@ def run_to_end(words: Sequence[str]) -> Ended:
 def _lines(source: str | bytes) -> list[str]:
     """Returns the lines of source text.
 
-    Returns no lines if it cannot be decoded; compiling it raises the error.
+    Returns no lines if the source cannot be decoded; compiling it raises the error.
     """
     try:
         text = source if isinstance(source, str) else importlib.util.decode_source(source)
@@ -228,7 +228,7 @@ def _collect_less_often() -> None:
 
 
 def _end_other_processes(code: object) -> None:
-    """Ends the other processes of a program that exits with an error code."""
+    """Ends the other processes of a distributed program that exits with an error code."""
     joining = sys.modules.get("jitney.runtime.distributed.initialize")
     if joining is not None and code not in (None, 0):
         joining.end_all(f"sys.exit({code!r})", code if isinstance(code, int) else 1)

@@ -1,9 +1,10 @@
-"""`jitney simulate`: estimates the cost of programs over a mesh of any size, without its devices.
+"""`jitney simulate`: estimates the cost of programs on a mesh of any size, without its devices.
 
-It runs a Python program. Each function that the program lowers (`jax.jit(f).lower(...)`) for
-arguments with shardings in their types is partitioned and planned for a mesh of the given sizes,
-whose axes correspond in order to those of the program's mesh. Times follow from an alpha-beta model
-of the links and from the operations of a device. The lowered functions are not run.
+The command runs a Python program. Each function that the program lowers (`jax.jit(f).lower(...)`)
+for arguments with shardings in their types is partitioned and planned for a mesh of the given
+sizes, which are those of the axes of the program's mesh in order. Times are estimated with an
+alpha-beta model of the links and the rate at which a device computes. The lowered functions are not
+run.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 USAGE = """\
 usage: jitney simulate program.py --mesh 64x8 [option ...] [--] [argument ...]
 
-Estimates the cost of programs that program.py lowers for arguments on a mesh, on a mesh of 64 by 8
-devices.
+Runs program.py and estimates the cost of the programs that it lowers for arguments on a mesh, as if
+the mesh had the given sizes, here 64 by 8 devices.
 
-  --mesh EXTENTS        sizes of the program's mesh, in the order of its axes
-  --latency SECONDS     of a message between two devices
-  --bandwidth BYTES     a second that a device sends
-  --operations NUMBER   a second that a device does
-  --memory BYTES        a second that a device reads and writes
+  --mesh EXTENTS        sizes of the axes of the program's mesh, in order
+  --latency SECONDS     latency of a message between two devices
+  --bandwidth BYTES     bytes per second that a device sends
+  --operations NUMBER   floating-point operations per second of a device
+  --memory BYTES        bytes per second that a device reads and writes
 """
 
 
@@ -100,7 +101,7 @@ def _parse(words: Sequence[str]) -> tuple[Options, list[str]]:
 
 
 def _number(option: str, text: str, kind: Callable[[str], float]) -> float:
-    """Parses a positive number: the value of an option, or a component of it."""
+    """Parses a positive number, which is the value of an option or a part of it."""
     try:
         number = kind(text)
     except ValueError:
@@ -120,11 +121,11 @@ def simulate(
     """Reports the estimated cost of one run of a program.
 
     Args:
-      module: the program, as lowered.
-      specs: shardings of its operands on the program's own mesh.
-      mesh: the axes of that mesh; their sizes are replaced.
-      options: of the command.
-      results: shardings of its results, where the program constrains them.
+      module: the program as lowered.
+      specs: the shardings of its operands on the program's own mesh.
+      mesh: the axes of that mesh; `options` replace their sizes.
+      options: the options of the command.
+      results: the shardings of its results, None for results that the program does not constrain.
 
     Raises:
       ValueError: if the mesh has another number of axes, or does not divide operands evenly.

@@ -1,8 +1,8 @@
-"""`jitney tour`: three programs traced, compiled and timed.
+"""`jitney tour`: traces, compiles and times three programs.
 
-For each it shows the jaxpr; the times of NumPy, of eager and of compiled code, with first and later
-calls separate; and where the time of the first call went. For the first program, or with `--all`
-for each, it also shows the kernel into which the operations are fused, and LLVM's assembly of its
+For each program it shows the jaxpr, the times of NumPy, of eager and of compiled code (first and
+later calls), and where the time of the first call went. For the first program, or with `--all` for
+each, it also shows the kernels into which the operations are fused, and the assembly of the busiest
 loop.
 """
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 USAGE = """\
 usage: jitney tour [--all]
 
-Shows how three programs become machine code, and what they cost, in ten seconds: jaxprs, the
-kernels and the busiest loop of the first (--all: of each), and times compared with NumPy's.
+Shows in ten seconds how three programs become machine code, and how fast they are: the jaxprs, the
+kernels and the busiest loop of the first program (with --all: of each), and times next to NumPy's.
 """
 REPEATS = 15  # timed later calls, of which the median is shown
-# Seconds before them: NumPy's and SciPy's BLAS, which programs call, have thread pools that spin
-# while waiting for the next product, on processors that the other needs.
+# Seconds to wait before them: the BLAS libraries of NumPy and SciPy have thread pools that spin for
+# a while after each product and thus occupy processors that the other library needs.
 PAUSE = 0.15
 WARM_UP = 0.02  # seconds of untimed calls
 
@@ -168,7 +168,7 @@ def busiest_loop(assembly: str) -> str:
 
 
 def _visit(program: Program, show_code: bool) -> tuple[Times, bool]:
-    """Runs one program; returns its times, and whether its result agrees with NumPy's."""
+    """Runs one program; returns its times and whether its result agrees with NumPy's."""
     import jitney
 
     arguments = program.arguments()
@@ -186,9 +186,9 @@ def _visit(program: Program, show_code: bool) -> tuple[Times, bool]:
     stages = jitney.jit(lambda *args: program.function(*args)).lower(*arguments).compile().timings()
     if show_code:
         lowered = jitted.lower(*arguments)
-        print("\nfused to kernels:\n")
+        print("\nits kernels, after fusion:\n")
         print(textwrap.indent(lowered.as_text("kernels").strip(), "    "))
-        print("\nwhose busiest loop is, in machine code:\n")
+        print("\nthe machine code of their busiest loop:\n")
         print(textwrap.indent(busiest_loop(lowered.as_text("asm")), "    ").expandtabs(8))
     times = Times(
         program.name,
@@ -223,7 +223,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         print(f"    {t.name:20}{cells[0]:>10}{cells[1]:>10}{cells[2]:>12}{cells[3]:>10}")
     names = list(visits[0][0].stages)
     print(
-        "\nWhere the time of a first call goes, in milliseconds (with kernels that are compiled "
+        "\nWhere the time of a first call goes, in milliseconds (if its kernels are compiled "
         "already):\n"
     )
     print(f"    {'':20}" + "".join(f"{n:>10}" for n in names))
@@ -231,11 +231,11 @@ def main(arguments: Sequence[str] = ()) -> int:
         cells = "".join(f"{_milliseconds(t.stages.get(n, 0.0)):>10}" for n in names)
         print(f"    {t.name:20}{cells}")
     print(
-        "\nThe very first compilation of a process loads LLVM, which its first call pays for. Other"
-        "\nprograms are kept on disk, and later processes load them without it."
+        "\nThe first compilation in a process also loads LLVM. Outside of this tour, compiled programs"
+        "\nare kept on disk, and later processes load them without LLVM."
     )
     print(
-        "Continue with docs/path_of_a_program.md. A program that imports jax runs by\n\n    "
+        "Continue with docs/path_of_a_program.md. To run a program that imports jax:\n\n    "
         f"{os.path.relpath(sys.executable)} -m jitney program.py"
     )
     wrong = [t.name for t, right in visits if not right]

@@ -16,7 +16,9 @@ _NAME = r"(?<![\w-])--[a-z][\w-]*"
 
 
 def show(usage: str, words: Sequence[str]) -> int:
-    """Prints a command's usage, to standard error unless help was requested; returns the exit code.
+    """Prints a command's usage and returns the exit code.
+
+    The usage goes to standard output if help was requested, and else to standard error.
 
     Args:
       usage: the usage text of the command.
@@ -28,7 +30,7 @@ def show(usage: str, words: Sequence[str]) -> int:
 
 
 def refuse(usage: str, wrong: object) -> int:
-    """Prints the usage line of a command and an error; returns the exit code."""
+    """Prints the first usage line of a command and an error; returns the exit code."""
     command = usage.split()[2] if usage.startswith("usage: jitney ") else ""
     name = f"jitney {command}" if command[:1].isalpha() and "." not in command else "jitney"
     print(f"{usage.splitlines()[0]}\n{name}: {wrong} ({name} --help)", file=sys.stderr)
@@ -75,23 +77,22 @@ def options(usage: str, words: Sequence[str]) -> tuple[dict[str, str], list[str]
 def around_program(
     usage: str, words: Sequence[str], files: Mapping[str, tuple[str, ...]] | None = None
 ) -> tuple[dict[str, str], list[str]]:
-    """Splits the arguments of a command that runs a program.
+    """Separates the options of a command from the program that it runs.
 
     The program is a file, or `-m module`, `-c code` or `-`, as for `run.run_words`. Options of the
     command come before it or directly after it. The first other word, or `--`, starts the program's
-    arguments.
-
-    If an argument of the program resembles an option of the command, a line on standard error says
-    so.
+    arguments. If an argument of the program resembles an option of the command, a hint is printed
+    on standard error.
 
     Args:
       usage: the usage text of the command.
-      words: arguments of the command.
-      files: options whose values are files to write, each with the endings that `check_file`
-        accepts. Paths are made absolute: the program may change the working directory.
+      words: the arguments of the command.
+      files: the options whose values are files to write, each with the endings that `check_file`
+        accepts. Their paths are made absolute, since the program can change the working directory.
 
-    Returns: (values of options by name without dashes, "" for options without a value; the program
-      and its arguments, empty without one).
+    Returns:
+      The values of the options by name without dashes ("" for options without a value), and the
+      program with its arguments (empty if there is no program).
 
     Raises:
       ValueError: if an option before the program is unknown, if the value of one is missing, or if
@@ -135,22 +136,24 @@ def _note_similar(
         meant = did_you_mean(name, takes) if name.startswith("--") and name not in takes else ""
         if meant:
             command = usage.split()[2]
-            print(f"jitney {command}: {name} went to {title(program)}{meant}", file=sys.stderr)
+            text = f"jitney {command}: {name} was passed to {title(program)}{meant}"
+            print(text, file=sys.stderr)
 
 
 PAGES = (".html", ".htm")
 
 
 def check_file(option: str, path: str, endings: tuple[str, ...] = ()) -> None:
-    """Checks that an output file can be written, and does not replace a file of another kind.
+    """Checks that an output file can be written, and that no file of another kind is replaced.
 
     Args:
-      option: name of the option, without dashes.
-      path: of the file.
-      endings: suffixes of files that may be overwritten; any file if empty.
+      option: the name of the option, without dashes.
+      path: the path of the file.
+      endings: the suffixes of existing files that may be replaced; if empty, any file may.
 
     Raises:
-      ValueError: if it cannot be written, or should not be replaced; the message names the option.
+      ValueError: if the file cannot be written or should not be replaced; the message names the
+        option.
     """
     folder = os.path.dirname(path)
     setting = f"{'-' if len(option) == 1 else '--'}{option} {path}"
@@ -161,13 +164,16 @@ def check_file(option: str, path: str, endings: tuple[str, ...] = ()) -> None:
     if path.endswith(endings or "") or not os.path.exists(path) or not os.path.getsize(path):
         return
     raise ValueError(
-        f"{setting}: this file exists, and its name does not end in {endings[0]}. Put options of "
-        "the program after --"
+        f"{setting}: this file exists, and its name does not end in {endings[0]}. To pass "
+        f"{setting.split()[0]} to the program, put it after --"
     )
 
 
 def _read(takes: Mapping[str, str], word: str, left: Iterator[str], values: dict[str, str]) -> bool:
-    """Stores the value of `word`, possibly the next word; returns whether it is a known option."""
+    """Stores the value of option `word`, which can be the next word.
+
+    Returns whether `word` is a known option.
+    """
     name, equals, value = word.partition("=")
     if name not in takes:
         return False

@@ -1,4 +1,4 @@
-"""Collecting the functions that are compiled within a context, and their compile times."""
+"""Contexts that collect the functions compiled within them, and their compile times."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KEPT_BYTES = 1 << 30  # size up to which the arguments of a call are copied
 
 
 def machine_code(plan: plans.Plan) -> CompiledProgram:
-    """Compiles a plan, such as one with clocks, bypassing the persistent cache."""
+    """Compiles a plan, such as one with clocks, without using the persistent cache."""
     from jitney.runtime.compilation.lazy_compiler import compiler
 
     return compiler().run(plan, first="codegen", last="codegen")
@@ -41,7 +41,7 @@ def machine_code(plan: plans.Plan) -> CompiledProgram:
 def _compiling_users(
     compile_one: Callable[[ir.Module, Callable[[], CompiledProgram]], CompiledProgram],
 ) -> Generator[None]:
-    """Compiles the user's programs within the context by `compile_one(module, as_usual)`."""
+    """Within the context, compiles the user's programs by `compile_one(module, as_usual)`."""
     from jitney.runtime.compilation import compiling
 
     load = compiling.backend_compile_and_load
@@ -76,8 +76,9 @@ class Run:
 
     Attributes:
       module: the program as lowered.
-      arguments: of its first call; None if it was not called, or if they are too large to copy.
-      clocked: the instrumented program that was called; None if there is none.
+      arguments: the arguments of its first call; None if it was not called, or if they are too
+        large to copy.
+      clocked: the program with clocks that was called; None if it was not instrumented.
     """
 
     module: ir.Module
@@ -89,7 +90,7 @@ class Run:
 def clocked_runs() -> Iterator[list[Run]]:
     """Collects the user's programs compiled within the context, with clocks and arguments.
 
-    These programs bypass the persistent cache, and are dropped when the context ends.
+    These programs bypass the persistent cache and are discarded when the context ends.
     """
     from jitney.compiler import pipeline
     from jitney.compiler.plan import ir as plans
@@ -143,7 +144,7 @@ class Kept:
 
     Attributes:
       module: the program.
-      outcome: "found", "kept", or why it was not kept.
+      outcome: "found", "kept", or the reason why it was not kept.
     """
 
     module: ir.Module
@@ -201,10 +202,10 @@ def _is_compiled_by_user() -> bool:
 
 
 class Durations:
-    """Seconds of tracing, lowering and compilation; nested durations are counted once.
+    """The time spent in tracing, lowering and compilation; nested durations are counted once.
 
     Attributes:
-      seconds: by kind: "tracing", "lowering", "compilation".
+      seconds: the time of each kind: "tracing", "lowering", "compilation".
       compilations: the number of programs that were compiled, or found in the persistent cache.
     """
 

@@ -1,4 +1,4 @@
-"""HTML pages as files: templates of this folder, with style sheets and scripts inlined."""
+"""HTML files, made from the templates of this folder with inlined style sheets and scripts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _HOLE = re.compile(r"\{\{([\w.]+)\}\}")
 
 
 def filled(template: str, **values: str) -> str:
-    """Fills a template.
+    """Returns the text of a template with its placeholders replaced.
 
     Args:
-      template: the name of its file; `{{name}}` in it stands for a value, `{{file.css}}` for a
-        file.
-      values: by name.
+      template: the name of its file. `{{name}}` is replaced by a value, and `{{file.css}}` by the
+        contents of a file of this folder.
+      values: the values by name.
     """
     folder = resources.files(__package__ or "jitney.inspection")
 
@@ -49,7 +49,7 @@ class Document:
         return file
 
     def open(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """Writes the page to a file (by default `usual_file`), and opens it in the browser."""
+        """Writes the page to a file (by default `usual_file`) and opens it in the browser."""
         file = self.save(self.usual_file if path is None else path)
         webbrowser.open(file.resolve().as_uri())
         return file

@@ -1,4 +1,4 @@
-"""`jitney.explain`: descriptions of compiled functions, by the lines of their source."""
+"""`jitney.explain`: describes compiled functions in terms of their source lines."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SHOWN_STORED = 3  # stored values listed per step
 
 
 class Explanation:
-    """A description of a compiled function; prints as text.
+    """A description of a compiled function, which prints as text.
 
     Attributes:
-      program: the facts, for programmatic use.
+      program: the facts behind the text, for use in programs.
     """
 
     def __init__(self, program: Program) -> None:
@@ -37,12 +37,15 @@ def explain(fun: Callable[..., Any]) -> Callable[..., Explanation]:
     """Describes the compiled form of `fun`: its passes over memory, and why they are needed.
 
     Args:
-      fun: a function as for `jit`, or a jitted function.
+      fun: a function that `jit` accepts, or a jitted function.
 
-    Returns: a function of the arguments of `fun` whose result prints as text: for each step of the
-      compiled program its source lines, what runs it (a kernel, BLAS, a library, Python), the
-      minimum memory traffic in bytes and the number of operations, and the values that it stores
-      and why they are not fused into their consumers. Sizes are estimates; nothing is run.
+    Returns:
+      A function with the signature of `fun`. It compiles `fun` for its arguments, without running
+      it, and returns an `Explanation`, which prints as text. For each step of the compiled program
+      the text contains the source lines, the code that runs the step (a kernel, BLAS, a library,
+      Python), the minimum memory traffic in bytes, the number of operations, and the values that
+      the step stores, with the reason why they are not fused into their consumers. Sizes are
+      estimates.
 
     Raises:
       Any exception that tracing and lowering `fun` raises.
@@ -176,15 +179,15 @@ def _advice(program: Program) -> Iterable[str]:
         if calls:
             yield (
                 f"Each iteration of the loop in {places_text(loop.sources, None)} calls Python "
-                f"({calls[0].what.removeprefix('calls Python: ')}), which takes microseconds: call "
+                f"({calls[0].what.removeprefix('calls Python: ')}), which takes microseconds. Call "
                 "it once for all iterations, after the loop."
             )
     for work in program.everything():
         if work.kind == "library" and work.what.endswith("by NumPy"):
             function = work.what.removesuffix(" by NumPy")
             reason = (
-                "NumPy computes it, as its sorts of large arrays are faster"
+                "computed by NumPy, whose sorts of large arrays are faster"
                 if function.endswith("sort")
-                else "it has no compiled code for these types: NumPy computes it"
+                else "computed by NumPy, because there is no compiled code for these types"
             )
             yield f"{function} in {places_text(work.sources, None)}: {reason}."

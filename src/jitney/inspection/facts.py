@@ -3,8 +3,9 @@
     program ::= Program(title, arguments, results, work, temporary_bytes)
     work    ::= Work(kind, what, sources, operations, reads, writes, flops, ..., within)
 
-They are derived from the plan: its steps refer to the nodes that they compute, nodes refer to the
-equations that they come from, and equations to the user's source lines. Nothing is measured here.
+The facts are derived from the plan: its steps refer to the nodes that they compute, nodes refer to
+the equations that they come from, and equations to the user's source lines. Nothing is measured
+here.
 """
 
 from __future__ import annotations
@@ -68,9 +69,9 @@ class Stored:
     """A value that is stored in memory between two steps.
 
     Attributes:
-      source: the expression that it is the value of, if known.
+      source: the expression whose value it is, if known.
       name: its name; the name of the operation if the source is not known.
-      type: such as "float32[3,4]".
+      type: its type, such as "float32[3,4]".
       nbytes: its size.
       reason: why it is stored.
     """
@@ -90,15 +91,16 @@ class Work:
       kind: what runs it, such as a kernel or a library.
       what: a short description, with sizes.
       sources: the user's expressions that it computes, in the order of the source.
-      operations: the number of operations of each name fused in it; views are not counted.
+      operations: for each operation name, the number of operations fused in it; views are not
+        counted.
       reads, writes: names of the values in memory that it reads and writes.
       traffic: minimum number of bytes read and written.
-      flops: floating-point operations, or others in their place.
+      flops: number of floating-point operations, or of the corresponding integer operations.
       is_shared: whether threads share it.
       trips: for a loop, its trip count if known.
       stored: values that it leaves in memory for later steps.
       within: the steps of the body of a loop or branch, or the kernels of row strips.
-      steps: the steps of the plan; several if kernels compute parts of it.
+      steps: the steps of the plan; several if several kernels compute parts of the values.
     """
 
     kind: Kind
@@ -116,7 +118,7 @@ class Work:
     within: list[Work] = field(default_factory=list)
 
     def merge(self, part: Work) -> None:
-        """Adds the work of another kernel on the same values."""
+        """Adds the work of another kernel that computes parts of the same values."""
         self.reads = list(dict.fromkeys([*self.reads, *part.reads]))
         self.writes = list(dict.fromkeys([*self.writes, *part.writes]))
         self.traffic += part.traffic
@@ -132,7 +134,7 @@ class Work:
         return self.trips is None and (self.kind == "loop" or isinstance(kernel, LoopKernel))
 
     def total(self) -> tuple[float, float]:
-        """Returns (bytes moved, operations), with loop bodies multiplied by their trip counts."""
+        """Returns (bytes moved, operations); loop bodies are multiplied by their trip counts."""
         if self.kind not in ("loop", "branch"):
             return self.traffic, self.flops
         parts = [work.total() for work in self.within]
@@ -145,15 +147,15 @@ class Program:
     """The facts of a compiled program.
 
     Attributes:
-      name: of the function.
+      name: the name of the function.
       title: the function's name, with the transformations that were applied to it.
       place: "name at file:line" of the function; "" if unknown.
       arguments, results: names and types.
       work: its steps.
       temporary_bytes: memory beyond arguments and results.
-      recomputed: values that several steps recompute, with these steps.
+      recomputed: the values that several steps recompute, each with these steps.
       plan: the plan from which the facts are derived.
-      values: the names of values.
+      values: the names of the program's values.
     """
 
     name: str
@@ -188,8 +190,8 @@ def operands_of(
 ) -> list[Value] | None:
     """Returns the operands of a function's program for arguments.
 
-    Returns None if an argument is a type instead of a value, or if the program has other operands,
-    such as references.
+    Returns None if an argument is a type instead of a value, or if the program has operands that
+    are not arguments, such as references.
     """
     from jitney.api.jit.jit import JitFunction
 
@@ -338,7 +340,7 @@ class _Reader:
                 self.names.setdefault(buffer, name)
 
     def _name_carries(self, loop: plans.Loop) -> None:
-        """Renames the buffers of loop carries, which had the name of the initial value."""
+        """Renames the buffers of loop carries, which had the names of the initial values."""
         named = self.values.named(loop.nodes[0]) if loop.nodes else None
         if named is None:
             return
@@ -386,7 +388,7 @@ def _is_part_of(work: Work, other: Work) -> bool:
 
 
 def with_inner(work: Iterable[Work]) -> Iterator[Work]:
-    """Yields steps, each followed by those within it."""
+    """Yields steps, each followed by the steps within it."""
     for each in work:
         yield each
         yield from with_inner(each.within)

@@ -1,4 +1,4 @@
-"""The figures of a profile: where time was spent, and memory."""
+"""The numbers of a profile: the time and the memory of functions, steps and lines."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Function:
     """A compiled function that ran.
 
     Attributes:
-      program: its facts.
+      program: the facts of its program.
       calls: the number of its calls.
-      memory: its memory over its steps.
+      memory: the memory that it uses in each step.
     """
 
     program: Program
@@ -29,8 +29,8 @@ class Figures:
 
     Attributes:
       seconds: the duration of the context.
-      tracing, lowering, compiling: parts of it, before compiled functions ran.
-      steps: of compiled functions, the longest first.
+      tracing, lowering, compiling: the parts of it before compiled functions ran.
+      steps: the steps of compiled functions, the longest first.
       functions: the compiled functions that ran, in the order of their compilation.
       peak_bytes: peak memory of the process from its start to the end of the context; 0 if the
         system does not report it.
@@ -51,7 +51,7 @@ class Figures:
 
     @property
     def python(self) -> float:
-        """Seconds outside of compiled functions: in Python, in eager operations, waiting."""
+        """Seconds outside of compiled functions: Python, eager operations, and waiting."""
         other = self.seconds - self.tracing - self.lowering - self.compiling - self.running
         return max(other, 0.0)
 
@@ -68,8 +68,8 @@ class Figures:
     def by_line(self) -> dict[tuple[str, int], float]:
         """Returns seconds of compiled functions by (file, line) of the source, in descending order.
 
-        The time of a step that computes several expressions is divided evenly among their lines,
-        and so is the time of a loop whose steps have no clocks of their own.
+        The time of a step that computes several expressions is divided evenly among their lines.
+        So is the time of a loop whose steps have no clocks of their own.
         """
         totals: dict[tuple[str, int], float] = {}
         clocked = {id(step.work) for step in self.steps}
@@ -86,8 +86,8 @@ class Figures:
     def peak_by_line(self) -> dict[tuple[str, int], int]:
         """Returns bytes of temporary values by (file, line) of the source, in descending order.
 
-        These are the values that are live at a function's peak of memory. If several functions have
-        values on a line, the largest number of bytes counts.
+        These values are live when the memory use of a function is at its peak. If several functions
+        have values on a line, the largest number of bytes counts.
         """
         peaks: dict[tuple[str, int], int] = {}
         for function in self.functions:

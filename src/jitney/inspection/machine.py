@@ -1,9 +1,9 @@
-"""Peak rates of this machine, the roof for measured rates.
+"""Peak rates of this machine, which bound the rates of steps.
 
-The roofline model (Williams, Waterman and Patterson, Roofline: an insightful visual performance
-model for multicore architectures, 2009): a step takes at least the time for its operations, and at
+In the roofline model (Williams, Waterman and Patterson, Roofline: an insightful visual performance
+model for multicore architectures, 2009), a step takes at least the time for its operations, and at
 least the time for its memory traffic. Values in caches can be moved faster than the memory
-bandwidth.
+bandwidth allows.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _GAIN = 0.02  # relative gain for which another repetition is worthwhile
 
 @record(frozen=True)
 class Rates:
-    """The rates of a process, per second.
+    """The peak rates of a process, per second.
 
     Attributes:
       operations: float32 multiplications and additions in a matrix product.
       memory: bytes read and written in a pass over an array that is larger than all caches.
-      is_raised: whether a rate was raised to one that a program reached, above the measured one.
+      is_raised: whether a program reached a higher rate than the measured one, which replaced it.
     """
 
     operations: float
@@ -63,15 +63,15 @@ class Rates:
 
 @cache
 def rates() -> Rates:
-    """Measures the rates of this machine, the best of several rounds, in a second or less."""
+    """Measures the peak rates of this machine in a second or less, as the best of several rounds."""
     return computing(_seconds)
 
 
 def computing(seconds: Callable[[Callable[[Array], Array], Array], float]) -> Rates:
-    """Measures the rates of this machine.
+    """Measures the peak rates of this machine.
 
     Args:
-      seconds: returns the time of a compiled function for an array.
+      seconds: a function that returns the time that a compiled function takes for an array.
     """
     import jitney
     from jitney import numpy as jnp

@@ -1,7 +1,7 @@
 """The memory of a program: which temporary values are live at each step, and where they come from.
 
-Values share memory if their lifetimes do not overlap, or if one is computed in place of another;
-the bytes in use are the bytes of the arena that any live value occupies.
+Values share memory if their lifetimes do not overlap, or if one is computed in the memory of
+another. So the bytes in use are the bytes of the arena that at least one live value occupies.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Held:
     """A value that is live.
 
     Attributes:
-      what: the expression that it is the value of, or the operation if unknown.
-      source: of the expression.
+      what: the expression whose value it is, or the operation if that is unknown.
+      source: the location of the expression.
       nbytes: its size.
     """
 
@@ -36,9 +36,9 @@ class Memory:
     """The memory of a program.
 
     Attributes:
-      arguments, results: total bytes; a result that aliases a donated argument counts in both.
+      arguments, results: total bytes; a result that aliases a donated argument is counted in both.
       live: bytes of temporary values in use during each of the outermost steps.
-      peak: the index of the first step with the maximum; -1 if nothing is stored.
+      peak: the index of the first step at which `live` is largest; -1 if nothing is stored.
       held: the values that are live at the peak, the largest first.
     """
 
@@ -59,7 +59,10 @@ class Memory:
         return self.arguments + self.results + self.temporary
 
     def lines(self) -> dict[tuple[str, int], int]:
-        """Returns bytes at the peak by (file, line), in descending order, of values with a line."""
+        """Returns the bytes of values at the peak by (file, line), in descending order.
+
+        Values without a known line are omitted.
+        """
         totals: dict[tuple[str, int], int] = {}
         for value in self.held:
             if value.source is not None:
@@ -101,7 +104,7 @@ def of_program(program: Program) -> Memory:
 
 
 def _covered(buffers: Iterable[plans.Buffer]) -> int:
-    """Counts the bytes of the arena that `buffers` cover."""
+    """Returns the number of bytes of the arena that `buffers` cover."""
     total = reached = 0
     for start, end in sorted((b.index, b.index + b.nbytes) for b in buffers):
         total += max(end - max(start, reached), 0)

@@ -1,8 +1,8 @@
-"""`%load_ext jitney`: `import jax` imports jitney in the notebook, `%%jitney` inspects a cell.
+"""The extension `%load_ext jitney`: `import jax` imports jitney, and `%%jitney` inspects a cell.
 
-The extension also shows values as HTML: jaxprs, lowered and compiled functions, and arrays over
+The extension also shows values as HTML: jaxprs, lowered and compiled functions, and arrays on
 several devices. Formatters are registered with IPython instead of being methods of the classes, so
-nothing of them is loaded elsewhere.
+they are loaded only in notebooks.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 _USAGE = """\
 usage: %%jitney time | explain | explore | profile
 
-time      runs the cell, and prints how much of its time tracing, lowering and compilation took
-explain   runs the cell, and describes in words what the functions that it compiled do
-explore   runs the cell, and shows a page of them: source, jaxpr, tensor IR, kernels, assembly
-profile   runs the cell, and prints where its time went, by step and by line
+time      runs the cell and prints how much of its time tracing, lowering and compilation took
+explain   runs the cell and describes in words what the functions that it compiled do
+explore   runs the cell and shows these functions as source, jaxpr, tensor IR, kernels and assembly
+profile   runs the cell and prints where its time went, by step and by line
 """
 _OPEN_LINES = 40  # longer texts are shown folded
 
@@ -46,7 +46,7 @@ class DisplayFormatter(Protocol):
 
 
 class Shell(Protocol):
-    """The part of IPython's shell that is used here."""
+    """The part of the interface of IPython's shell that is used here."""
 
     display_formatter: DisplayFormatter
 
@@ -107,14 +107,14 @@ def _run(shell: Shell, cell: str) -> None:
 
 
 def _modules_of(shell: Shell, cell: str) -> list[ir.Module]:
-    """Runs a cell; returns the user's functions that it compiled."""
+    """Runs a cell, and returns the user's functions that it compiled."""
     with collect.compiled_modules() as modules:
         _run(shell, cell)
     return modules if _any(modules) else []
 
 
 def _any(compiled: Sequence[object]) -> bool:
-    """Returns whether a cell compiled a function; prints a line if not."""
+    """Returns whether a cell compiled a function, and prints a line if it did not."""
     if not compiled:
         print(
             "The cell compiled no function: its functions had been compiled before, or were not "
@@ -140,7 +140,7 @@ def _timed(shell: Shell, cell: str) -> None:
 
 
 def jaxpr_html(closed: ClosedJaxpr) -> str:
-    """Formats a jaxpr: its number of equations, sizes of its arguments and results, its text."""
+    """Formats a jaxpr: its number of equations, the sizes of arguments and results, and its text."""
     types = closed.in_avals, closed.out_avals
     read, written = map(_bytes_of, types)
     count = len(closed.jaxpr.eqns)
@@ -149,7 +149,7 @@ def jaxpr_html(closed: ClosedJaxpr) -> str:
 
 
 def lowered_html(lowered: Lowered) -> str:
-    """Formats a lowered function: its explanation, and its text."""
+    """Formats a lowered function: its explanation and its text."""
     from jitney.inspection import facts
     from jitney.inspection.explain import Explanation
 
@@ -160,7 +160,7 @@ def lowered_html(lowered: Lowered) -> str:
 
 
 def compiled_html(compiled: Compiled) -> str:
-    """Formats a compiled function: its memory, and its kernels."""
+    """Formats a compiled function: its memory and its kernels."""
     from jitney.compiler.hlo.partition.text import bytes_text
 
     memory: Any = compiled.memory_analysis()
@@ -172,7 +172,10 @@ def compiled_html(compiled: Compiled) -> str:
 
 
 def array_html(array: Array) -> str | None:
-    """Formats an array over several devices with its sharding; None for others, which print as text."""
+    """Formats an array on several devices with its sharding.
+
+    Returns None for other arrays, which are shown as text.
+    """
     devices = array.sharding.device_set
     if len(devices) < 2:
         return None
@@ -190,7 +193,7 @@ def _folded(title: str, text: str, is_open: bool | None = None) -> str:
 
 
 def _bytes_of(avals: Iterable[AbstractValue]) -> str:
-    """Formats the bytes of values of these types."""
+    """Formats the total size of values of these types."""
     from jitney.compiler import lower
     from jitney.compiler.hlo.partition.text import bytes_text
 

@@ -1,7 +1,7 @@
-"""`jitney.explore`: a page that shows a function's source beside everything that it is compiled to.
+"""`jitney.explore`: a page that shows a function's source next to every stage of its compilation.
 
-The page is one self-contained HTML file: the texts and facts as JSON, and the script that draws
-them (`page.html`). Diagrams, tables and quantities in them are generated here.
+The page is a self-contained HTML file, which contains the texts and facts as JSON and a script that
+draws them (`page.html`). This module generates the data, the diagrams of times, and the tables.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from jitney.inspection.timing import Timed
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
-# Steps in the diagram of the fusion; the others are listed in words.
+# Number of steps in the diagram of the fusion; the others are only described in words.
 _DRAWN_STEPS = 200
 _HELD = 12  # values listed at the peak of memory
 
@@ -42,8 +42,8 @@ class _Explored:
     Attributes:
       module: the program as lowered.
       program: its facts.
-      steps: with the times of one call; empty if they were not measured.
-      how: how they were measured, or why not.
+      steps: the steps with their times in one call; empty if these were not measured.
+      how: how the times were measured, or why they were not.
     """
 
     module: hlo.Module
@@ -62,7 +62,7 @@ class Exploration(Document):
     usual_file = "explore.html"
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        """Measures the steps of functions, by running those that can be run a few times."""
+        """Measures the times of steps, by running the functions that can be run again a few times."""
         self._explored = [_explored(run) for run in runs]
         self.programs = [each.program for each in self._explored]
 
@@ -87,20 +87,21 @@ class Exploration(Document):
 
 
 def explore(fun: Callable[..., Any], *args: PyTree, **kwargs: PyTree) -> Exploration:
-    """Shows the compiled `fun` as a page: its source beside jaxpr, tensor IR, kernels and assembly.
+    """Returns a page with the source, jaxpr, tensor IR, kernels and assembly of `fun` side by side.
 
-    Clicking a line highlights in all columns what it comes from and what it is compiled to. The
-    page also has diagrams of the fusion, with the bytes between steps, of the memory in use over
-    time, and a roofline of the steps.
+    Clicking a line highlights the corresponding lines in all columns. The page also contains a
+    diagram of the fusion, with the bytes that pass between steps, a diagram of the memory in use at
+    each step, and a roofline plot of the steps.
 
     Args:
-      fun: a function as for `jit`, or a jitted function.
-      args, kwargs: its arguments; arrays may be `ShapeDtypeStruct`s. With arrays the compiled
-        program is run a few times, for a third of a second, and its steps are timed, unless it
-        calls Python or needs several devices; nothing is donated.
+      fun: a function that `jit` accepts, or a jitted function.
+      args, kwargs: its arguments; `ShapeDtypeStruct`s can take the place of arrays. If all arrays
+        are given, the compiled program is run repeatedly for a third of a second, and its steps are
+        timed, unless it calls Python or needs several devices. No argument is donated.
 
-    Returns: an `Exploration`: `.save(path)` writes it to a file, `.open()` shows it in the browser;
-      notebooks display it.
+    Returns:
+      An `Exploration`. `.save(path)` writes it to a file, and `.open()` shows it in the browser.
+      Notebooks display it.
 
     Raises:
       Any exception that tracing and lowering `fun` raises.
@@ -115,20 +116,20 @@ def explore(fun: Callable[..., Any], *args: PyTree, **kwargs: PyTree) -> Explora
 
 
 def _explored(run: Run) -> _Explored:
-    """Returns a function with the times of its steps, if they can be measured."""
+    """Compiles a function and measures the times of its steps, if that is possible."""
     clocked = run.clocked
     if clocked is None:
         clocked = with_clocks(pipeline.plan(pipeline.optimize(run.module)))
     program = facts.of_plan(run.module, clocked.original)
     if timing.can_run_again(clocked.original) and run.arguments is not None:
         taken, calls = timing.of_calls(clocked, run.arguments)
-        how = f"Medians of {calls} calls with the arguments of the first one."
+        how = f"Medians of {calls} calls with the arguments of the first call."
     elif clocked.calls:
         taken = timing.of_own_calls(clocked)
-        how = f"Means of the program's own {clocked.calls} calls."
+        how = f"Means of the {clocked.calls} calls that the program made itself."
     else:
         return _Explored(
-            run.module, program, [], "Not measured: the arguments for a run are unknown."
+            run.module, program, [], "Not measured: there are no arguments to run the function with."
         )
     return _Explored(run.module, program, timing.timed(program, clocked, taken), how)
 
@@ -190,7 +191,7 @@ def _step(work: Work, places: texts.Places) -> dict[str, object]:
 
 
 def _times(explored: _Explored, places: texts.Places, rates: machine.Rates | None) -> str:
-    """Returns the diagram and the table of measured times, as HTML."""
+    """Returns the roofline diagram and the table of measured times, as HTML."""
     hint = f'<p class="hint">{html.escape(explored.how)}'
     steps = sorted(explored.steps, key=lambda step: -step.seconds)
     if not steps or rates is None:
@@ -216,7 +217,7 @@ def _times(explored: _Explored, places: texts.Places, rates: machine.Rates | Non
 
 
 def _memory(program: Program, places: texts.Places) -> dict[str, object]:
-    """Returns the data of the diagram of memory."""
+    """Returns the data of the memory diagram."""
     usage = memory.of_program(program)
     held = [
         {

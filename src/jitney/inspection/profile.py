@@ -1,8 +1,8 @@
-"""`jitney.profile`: where the time of a program goes, by step and by source line.
+"""`jitney.profile`: the time of a program by step and by source line.
 
-While a profile is recorded, programs are compiled with clocks between their steps
-(`plan/clocks.py`), and bypass the persistent cache. Programs compiled outside of a profile have no
-clocks.
+While a profile is recorded, programs are compiled so that they read a clock between their steps
+(`plan/clocks.py`), and bypass the persistent cache. Programs compiled outside of a profile do not
+read clocks.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ if TYPE_CHECKING:
 
 _SHOWN_STEPS = 20
 _SHOWN_LINES = 20
-_SHOWN_FUNCTIONS = 10  # listed with their peak memory
+_SHOWN_FUNCTIONS = 10  # number of functions listed with their peak memory
 
 
 @record
 class Profile(Figures, Document):
-    """The profile of a program; prints as tables."""
+    """The profile of a program, which prints as tables."""
 
     usual_file = "profile.html"
 
     _recording: profiler.Recording | None = None
 
     def html(self) -> str:
-        """Returns a self-contained page: tables, the roofline, and the source with its times."""
+        """Returns a self-contained page with tables, a roofline plot, and the source with times."""
         return profile_page.page(self)
 
     def save_timeline(self, path: str | os.PathLike[str]) -> Path:
-        """Writes time spans of tracing, compilation and steps to a file; returns its path.
+        """Writes the time spans of tracing, compilation and steps to a file, and returns its path.
 
         The file can be opened in Perfetto.
 
@@ -70,8 +70,8 @@ class Profile(Figures, Document):
         """
         if self._recording is None:
             raise ValueError(
-                "Profile.save_timeline: the profile contains only totals. Instead: "
-                "jitney.profile(timeline=True)"
+                "Profile.save_timeline: this profile was recorded without a timeline and contains "
+                "only totals; use jitney.profile(timeline=True)"
             )
         file = Path(path)
         file.write_text(self._recording.text(), encoding="utf-8")
@@ -91,22 +91,24 @@ class Profile(Figures, Document):
 
 @contextmanager
 def profile(*, timeline: bool = False) -> Iterator[Profile]:
-    """Returns a context in which compiled functions are timed, step by step.
+    """Returns a context manager that measures the time of each step of compiled functions.
 
-    Functions are compiled anew within it, with clocks: the caches of compiled programs are cleared
-    when it begins and when it ends. The clocks cost several nanoseconds per step. Calls return when
-    their results are computed, so that the time of Python and of compiled functions adds up. If
-    `jax.profiler` is recording a trace, the steps appear in it as spans.
+    The caches of compiled programs are cleared when the context begins and when it ends, so that
+    within it functions are compiled again, with clocks. The clocks cost several nanoseconds per
+    step. Calls return only when their results have been computed, so the times of Python and of
+    compiled functions add up to the total. If `jax.profiler` is recording a trace, the steps appear
+    in it as spans.
 
     Args:
       timeline: whether to record when each step ran, for `save_timeline`.
 
-    Returns: a context manager; it yields a `Profile`, which is complete when the context has
-      ended. It prints as tables of time by step, with operations and bytes per second, of time by
-      source line, and of peak memory; `.save(path)` writes them as an HTML page.
+    Returns:
+      A context manager, whose value is a `Profile`. When the context has ended, the profile is
+      complete and prints as three tables: the time by step, with operations and bytes per second;
+      the time by source line; and the peak memory. `.save(path)` writes them as an HTML page.
 
     Raises:
-      RuntimeError: within another profile.
+      RuntimeError: if another profile is being recorded.
 
     Example:
       >>> with jax.profile() as p:

@@ -1,4 +1,4 @@
-"""Profiles as HTML pages: sortable tables, the roofline, the source with its times."""
+"""Profiles as HTML pages: sortable tables, a roofline plot, and the source with times."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _memory(profile: Figures, places: Places) -> Iterator[str]:
 
 
 def _source(profile: Figures, places: Places) -> Iterator[str]:
-    """Yields the source lines that took time or memory, with context lines, as HTML."""
+    """Yields as HTML the source lines that took time or memory, with context lines."""
     seconds, peak = profile.by_line(), profile.peak_by_line()
     most = max(seconds.values(), default=0.0)
     lines = dict.fromkeys([*places.locations, *seconds, *peak])

@@ -1,4 +1,4 @@
-"""Roofline diagrams: the rates of steps under the peak rates of the machine."""
+"""Roofline diagrams: the rates of steps compared with the peak rates of the machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Dot:
       intensity: operations per byte moved.
       rate: operations per second.
       share: its fraction of the total time.
-      places: numbers of the source lines that it comes from.
+      places: the numbers of its source lines.
     """
 
     label: str
@@ -42,7 +42,10 @@ class Dot:
 
 
 def svg(dots: Sequence[Dot], machine: Rates) -> str:
-    """Returns the diagram as an `svg` element: axes are logarithmic, larger dots take more time."""
+    """Returns the diagram as an `svg` element.
+
+    The axes are logarithmic, and the size of a dot shows how much time its step takes.
+    """
     ridge = machine.operations / machine.memory
     xs = [ridge / 4, ridge * 4, *[dot.intensity for dot in dots]]
     ys = [machine.operations, min(ridge / 4, *xs) * machine.memory, *[dot.rate for dot in dots]]
@@ -88,7 +91,7 @@ def _grid(x: _Axis, y: _Axis) -> Iterator[str]:
 
 
 def _roof(x: _Axis, y: _Axis, machine: Rates) -> str:
-    """Returns the roof: the memory bandwidth, then the peak rate of operations."""
+    """Returns the roof: the line of the memory bandwidth, up to the peak rate of operations."""
     start = max(x.low, y.low / machine.memory)
     ridge, top = machine.operations / machine.memory, y.place(machine.operations)
     return (
@@ -98,7 +101,7 @@ def _roof(x: _Axis, y: _Axis, machine: Rates) -> str:
 
 
 def _dots(x: _Axis, y: _Axis, dots: Sequence[Dot]) -> Iterator[str]:
-    """Yields the dots of the steps, the first ones with labels, as far as these do not overlap."""
+    """Yields the dots of the steps; the first ones have labels if these do not overlap."""
     labels: list[_Label] = []
     for i, dot in enumerate(dots):
         at_x, at_y, radius = x.place(dot.intensity), y.place(dot.rate), 3 + 6 * math.sqrt(dot.share)
@@ -115,7 +118,7 @@ def _dots(x: _Axis, y: _Axis, dots: Sequence[Dot]) -> Iterator[str]:
 
 @record(frozen=True)
 class _Label:
-    """A label beside a dot at height `y`, starting at `left`; if `ends`, it ends at the dot."""
+    """A label beside a dot at height `y`, starting at `left`; if `ends`, it is left of the dot."""
 
     text: str
     left: float
@@ -160,7 +163,7 @@ def _text(
 
 
 def _decade(value: float, up: bool = False) -> float:
-    """Returns the power of ten below a number, or above it."""
+    """Returns the nearest power of ten that is not above a number, or not below it if `up`."""
     exponent = math.log10(value)
     return 10.0 ** (math.ceil(exponent) if up else math.floor(exponent))
 

@@ -65,7 +65,7 @@ def source_of_equation(equation: JaxprEqn, is_transposed: bool = False) -> Sourc
 
 
 def equations_of(node: hlo.Node) -> Iterator[JaxprEqn]:
-    """Yields the equation of a node, then the calls that it was inlined from, outwards."""
+    """Yields the equation of a node, then the calls from which it was inlined, innermost first."""
     origin = node.origin
     while origin is not None:
         equation, origin = origin
@@ -81,9 +81,10 @@ def _is_transposed(node: hlo.Node) -> bool:
 
 
 def is_transposed_by(equation: JaxprEqn) -> bool | None:
-    """Returns whether an equation, or a callee, belongs to a transposed program; None if unknown.
+    """Returns whether an equation or one of its callees belongs to a transposed program.
 
-    Recomputed residuals in a transposed program do not count.
+    Residuals that a transposed program recomputes are not transposed equations. Returns None if the
+    answer is unknown.
     """
     stack = name_stack_of(equation.source_info)
     if "rematted_computation" in stack:

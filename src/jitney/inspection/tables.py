@@ -15,7 +15,7 @@ from jitney.inspection.timing import Timed
 
 @record(frozen=True)
 class Cell:
-    """The text of a cell, and its sort key."""
+    """The text of a cell and its sort key."""
 
     text: str
     value: float | str
@@ -32,8 +32,8 @@ def table(
     Args:
       caption: the caption of the table.
       heads: the column headings.
-      rows: of cells.
-      places: for each row the numbers of its source lines, which are highlighted with it.
+      rows: rows of cells, or of texts.
+      places: for each row, the numbers of the source lines that are highlighted with it.
     """
     head = "".join(
         f'<th scope="col" aria-sort="none"><button data-sort="{i}">{html.escape(title)}</button></th>'
@@ -73,10 +73,10 @@ def step_row(
     Args:
       step: a step with its times.
       label: its number, or its name.
-      position: among the steps.
+      position: its position among the steps, by which the first column is sorted.
       lines: its source lines, in words.
-      total: seconds that are 100 %.
-      machine: the rates of the machine, for the roof.
+      total: the number of seconds that corresponds to 100 %.
+      machine: the peak rates of the machine.
     """
     part = step.seconds / total if total else 0.0
     each = step.seconds / step.times if step.times else 0.0
@@ -108,11 +108,11 @@ def dot(
 
     Args:
       step: a step with its times.
-      label: beside the dot.
-      name: in its title.
-      total: seconds that are 100 %.
-      machine: the rates of the machine, for the roof.
-      places: numbers of its source lines.
+      label: the label beside the dot.
+      name: the name of the step in the tooltip.
+      total: the number of seconds that corresponds to 100 %.
+      machine: the peak rates of the machine.
+      places: the numbers of its source lines.
     """
     work = step.work
     if not (step.is_rated and work.flops and work.traffic):

@@ -1,4 +1,4 @@
-"""The text of a program at each stage, with the source lines of each line."""
+"""The text of a program at each stage; each line refers to the source lines that it comes from."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Places:
     """The numbered source lines that a program comes from.
 
     Attributes:
-      found: (file, line) of each.
+      found: the (file, line) of each source line.
     """
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ def of_source(places: Places, around: int = 2) -> list[Block]:
 
 
 def of_kernels(program: Program, places: Places) -> list[Block]:
-    """Returns each kernel once; its heading has the source lines of all its launches."""
+    """Returns each kernel once; its heading refers to the source lines of all its launches."""
     blocks: list[Block] = []
     for kernel, name, whole in _kernels(program, places):
         outputs = iter(kernel.outputs)
@@ -156,10 +156,10 @@ def of_kernels(program: Program, places: Places) -> list[Block]:
 
 
 def of_code(program: Program, places: Places) -> tuple[list[Block], list[Block]]:
-    """Returns the LLVM assembly of the kernels, and their machine code.
+    """Returns the LLVM IR of the kernels, and their machine code.
 
-    Instructions have the source lines of their nodes, headings those of the entire kernel. Loop
-    control, and instructions that LLVM has merged, have none.
+    Instructions refer to the source lines of their nodes, and headings to those of the entire
+    kernel. Loop-control instructions, and instructions that LLVM has merged, refer to none.
     """
     marks = Marks()
     functions = functions_of(codegen.asm_text(program.plan, marks))
@@ -182,9 +182,9 @@ def of_code(program: Program, places: Places) -> tuple[list[Block], list[Block]]
 
 
 def functions_of(assembly: str) -> dict[str, list[tuple[str, int]]]:
-    """Splits assembly into functions: lists of instructions and labels, with source lines.
+    """Splits assembly into functions, as lists of instructions and labels with their source lines.
 
-    The line is 0 if unknown.
+    The number of a line is 0 if it is unknown.
     """
     functions: dict[str, list[tuple[str, int]]] = {}
     current: list[tuple[str, int]] | None = None

@@ -1,4 +1,4 @@
-"""Time spans of a compiled program's steps for trace viewers, from clock readings."""
+"""Time spans of the steps of compiled programs, from clock readings, for trace viewers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MOST_EVENTS = 1 << 18  # clock readings kept per program
 
 
 def spans(program: Program, clocked: Clocked, seconds_of: Callable[[int], float]) -> Iterator[Span]:
-    """Yields (name, begin, end, details) in seconds of each call, and of each step within it.
+    """Yields (name, begin, end, details) of each call and of each step within it, in seconds.
 
     If several threads call the program at the same time, their steps are mixed.
 
     Args:
-      program: the facts of its plan without clocks.
-      clocked: the program with recorded events.
-      seconds_of: converts ticks of the processor's clock to seconds.
+      program: the facts of the plan without clocks.
+      clocked: the program with clocks, and the events that it recorded.
+      seconds_of: a function that converts ticks of the processor's clock to seconds.
     """
     events = clocked.events
     assert events is not None, "a program that notes its events"
@@ -86,7 +86,7 @@ def _details(work: Work) -> dict[str, str]:
 
 
 def _within(clocked: Clocked) -> list[set[int]]:
-    """Returns for each step with a clock the steps with clocks nested in it."""
+    """Returns, for each step with a clock, the steps with clocks that are nested in it."""
     indices = {id(step): i for i, step in enumerate(clocked.steps)}
     return [
         {

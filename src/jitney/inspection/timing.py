@@ -1,6 +1,7 @@
-"""Times of the steps of compiled programs, from programs with clocks.
+"""Times of the steps of compiled programs that contain clocks.
 
-`plan/clocks.py` counts ticks of the processor's clock, which are calibrated by Python's clock.
+The programs of `plan/clocks.py` count ticks of the processor's clock, whose rate is measured with
+Python's clock.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class Timed:
     """The time of a step.
 
     Attributes:
-      program: the function that it belongs to.
-      work: the step; for a loop or branch, without the steps within it.
+      program: the program that it belongs to.
+      work: the facts of the step; for a loop or branch, without the steps within it.
       seconds: total over all runs.
       times: the number of runs.
     """
@@ -63,7 +64,7 @@ class Timed:
 
     @property
     def is_rated(self) -> bool:
-        """Whether its work is known, and it takes long enough for rates."""
+        """Whether its work is known and it takes long enough for its rates to be meaningful."""
         return (
             self.work.kind not in ("loop", "branch")
             and not self.work.is_of_unknown_length
@@ -71,25 +72,28 @@ class Timed:
         )
 
     def roof_text(self, machine: Rates) -> str:
-        """Formats the fraction of the roof; "in caches" if it exceeds the memory bandwidth."""
+        """Formats the fraction of the roof that the step reached.
+
+        Returns "in caches" if the step exceeds the memory bandwidth.
+        """
         in_caches = self.is_in_caches(machine)
         return "in caches" if in_caches else quantities.share(self.share_of_roof(machine))
 
     def is_in_caches(self, machine: Rates) -> bool:
-        """Returns whether it moves bytes faster than the memory bandwidth."""
+        """Returns whether the step moves more bytes per second than the memory can."""
         return self.share_of_roof(machine) >= _MOST_SHARE
 
     def share_of_roof(self, machine: Rates) -> float:
-        """Returns the minimum time at the machine's rates over the measured time: 1 is the roof."""
+        """Returns the ratio of the minimum time, at the machine's peak rates, to the measured time."""
         least = self.times * machine.least_seconds(self.work.traffic, self.work.flops)
         return least / self.seconds if self.seconds else 0.0
 
 
 def roof(steps: Iterable[Timed]) -> Rates:
-    """Returns the machine's rates, raised to those that steps of a program reached.
+    """Returns the machine's peak rates, raised to the rates that steps of a program reached.
 
-    The rates are measured within a second, in which the machine may be busy. Steps that move less
-    data than the caches hold are not evidence of the memory bandwidth.
+    The peak rates are measured within a second, during which other processes can slow the machine
+    down. Steps that move less data than the caches hold do not raise the memory bandwidth.
     """
     measured = machine.rates()
     rated = [step for step in steps if step.is_rated]
@@ -102,9 +106,9 @@ def timed(program: Program, clocked: Clocked, taken: Sequence[tuple[float, int]]
     """Returns the times of the steps of a function that ran.
 
     Args:
-      program: the facts of its plan without clocks.
+      program: the facts of the plan without clocks.
       clocked: the program with clocks.
-      taken: (seconds, times) of each step that has a clock.
+      taken: the (seconds, number of runs) of each step that has a clock.
     """
     indices = {id(step): i for i, step in enumerate(clocked.steps)}
     timings: list[Timed] = []
@@ -128,7 +132,7 @@ def _clock() -> tuple[Executable, np.ndarray]:
 
 
 def look() -> tuple[int, float]:
-    """Reads both clocks: (ticks of the processor's, seconds of Python's)."""
+    """Returns the readings of both clocks: the processor's in ticks, and Python's in seconds."""
     program, counters = _clock()
     start = time.perf_counter()
     program.run([])
@@ -146,7 +150,7 @@ def ticks_per_second(begin: tuple[int, float]) -> float:
 
 
 def executable(program: CompiledProgram) -> Executable:
-    """Makes an executable for the default device, without donation."""
+    """Returns an executable of a program for the default device, without donation."""
     from jitney.runtime.execution.assignment import assign
     from jitney.runtime.execution.executable import Executable
 
@@ -158,7 +162,7 @@ def executable(program: CompiledProgram) -> Executable:
 
 
 def can_run_again(plan: plans.Plan) -> bool:
-    """Returns whether running a program has no side effects, and needs only this thread."""
+    """Returns whether a program has no side effects and can be run by this thread alone."""
     effects = (plans.HostCall, plans.Wait, plans.Collective)
     return not any(isinstance(step, effects) for step in plans.all_steps(plan.steps))
 
@@ -167,11 +171,12 @@ def of_calls(clocked: Clocked, arguments: Sequence[Value]) -> tuple[list[tuple[f
     """Runs a program a few times.
 
     Args:
-      clocked: the program; see `can_run_again`.
-      arguments: of each call. They are not donated.
+      clocked: a program for which `can_run_again` is true.
+      arguments: the arguments of each call; they are not donated.
 
-    Returns: ((seconds, times) of each step per call, number of calls). Seconds are medians, without
-      the first call, which runs with cold caches.
+    Returns:
+      A list with the (seconds, number of runs) of each step in a call, and the number of calls. The
+      seconds are medians over all calls except the first one, which runs with cold caches.
     """
     program = executable(machine_code(clocked.plan))
     begin = look()
@@ -192,7 +197,7 @@ def of_calls(clocked: Clocked, arguments: Sequence[Value]) -> tuple[list[tuple[f
 
 
 def of_own_calls(clocked: Clocked) -> list[tuple[float, int]]:
-    """Returns the mean (seconds, times) of each step per call, over a program's past calls."""
+    """Returns the mean (seconds, number of runs) of each step per call, over past calls."""
     rate = ticks_per_second(look())
     means: list[tuple[float, int]] = []
     for i in range(len(clocked.steps)):

@@ -1,7 +1,7 @@
 """Titles of compiled programs: the user's function, and the transformations applied to it.
 
-A jitted function that is differentiated or batched outside of `jit` is compiled as a program with
-one equation, whose inner program has the debug information.
+If a jitted function is differentiated or batched outside of `jit`, it is compiled as a program with
+one equation, and the debug information is that of the inner program.
 """
 
 from __future__ import annotations

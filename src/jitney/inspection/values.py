@@ -1,8 +1,9 @@
 """Names of a program's values: source expressions, and for cotangents their primals.
 
-Transposing an equation yields equations with the same source location as the original, which
-compute the cotangents of its operands. To find out of which operand, the forward equations at that
-location are searched for, backwards from the incoming cotangent or from the values that are read.
+Transposing an equation yields equations that compute the cotangents of its operands and have the
+source location of the original equation. To determine the operand to which a cotangent belongs, the
+forward equations at that location are searched, backwards from the incoming cotangent or from the
+values that are read.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class Named:
     """The name of a value.
 
     Attributes:
-      text: such as "`x @ w`", or "the cotangent of w".
-      line: the source line that computes it; None for arguments, and if unknown.
+      text: the name, such as "`x @ w`" or "the cotangent of w".
+      line: the source line that computes the value; None for arguments, and if unknown.
     """
 
     text: str
@@ -90,7 +91,7 @@ class _Operation:
         return self.equation.primitive.name
 
     def is_beside(self, other: _Operation | None) -> bool:
-        """Returns whether another operation has the same source location and direction."""
+        """Returns whether another operation has the same source location and direction of AD."""
         return (
             other is not None
             and other.place == self.place
@@ -99,7 +100,7 @@ class _Operation:
 
 
 def quoted(source: Source) -> str:
-    """Returns the expression in backquotes, shortened; its line if the text is unknown."""
+    """Returns the shortened expression in backquotes, or its line if the text is unknown."""
     text = source.text
     return f"`{shortened(text, _EXPRESSION)}`" if text else f"line {source.line}"
 
@@ -112,7 +113,7 @@ class Values:
 
         Args:
           jaxpr: the entire program; None if unknown.
-          arguments: their names.
+          arguments: the names of its arguments.
         """
         self._operations: dict[int, list[_Operation]] = {}
         self._forward: dict[Place, list[_Operation]] = {}
@@ -149,7 +150,7 @@ class Values:
     def _walk(
         self, jaxpr: Jaxpr, operands: Sequence[_Value], place: Place, is_transposed: bool
     ) -> list[_Value]:
-        """Records the equations of a program; returns its results."""
+        """Records the equations of a program, and returns its results."""
         values = {id(v): _value(v) for v in jaxpr.constvars}
         values.update(zip(map(id, jaxpr.invars), operands, strict=True))
         for equation in jaxpr.eqns:
@@ -212,7 +213,7 @@ class Values:
     def _forward_of(
         self, operation: _Operation, came: Sequence[_Value], read: Sequence[_Value]
     ) -> list[_Operation]:
-        """Returns the forward equations of a transposed one; empty if unknown."""
+        """Returns the forward equations of a transposed equation; empty if unknown."""
         if operation.place is None:
             return []
         for value in came:
@@ -244,7 +245,7 @@ def _is_among(value: _Value, values: Sequence[_Value]) -> bool:
 
 
 def _is_of_several_values(operation: _Operation) -> bool:
-    """Returns whether nodes of an equation may be intermediate values, not its result."""
+    """Returns whether a node of an equation can be an intermediate value instead of its result."""
     if operation.name in _REGIONS:
         return True
     results = operation.results
@@ -288,7 +289,10 @@ def _named_forward(operation: _Operation, source: Source) -> Named:
 
 
 def _leaves(value: _Value) -> bool:
-    """Returns whether a value is used outside of its source location, not an intermediate value."""
+    """Returns whether a value is used outside of its source location.
+
+    If it is not, it is an intermediate value of the expression there.
+    """
     pending = [value]
     while pending:
         current = pending.pop()
@@ -306,7 +310,7 @@ def _leaves(value: _Value) -> bool:
 def _inputs(operation: _Operation) -> tuple[list[_Value], list[_Value]]:
     """Returns the inputs of all transposed equations at an equation's source location.
 
-    They are (primals of the incoming cotangents, forward values that are read).
+    The inputs are the primals of the incoming cotangents, and the forward values that are read.
     """
     came: list[_Value] = []
     read: list[_Value] = []
@@ -325,7 +329,7 @@ def _inputs(operation: _Operation) -> tuple[list[_Value], list[_Value]]:
 
 
 def _nearest(value: _Value, place: Place) -> _Operation | None:
-    """Finds the nearest forward equation at a source location, backwards from a value."""
+    """Returns the nearest forward equation at a source location, going backwards from a value."""
     pending, seen = deque([value]), {id(value)}
     while pending and len(seen) <= _MOST_LOOKED_AT:
         operation = pending.popleft().operation
@@ -341,7 +345,10 @@ def _nearest(value: _Value, place: Place) -> _Operation | None:
 
 
 def _with_neighbors(operation: _Operation) -> list[_Operation]:
-    """Returns the equations connected to one at its source location; empty if there are many."""
+    """Returns the equations at an equation's source location that are connected to it.
+
+    The result is empty if there are many.
+    """
     members, pending = {id(operation): operation}, [operation]
     while pending:
         for other in _around(pending.pop()):
