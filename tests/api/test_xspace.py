@@ -72,7 +72,7 @@ def test_bytes_are_those_of_jax(text):
     ("text", "message"),
     [
         ('planes {\n nme: "a" }', "line 2 .* XPlane has no field 'nme'"),
-        ("planes { name: 3 }", "holds a text in quotes, but got '3'"),
+        ("planes { name: 3 }", "holds a quoted string, but got '3'"),
         ('planes { id: "a" }', "holds a whole number"),
         ("planes { stats { double_value: x } }", "holds a number"),
         ("planes: 3", "holds a message"),

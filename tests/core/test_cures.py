@@ -16,13 +16,13 @@ from jitney.core.messages import cures
     "text, at, asked, instead",
     [
         ("if x > lim: y()", "x > lim", "if x > lim", "jnp.where(x > lim, ..., ...)"),
-        ("y = 1 if x > 0 else 2", "x > 0", "if x > 0", "between computations, jax.lax.cond"),
+        ("y = 1 if x > 0 else 2", "x > 0", "if x > 0", "jax.lax.cond to choose between computations"),
         ("while x < 3: f()", "x < 3", "while x < 3", "jax.lax.while_loop(lambda state"),
         ("assert ok(x)", "ok(x)", "assert ok(x)", "checkify.check(ok(x), message)"),
         ("y = max(x, 0)", "max(x, 0)", "max(x, 0)", "jnp.maximum"),
         ("[v for v in xs if v > 0]", "v > 0", "v > 0", "jnp.where(v > 0, ..., 0)"),
         ("y = 0 < x < 3", "0 < x < 3", "0 < x < 3", "elementwise, (0 < x) & (x < 3)"),
-        ("y = f(x)", "f(x)", "f(x)", "by jnp.where(condition, x, y)"),
+        ("y = f(x)", "f(x)", "f(x)", "jnp.where(condition, x, y) to choose"),
     ],
 )
 def test_truth_values_of_traced_arrays(text, at, asked, instead):
@@ -79,7 +79,7 @@ def test_numbers_stay_arrays():
         ("[1, 2] * x", list, True, "jnp.asarray([1, 2]) * x"),
         ("x < s", set, False, "x < jnp.asarray([*s])"),
         ("x + d", dict, False, "jax.tree.map(lambda leaf: x + leaf, d)"),
-        ("f(x)", list, True, "jnp.asarray of the list"),
+        ("f(x)", list, True, "convert the list with jnp.asarray"),
     ],
 )
 def test_containers_become_arrays(text, kind, is_left, instead):

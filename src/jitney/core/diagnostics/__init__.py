@@ -1,1 +1,1 @@
-"""Errors of the public API, completed with the call and its operands, and their tracebacks."""
+"""Errors of the public API: their messages, which show the user's call, and their tracebacks."""

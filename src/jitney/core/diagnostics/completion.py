@@ -11,9 +11,10 @@ becomes
       tup[0]  float32[3,4]  argument x of layer (model.py:11)
       tup[1]  float32[3]    bias
 
-This covers all functions, and errors that Python and NumPy raise within them. The arguments are
-those of the call where the boundary has them, else those of the outermost frame of the package.
-This code runs only when an error is raised, and it runs no user code: no properties, no `__repr__`.
+Errors of all functions are completed, including errors that Python and NumPy raise within them. The
+arguments are taken from the call if it passed through an API boundary, and otherwise from the
+outermost frame of the package. This code runs only when an error is raised. It does not run user
+code, such as properties or `__repr__`.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ _MODULES = ("numpy", "numpy.linalg", "numpy.fft", "nn", "lax", "random", "tree",
 
 
 def _name_elsewhere(error: BaseException) -> str:
-    """Returns the full name of a missing attribute that another module has; else ""."""
+    """Returns the full name of a missing attribute if another module has it; else ""."""
     name = error.name if isinstance(error, AttributeError) else None
     module = getattr(error, "obj", None)
     if not name or name.startswith("_") or not isinstance(module, ModuleType):
@@ -187,7 +188,8 @@ def _rewrite_separate(
       signature: the signature of the function.
       values: the positional arguments of the call.
 
-    Returns: whether the error was of this kind.
+    Returns:
+      Whether the arrays were passed separately.
     """
     parameters = [] if signature is None else [*signature.parameters.values()]
     count = operand_rows.count_arrays(values)
@@ -200,8 +202,8 @@ def _rewrite_separate(
         nodes = code.expression.args if isinstance(code.expression, ast.Call) else []
         error.args = (
             (
-                f"`{parameters[0].name}` must be a list of arrays, but they are passed as separate "
-                "arguments"
+                f"`{parameters[0].name}` must be a list of arrays, but the arrays are passed as "
+                "separate arguments"
             ),
         )
         arguments = [
@@ -225,7 +227,7 @@ def _rewrite_hash(error: TypeError, code: UserCode) -> None:
 
 
 def _rewrite_call(error: TypeError, code: UserCode, called: object) -> None:
-    """Completes Python's message for a call that does not fit the signature of our function."""
+    """Completes Python's message for a call that does not match the signature of our function."""
     module = getattr(called, "__module__", None) or ""
     if module.partition(".")[0] in ("jitney", "jax") and _CALLED_WRONGLY.match(str(error)):
         _rewrite(error, code, [], _cure_of_call(error, called, call_arguments.signature_of(called)))
@@ -245,7 +247,7 @@ def _rewrite_store(error: ValueError, code: UserCode) -> None:
 
 
 def _rewrite_comparison(error: TypeError, code: UserCode) -> None:
-    """Completes Python's message for `x < [1, 2]`, after the list has declined it, too."""
+    """Completes Python's message for `x < [1, 2]`, which neither operand implements."""
     match = _NOT_COMPARED.match(str(error))
     node = code.expression
     if match is None or not isinstance(node, ast.Compare):
@@ -258,7 +260,7 @@ def _rewrite_comparison(error: TypeError, code: UserCode) -> None:
 
 
 def _rewrite_text(error: TypeError, code: UserCode) -> None:
-    """Completes Python's message for `"%d" % x`, which hides the message of the tracer."""
+    """Completes Python's message for `"%d" % x`, which replaces the message of the tracer."""
     match = _NOT_WRITTEN.match(str(error))
     printed = print_cures.of_percent(code)
     if match is not None and printed and _OF_ARRAYS.search(match[1]):
@@ -294,9 +296,9 @@ def _rewrite_index_of_devices(error: IndexError, code: UserCode) -> None:
         wanted = position + 1 if isinstance(position, int) else "n"
         _rewrite(
             error, code, [],
+            "to create more CPU devices, call "
             f'jax.config.update("jax_num_cpu_devices", {wanted}) before the first computation, or '
-            f"XLA_FLAGS=--xla_force_host_platform_device_count={wanted} in the environment, creates "
-            "more CPU devices",
+            f"set XLA_FLAGS=--xla_force_host_platform_device_count={wanted} in the environment",
         )  # fmt: skip
 
 
@@ -305,7 +307,7 @@ def _is_plain(error: BaseException) -> bool:
 
 
 def _note_bytes(error: MemoryError, code: UserCode) -> None:
-    """Adds the operation as a note to a NumPy error whose message has only a shape and a dtype."""
+    """Adds a note with the operation to a NumPy error whose message has only a shape and a dtype."""
     shape: Any = getattr(error, "shape", None)
     itemsize: Any = getattr(getattr(error, "dtype", None), "itemsize", None)
     if isinstance(shape, tuple) and isinstance(itemsize, int):
@@ -340,7 +342,7 @@ def _rewrite(
 def _cure_of_call(
     error: BaseException, function: object, signature: inspect.Signature | None
 ) -> str:
-    """Returns the signature of the function, if the call did not fit it; else an empty string."""
+    """Returns the signature of the function if the call does not match it; else an empty string."""
     if signature is None or not _CALLED_WRONGLY.match(str(error)):
         return ""
     keyword = _UNKNOWN_KEYWORD.search(str(error))

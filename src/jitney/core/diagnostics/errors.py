@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _documented(error: Exception, message: object) -> str:
-    """Returns `message`, followed by where the class of `error` is documented."""
+    """Returns `message`, followed by a reference to the documentation of the class of `error`."""
     name, text = type(error).__name__, str(message)
     code = getattr(type(error), "code", "")
     page = f"https://docs.jax.dev/en/latest/errors.html#jax.errors.{name}"
@@ -61,7 +61,7 @@ def describe(tracer: _Traced) -> str:
 
 
 def _type_of(tracer: _Traced) -> str:
-    """Returns a tracer's type as text; its class for tracers of libraries without a type."""
+    """Returns a tracer's type as text, or its class if it is a library's tracer without a type."""
     aval: Any = tracer.aval
     return type(tracer).__name__ if aval is None else aval.str_short()
 
@@ -86,7 +86,7 @@ _STATIC = (
     "; or make the argument static, if it has few distinct values: jax.jit(f, static_argnames=...)"
 )
 _INDEX_DEFAULT = (
-    "for an element of a list, make an array of the list and index that; for range(n), loop by "
+    "for an element of a list, convert the list to an array and index that; for range(n), use "
     "jax.lax.fori_loop"
 )
 
@@ -129,8 +129,8 @@ class TracerArrayConversionError(JAXTypeError):
         code = user_code.current()
         update = cures.of_store(code)
         written = messages.statement(code) if update else ""
-        ours = cures.of_foreign_call(code) or "the function of that name in jax.numpy"
-        instead = update or f"{ours}; for functions that only NumPy has, jax.pure_callback."
+        ours = cures.of_foreign_call(code) or "the function with that name in jax.numpy"
+        instead = update or f"{ours}; for functions that only NumPy has, use jax.pure_callback."
         super().__init__(
             f"{messages.located(written, 'np.asarray(x)', code)}: NumPy requested the values of a "
             f"{describe(tracer)}, by __array__(), which are known only when the compiled function "
@@ -221,16 +221,17 @@ def _number_error(
       written: the user's code, if it is not the expression being evaluated.
       fallback: a description of the operation, if the source is not available.
       code: the expression being evaluated.
-      instead: the suggested replacement, if it is known already.
-      wanted: the Python type to convert to; empty for that of the elements.
+      instead: the suggested replacement; empty if it is to be found here.
+      wanted: the Python type to convert to; empty for the type of the elements.
     """
     printed = "" if instead else print_cures.of_printed(code)
     if printed:
         instead = f"{printed}, which prints when the function runs."
     return ConcretizationTypeError(
         tracer,
-        f"{messages.located(written, fallback, code)} makes a Python number, which needs the "
-        f"value.\nInstead: {instead or cures.of_number(code, _kind_of(tracer), wanted)}",
+        f"{messages.located(written, fallback, code)} converts the value to a Python number, but "
+        "the value is known only when the compiled function runs.\nInstead: "
+        f"{instead or cures.of_number(code, _kind_of(tracer), wanted)}",
     )
 
 
@@ -258,23 +259,23 @@ def deleted_array_error(
     """Returns the error for an array that was deleted or donated.
 
     Args:
-      aval: its type.
-      given_to: the function that it was donated to, and the call site: its code and the offset of
-        its instruction; None for arrays that were deleted otherwise.
+      aval: the type of the array.
+      given_to: the name of the function to which it was donated, the code object of the caller, and
+        the offset of the calling instruction; None for arrays that were deleted otherwise.
     """
     code = user_code.current()
     name = messages.variable_of(aval, code) or "the array"
     subject = messages.at_expression(f"{name}, {aval.str_short()}, has been", code)
     if given_to is None:
         return RuntimeError(
-            f"{subject} deleted, by a call of its method `delete`.\nInstead: delete it later"
+            f"{subject} deleted by its method `delete`.\nInstead: delete it later"
             f"{messages.see('donated-array')}"
         )
     function, caller, lasti = given_to
     place = _line_of(caller, lasti)
     return RuntimeError(
-        f"{subject} deleted: its buffer was donated to {function} at {place} (donate_argnums), "
-        f"for its result.\nInstead: use the result of {function}, or do not donate the "
+        f"{subject} deleted: its buffer was donated to {function} at {place} (donate_argnums).\n"
+        f"Instead: use the result of {function}, or do not donate the "
         f"argument.{messages.see('donated-array')}"
     )
 
@@ -282,16 +283,17 @@ def deleted_array_error(
 def interrupted_call_error(
     kind: type[BaseException], place: tuple[str, CodeType, int] | None
 ) -> JaxRuntimeError:
-    """Returns the error of reading a result whose computation an exception ended, as a Ctrl-C does.
+    """Returns the error for reading a result whose computation was interrupted, as by Ctrl-C.
 
     Args:
-      kind: the type of the exception.
-      place: the function, and the call site: its code and the offset of its instruction.
+      kind: the type of the exception that ended the computation.
+      place: the name of the called function, the code object of the caller, and the offset of the
+        calling instruction; None if unknown.
     """
     of_call = "" if place is None else f" by {place[0]} at {_line_of(place[1], place[2])}"
     return JaxRuntimeError(
-        f"the computation of this array{of_call} was interrupted by {kind.__name__}, so that "
-        "it has no value.\nInstead: call the function again"
+        f"the computation of this array{of_call} was interrupted by {kind.__name__}, so the array "
+        "has no value.\nInstead: call the function again"
     )
 
 
@@ -304,8 +306,8 @@ def check_truth_is_unambiguous(aval: AbstractValue) -> None:
     """Raises ValueError for arrays that do not have exactly one element."""
     if aval.size == 0:
         raise ValueError(
-            f"bool(x) needs an array of one element, but x is {aval.str_short()}, an empty one; "
-            "use `x.size > 0` to test for elements"
+            f"bool(x) needs an array of one element, but x is {aval.str_short()}, which is empty; "
+            "use `x.size > 0` to test whether there are elements"
         )
     if aval.size > 1:
         code = user_code.current()
@@ -321,8 +323,8 @@ def check_scalar_conversion(x: Array) -> None:
     """Raises TypeError for arrays that are not scalars."""
     if x.ndim > 0:
         raise TypeError(
-            f"a Python number needs an array without axes, but x has shape {x.shape} and rank "
-            f"{x.ndim}; select an element, or call x.item() if there is only one"
+            "a conversion to a Python number needs an array of rank 0, but x has shape "
+            f"{x.shape} and rank {x.ndim}; select an element, or call x.item() if there is only one"
         )
 
 
@@ -330,9 +332,8 @@ def check_integer_conversion(x: Array) -> None:
     """Raises TypeError for arrays that are not integer scalars."""
     if not (x.shape == () and x.dtype.kind in "iu"):
         raise TypeError(
-            "an index for Python must be an integer scalar array, but x is of dtype "
-            f"{x.dtype.name} and "
-            f"shape {x.shape}"
+            "an array that is used as a Python index must be an integer scalar, but x has dtype "
+            f"{x.dtype.name} and shape {x.shape}"
         )
 
 
@@ -340,11 +341,11 @@ def escaped_tracer_message(tracer: _Traced, detail: str = "") -> str:
     """Returns the message for a tracer that is used outside of its trace."""
     kind = type(tracer).__name__
     message = (
-        "A tracer leaked: a function that was traced kept a value of type "
-        f"{tracer.aval.str_short()}, a {kind}, which is used now that the function has returned, "
-        "and which never had values.\nReturn the values that are needed later. The function's "
-        "local variables are released when it returns, but globals, attributes of objects, and "
-        "outer lists and caches keep the tracers stored in them."
+        f"A tracer leaked: a value of type {tracer.aval.str_short()}, a {kind}, is used although "
+        "the traced function that created it has returned. The tracer has no elements.\nReturn "
+        "the values that are needed later from the function. Its local variables are released "
+        "when it returns, but globals, attributes of objects, and outer lists and caches keep the "
+        "tracers stored in them."
     )
     info = getattr(tracer._trace, "debug_info", None)
     if info is not None:
@@ -356,6 +357,6 @@ def escaped_tracer_message(tracer: _Traced, detail: str = "") -> str:
         message += f"\nDetail: {detail}"
     return (
         message
-        + "\n`with jax.checking_leaks():` (or JAX_CHECK_TRACER_LEAKS=1) reports such values at "
-        "the end of the trace, and the objects that refer to them."
+        + "\n`with jax.checking_leaks():` (or JAX_CHECK_TRACER_LEAKS=1) reports leaked tracers, "
+        "and the objects that refer to them, at the end of the trace."
     )

@@ -1,4 +1,4 @@
-"""Operand rows in messages: an argument's label, its type, and the user's expression for it."""
+"""Rows of operands in messages: the label, the type, and the user's expression of each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rows(arguments: Sequence[Argument], code: UserCode) -> list[str]:
 
 
 def _parts(argument: Argument) -> Iterator[Argument]:
-    """Yields the arrays in a list or tuple; for other arguments the argument itself."""
+    """Yields the arrays in a list or tuple; for any other argument, the argument itself."""
     value: Any = argument.value
     node = argument.node
     if type(value) not in (list, tuple) or not any(type_of(each) for each in value):
@@ -47,7 +47,7 @@ def _parts(argument: Argument) -> Iterator[Argument]:
 
 
 def _text(argument: Argument) -> str:
-    """Returns the type of an array, or a value that the expression does not show; else empty."""
+    """Returns the type of an array, or a value that is not evident from the expression; else ""."""
     type_text = type_of(argument.value)
     if type_text or argument.node is None or not _is_short(argument.value):
         return type_text
@@ -75,9 +75,9 @@ def type_of(value: Any) -> str:
 
 
 def count_arrays(values: Sequence[Any]) -> int:
-    """Returns how many leading values are arrays.
+    """Returns the number of leading values that are arrays.
 
-    Integers of rank 0 do not count, as they may be axes.
+    Integers of rank 0 do not count, as they can be axes.
     """
     for k, value in enumerate(values):
         if not type_of(value):

@@ -1,21 +1,23 @@
 """Filtering of tracebacks, which then show only the user's frames.
 
-An error passes through frames of this package on its way to the user's line. They are removed
+An error passes through frames of this package on its way to the user's line. These frames are
+removed at three kinds of places:
 
-- by `api_boundary`, where an error leaves a transformation, a jitted function or a loop: these call
-the user's functions, so that frames of both kinds alternate; - by `leave_call`, where an error
-leaves a native function that counts its calls (`api/jit/repeated.py`); - by `install`, where an
-uncaught error is displayed: by Python, in threads, by IPython. The pytest plugin, `jitney_pytest`,
-calls `mark`.
+- `api_boundary` removes them when an error leaves a transformation, a jitted function or a loop.
+  These call the user's functions, so frames of the user and of the package alternate.
+- `leave_call` removes them when an error leaves a native function that counts its calls
+  (`api/jit/repeated.py`).
+- `install` removes them when an uncaught error is displayed by Python, in threads or by IPython.
+  The pytest plugin, `jitney_pytest`, calls `mark`.
 
 Operators, methods of arrays and the functions of `jax.lax` have no boundary: an addition takes 0.8
-us, of which a Python function around it would take a tenth and a native one a fiftieth. Programs
-that catch their errors and print `traceback.format_exc()` show all frames.
+us, to which a Python function around it would add a tenth, and a native function a fiftieth.
+Programs that catch their errors and print `traceback.format_exc()` show all frames.
 
-At the same points the error's message is completed with the user's code:
-`core/diagnostics/completion.py`.
+At the same places, the message of the error is completed with the user's code
+(`core/diagnostics/completion.py`).
 
-`jax_traceback_filtering` determines what happens to a frame: `docs/settings.md`.
+The setting `jax_traceback_filtering` determines what happens to the frames (`docs/settings.md`).
 """
 
 from __future__ import annotations
@@ -41,8 +43,8 @@ _LIBRARY = os.path.dirname(os.__file__) + os.sep
 # Errors that native code of this package and Python's lists raise, without a frame of this package.
 _OF_NATIVE_CODE = (TypeError, IndexError, MemoryError, ImportError)
 _NOTE = (
-    "For simplicity, this traceback shows no frames of jitney itself; with "
-    "JAX_TRACEBACK_FILTERING=off it does."
+    "This traceback omits the frames of jitney itself; set JAX_TRACEBACK_FILTERING=off to show "
+    "them."
 )
 
 
@@ -53,7 +55,7 @@ class UnfilteredStackTrace(Exception):
 def shorten(error: BaseException) -> None:
     """Removes this package's frames from the traceback of `error`, in the configured mode.
 
-    Its message is completed first, as that needs the frames, which hold the operands.
+    The message is completed first, since this needs the frames, which contain the operands.
     """
     _complete(error)
     match config.traceback_filtering.value:
@@ -85,9 +87,9 @@ def leave_call(
     error: BaseException, function: Callable[..., Any], args: tuple[PyTree, ...],
     kwargs: dict[str, PyTree],
 ) -> None:  # fmt: skip
-    """Completes and shortens an error; called by native code when a public function has raised it.
+    """Completes and shortens an error that a public function has raised; called by native code.
 
-    It does nothing for calls that this package makes itself.
+    Errors in calls by this package itself are not changed.
     """
     here = inspect.currentframe()
     caller = None if here is None else here.f_back  # native code has no frame
@@ -129,9 +131,9 @@ def _complete(error: BaseException) -> None:
 
 
 def _entries(tb: TracebackType | None) -> Iterator[tuple[TracebackType, bool]]:
-    """Yields traceback entries, outermost first, with a flag.
+    """Yields (traceback entry, whether it is internal), outermost first.
 
-    It is true for frames of this package and of the libraries that these call.
+    Frames of this package and of the libraries that it calls are internal.
     """
     is_own = False
     while tb is not None:
@@ -153,7 +155,7 @@ def _has_own_frames(error: BaseException) -> bool:
 
 
 def _users_part(tb: TracebackType | None) -> TracebackType | None:
-    """Returns `tb` without the frames of this package and of what it calls."""
+    """Returns `tb` without the frames of this package and of the libraries that it calls."""
     shortened: TracebackType | None = None
     for entry, is_own in reversed(list(_entries(tb))):
         if not is_own:
@@ -162,7 +164,7 @@ def _users_part(tb: TracebackType | None) -> TracebackType | None:
 
 
 def _note_filtering(error: BaseException) -> None:
-    """Adds a note, once, that frames were removed."""
+    """Adds a note that frames were removed, at most once."""
     if _has_own_frames(error) and _NOTE not in getattr(error, "__notes__", ()):
         error.add_note(_NOTE)
 
@@ -275,7 +277,7 @@ def _origins(error: BaseException) -> list[BaseException | None]:
 
 
 def install_in_ipython() -> None:
-    """Makes the running IPython, if there is one, show errors by `_show_in_ipython`."""
+    """Makes the running IPython, if there is one, show errors with `_show_in_ipython`."""
     ipython: Any = sys.modules.get("IPython")
     shell = ipython.get_ipython() if hasattr(ipython, "get_ipython") else None
     if shell is not None and not shell.custom_exceptions:  # keeps the user's handler

@@ -1,1 +1,1 @@
-"""The form of error messages, and the replacements that they suggest."""
+"""The format of error messages, and the replacements that they suggest."""

@@ -1,7 +1,7 @@
 """Suggested replacements for expressions that cannot be evaluated, in the user's own terms.
 
-Each function inspects the syntax of the user's code (`user_code`), and falls back to a general
-suggestion if that is not informative. They run when an error message is composed.
+Each function inspects the syntax of the user's code (`user_code`) and returns a general suggestion
+if the syntax is not informative. The functions run when an error message is composed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Truth(NamedTuple):
 
 
 _TRACED_DEFAULT = (
-    "choose between values by jnp.where(condition, x, y), between computations by jax.lax.cond; "
-    "loop by jax.lax.while_loop"
+    "jnp.where(condition, x, y) to choose between values, jax.lax.cond to choose between "
+    "computations, and jax.lax.while_loop for loops"
 )
 _MASK_DEFAULT = "x.any() or x.all()"
 
@@ -65,8 +65,8 @@ def of_truth(code: UserCode | None, *, traced: bool) -> Truth:
         case ast.Assert(test=test):
             condition = f"assert {code.text(test)}"
             instead = (
-                f"jax.experimental.checkify.check({code.text(test)}, message), or a function that "
-                "asserts, called by jax.debug.callback"
+                f"jax.experimental.checkify.check({code.text(test)}, message), or call a function "
+                "that asserts with jax.debug.callback"
             )
         case _:
             condition = written
@@ -81,7 +81,10 @@ def _contains(outer: ast.AST, code: UserCode) -> bool:
 def _choice(code: UserCode, test: ast.AST) -> str:
     mask = _elementwise(code)
     condition = mask[1] if mask and mask[0] is test else code.text(test)
-    return f"between values, jnp.where({condition}, ..., ...); between computations, jax.lax.cond"
+    return (
+        f"jnp.where({condition}, ..., ...) to choose between values; jax.lax.cond to choose between "
+        "computations"
+    )
 
 
 def _elementwise(code: UserCode) -> tuple[ast.expr, str] | None:
@@ -140,7 +143,7 @@ def _of_filter(code: UserCode) -> str:
     loop = next((n for n in code.path if isinstance(n, ast.ListComp | ast.GeneratorExp)), None)
     if loop is None or not any(code.expression in g.ifs for g in loop.generators):
         return ""
-    return f"an array of the same length with a mask, jnp.where({code.text()}, ..., 0)"
+    return f"keep the length and mask the elements, jnp.where({code.text()}, ..., 0)"
 
 
 def _reduced(code: UserCode) -> str:
@@ -235,12 +238,12 @@ def of_number(code: UserCode | None, kind: str, wanted: str) -> str:
     node = None if code is None else code.expression
     array = converted(node)
     outside = (
-        "Compute a value that Python needs as a number, such as a size, outside of the traced "
-        "function, and pass it by static_argnums."
+        "If Python needs the value as a number, such as a size, compute it outside of the traced "
+        "function and pass it as a static argument (static_argnums)."
     )
     if code is None or array is None:
         same = f", or `x.astype({wanted})` or `jnp.array(x, {wanted})`" if wanted else ""
-        return f"the array itself{same}, which works in arithmetic. {outside}"
+        return f"use the array itself{same}, which works in arithmetic. {outside}"
     text = code.text(array)
     is_short = isinstance(array, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
     owner = text if is_short else f"({text})"
@@ -250,7 +253,10 @@ def of_number(code: UserCode | None, kind: str, wanted: str) -> str:
 
 
 def arguments(written: Callable[[ast.expr], str], call: ast.Call, first: int = 0) -> list[str]:
-    """Returns the source of a call's arguments from number `first` on, each by `written`."""
+    """Returns the source of a call's arguments, starting with number `first`.
+
+    `written` returns the source of a node.
+    """
     named = [
         f"**{written(k.value)}" if k.arg is None else f"{k.arg}={written(k.value)}"
         for k in call.keywords
@@ -262,7 +268,7 @@ def arguments(written: Callable[[ast.expr], str], call: ast.Call, first: int = 0
 
 
 def of_container(code: UserCode | None, kind: type, is_left: bool) -> str:
-    """Returns the operation on an array and a container, with the container as an array.
+    """Returns the operation of an array and a container, with the container converted to an array.
 
     Args:
       code: the user's code.
@@ -279,7 +285,7 @@ def of_container(code: UserCode | None, kind: type, is_left: bool) -> str:
         case ast.Compare(left=left, ops=[sign], comparators=[right]):
             operation = partial(_comparison, sign)
         case _:
-            return f"jnp.asarray of the {kind.__name__}"
+            return f"convert the {kind.__name__} with jnp.asarray"
     held = left if is_left else right
     if kind is dict:
         new: ast.expr = ast.Name("leaf")
@@ -317,13 +323,14 @@ _OF_TREES = ("map", "tree_map", "map_with_path", "tree_map_with_path")
 
 
 def mapped_trees(number: int, longest: int = 30) -> tuple[str, str] | None:
-    """Returns the user's code for the first tree that a function is mapped over and for another.
+    """Returns the user's expressions for two of the trees over which a function is mapped.
 
-    Returns None if the call is not in the user's source, or if the code is too long to show.
+    These are the first tree and another one. Returns None if the call is not in the user's source,
+    or if an expression is too long to show.
 
     Args:
-      number: the index of the other tree among those after the first.
-      longest: the maximum length of each in characters.
+      number: the index of the other tree among the trees after the first.
+      longest: the maximum length of each expression in characters.
     """
     code = user_code.current()
     match None if code is None else code.expression:
@@ -350,7 +357,7 @@ def _positional(code: UserCode, nodes: Sequence[ast.expr], place: int) -> str:
 
 
 def of_key(code: UserCode, has_value: bool) -> str:
-    """Returns a replacement for `d[i]` where the key is an array; empty for other expressions.
+    """Returns a replacement for `d[i]` if the key is an array; empty for other expressions.
 
     Args:
       code: the user's code.
@@ -365,8 +372,8 @@ def of_key(code: UserCode, has_value: bool) -> str:
         return f"{held}[{key}.item()]" if key.isidentifier() else f"{held}[({key}).item()]"
     return (
         f"jnp.stack([*{held}.values()])[number], or jax.lax.switch(number, functions), where "
-        "number is the position among the entries; pass a key that is known beforehand by "
-        "static_argnums"
+        "number is the position among the entries; if the key is known before the call, pass it as "
+        "a static argument (static_argnums)"
     )
 
 
@@ -374,7 +381,7 @@ def of_key(code: UserCode, has_value: bool) -> str:
 
 
 def of_slice(code: UserCode | None) -> str:
-    """Returns a slice of static length that replaces one with traced bounds."""
+    """Returns a slice of static length that replaces a slice with traced bounds."""
     general = "jax.lax.dynamic_slice_in_dim(x, start, length)"
     if code is None:
         return general
@@ -404,7 +411,7 @@ _SHORT = {"jax.numpy": "jnp"}
 
 
 def of_foreign_call(code: UserCode | None) -> str:
-    """Returns the name of our counterpart for a call of NumPy, SciPy or `math`.
+    """Returns the name of the function of this package that replaces one of NumPy, SciPy or `math`.
 
     Returns an empty string if there is none.
     """

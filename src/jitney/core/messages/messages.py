@@ -5,8 +5,8 @@
       right  float32[784,128]  argument w of layer (model.py:11)
     Instead: ...
 
-The first line has the operation as the user wrote it and the violated requirement. Then follow the
-operands, one per line, with their types and the variables that hold them, and a suggested
+The first line contains the operation as the user wrote it and the violated requirement. The operands
+follow, one per line, with their types and the variables that hold them, and then a suggested
 replacement. This code runs only when an error is raised.
 """
 
@@ -46,11 +46,12 @@ def refusal(
     """Returns the message for invalid operands.
 
     Args:
-      name: the public name of the operation, for calls without source and calls by other functions.
+      name: the public name of the operation, which is shown if the source of the call is not
+        available, or if another function calls the operation.
       must: the violated requirement.
       operands: the operands.
       instead: the suggested replacement.
-      anchor: the section of `docs/errors.md` on the error.
+      anchor: the section of `docs/errors.md` about the error.
     """
     code = user_code.current()
     lines = [f"{subject(name, code)}: {must}", *_rows(operands, code)]
@@ -89,7 +90,7 @@ def subject(name: str, code: UserCode | None = None) -> str:
 
 
 def _expression(code: UserCode | None) -> str:
-    """Returns the user's expression; only the function of a long call."""
+    """Returns the user's expression; of a long call, only the function."""
     if code is None:
         return ""
     text, node = code.text(), code.expression
@@ -103,7 +104,7 @@ def _expression(code: UserCode | None) -> str:
 
 
 def at_expression(message: str, code: UserCode | None = None) -> str:
-    """Returns `message`, which names no operation, prefixed with the user's expression."""
+    """Returns `message`, which does not name an operation, prefixed with the user's expression."""
     code = code or user_code.current()
     is_statement = code is not None and isinstance(code.expression, ast.stmt)
     text = "" if is_statement else _expression(code)

@@ -1,7 +1,7 @@
-"""Suggestions of `jax.debug.print` in place of formatting traced values as text.
+"""Suggestions to use `jax.debug.print` instead of formatting traced values as text.
 
 f-strings, `"..." % x`, `"...".format(x)`, `format(x, spec)` and `print` are recognized in the
-user's code, as for other suggestions (`core.messages.cures`).
+user's code, like the expressions in `core.messages.cures`.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def of_format(code: UserCode | None) -> tuple[str, str]:
 def of_printed(code: UserCode | None) -> str:
     """Returns the call of `jax.debug.print` that replaces the text containing a value.
 
-    Returns an empty string if the value is not formatted. The text may be an f-string, `"..." % x`,
-    `"...".format(x)`, or an argument of `print`.
+    Returns an empty string if the value is not formatted. The text can be an f-string,
+    `"..." % x`, `"...".format(x)`, or an argument of `print`.
     """
     if code is None:
         return ""
@@ -160,7 +160,7 @@ def _of_percent(code: UserCode, node: ast.AST | None) -> str:
 
 
 def _spec_of_conversion(flags: str, width: str, precision: str | None, kind: str) -> str:
-    """Returns a conversion of the % operator as a format specification: ":<8.3f" for "%-8.3f"."""
+    """Returns the format specification of a % conversion, such as ":<8.3f" for "%-8.3f"."""
     spec = "<" if "-" in flags else ""
     spec += "".join(sign for sign in "+ #0" if sign in flags) + width
     if kind in _WITHOUT_KIND:
@@ -169,7 +169,7 @@ def _spec_of_conversion(flags: str, width: str, precision: str | None, kind: str
 
 
 def _template(string: ast.JoinedStr, values: dict[str, str]) -> str:
-    """Returns the text of an f-string with names for expressions, which `values` receives."""
+    """Returns the text of an f-string with names for expressions, which are added to `values`."""
     parts: list[str] = []
     for part in string.values:
         match part:

@@ -1,9 +1,9 @@
-"""A note for `print(x)` in a traced function, where it shows a type instead of values.
+"""A note about `print(x)` in a traced function, where it shows a type instead of values.
 
     model.py:12: x was printed while loss is traced; for its values, jax.debug.print("x = {x}", x=x)
 
-It is written to standard error, and only if that is a terminal: programs whose output is captured
-print the same as with JAX. Each line of a program is noted once.
+The note is written to standard error, and only if that is a terminal, so programs whose output is
+captured print the same as with JAX. It is written once for each line of a program.
 """
 
 from __future__ import annotations

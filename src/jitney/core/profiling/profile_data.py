@@ -1,8 +1,9 @@
-"""Profiles recorded by `jax.profiler`, in memory: planes of lines of events, as in JAX.
+"""Profiles recorded by `jax.profiler`: planes, which contain lines of events, as in JAX.
 
-A profile that was recorded here has one plane, that of the host, with a line for each thread. Its
-times are in nanoseconds since the start of the recording. Files are written in the Trace Event
-Format, and read in that or as an XSpace (`core.profiling.xspace`), the form of JAX's files.
+A profile that was recorded by this package has one plane, for the host, with a line for each thread.
+Its times are in nanoseconds since the start of the recording. Files are written in the Trace Event
+Format; files in this format and XSpaces, the format of JAX's files, can be read
+(`core.profiling.xspace`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class ProfileEvent:
     """A named span of time.
 
     Attributes:
-      name: what ran.
+      name: the name of the function or operation that ran.
       start_ns, duration_ns: start and duration in nanoseconds.
       stats: (name, value) pairs.
     """
@@ -44,7 +45,7 @@ class ProfileEvent:
 
 
 class ProfileLine:
-    """The events of one thread, in the order of their ends.
+    """The events of one thread, in the order in which they ended.
 
     Attributes:
       name: the name of the thread.
@@ -117,17 +118,17 @@ class ProfileData:
         return iter(self._planes)
 
     def find_plane_with_name(self, name: str) -> ProfilePlane | None:
-        """Returns the plane of that name; None if there is none."""
+        """Returns the plane with the name `name`; None if there is none."""
         return next((plane for plane in self._planes if plane.name == name), None)
 
     @staticmethod
     def from_file(path: str | os.PathLike[str]) -> ProfileData:
-        """Reads a profile from a file written by `jax.profiler`, `....trace.json.gz`.
+        """Reads a profile from a file `*.trace.json.gz` written by `jax.profiler`.
 
-        JAX's files, `....xplane.pb`, can be read as well.
+        Files `*.xplane.pb` written by JAX can be read as well.
 
         Raises:
-          RuntimeError: if the file is neither.
+          RuntimeError: if the file has neither format.
         """
         data = Path(path).read_bytes()
         is_packed = data[:2] == b"\x1f\x8b"  # the magic number of gzip
@@ -137,7 +138,7 @@ class ProfileData:
 
     @staticmethod
     def from_serialized_xspace(serialized_xspace: bytes) -> ProfileData:
-        """Reads a profile from a serialized XSpace, the contents of JAX's `....xplane.pb`.
+        """Reads a profile from a serialized XSpace, the contents of a file `*.xplane.pb` of JAX.
 
         Raises:
           TypeError: if `serialized_xspace` is not bytes.
@@ -159,7 +160,7 @@ class ProfileData:
         """Reads a profile from an XSpace in the text form of protocol buffers.
 
         Raises:
-          ValueError: if the text is not of this form.
+          ValueError: if the text does not have this form.
 
         Example:
           >>> from jax.profiler import ProfileData
@@ -171,10 +172,10 @@ class ProfileData:
 
     @staticmethod
     def text_proto_to_serialized_xspace(text_proto: str) -> bytes:
-        """Converts an XSpace from the text form of protocol buffers to the binary one.
+        """Converts an XSpace from the text form of protocol buffers to the binary form.
 
         Raises:
-          ValueError: if the text is not of this form.
+          ValueError: if the text does not have this form.
         """
         return xspace.encode(xspace.parse(text_proto))
 
@@ -201,7 +202,7 @@ def _event(fields: Mapping[str, Any]) -> ProfileEvent:
 
 
 def _named(entries: Sequence[Message]) -> dict[int, str]:
-    """Returns the names in a map of metadata, by number."""
+    """Returns the names in a metadata map by their numbers."""
     return {e.get("key", 0): e.get("value", {}).get("name", "") for e in entries}
 
 
@@ -249,7 +250,7 @@ def _stats(holder: Message, names: Mapping[int, str]) -> tuple[tuple[str | None,
 
 
 def _trace_events(planes: Sequence[ProfilePlane]) -> Iterator[dict[str, Any]]:
-    """Yields the events of planes in the Trace Event Format, times in microseconds."""
+    """Yields the events of planes in the Trace Event Format, with times in microseconds."""
     thread = 0
     for process, plane in enumerate(planes):
         for line in plane.lines:

@@ -75,10 +75,10 @@ FIELDS: Schema = {
 
 
 def decode(data: bytes) -> Message:
-    """Returns the XSpace with the binary form `data`; unknown fields are left out.
+    """Returns the XSpace with the binary form `data`; unknown fields are omitted.
 
     Raises:
-      ValueError: if it is not such a message.
+      ValueError: if `data` is not the binary form of an XSpace.
     """
     return protobuf.decode(data, "XSpace", FIELDS)
 
@@ -136,7 +136,7 @@ def parse(text: str) -> Message:
     """Returns the XSpace with the text form `text`.
 
     Raises:
-      ValueError: if the text is not of this form; the message has the line.
+      ValueError: if the text does not have this form; the message contains the line number.
     """
     tokens = _Tokens(text)
     message = _message(tokens, "XSpace", "")
@@ -186,7 +186,7 @@ def _value(tokens: _Tokens, field: Field, name: str) -> Any:
     token = tokens.advance()
     if kind in ("str", "bytes"):
         if token[:1] not in ("'", '"'):
-            raise tokens.error(f"the field {name} holds a text in quotes, but got {token!r}")
+            raise tokens.error(f"the field {name} holds a quoted string, but got {token!r}")
         data = _unescaped(token[1:-1])
         while tokens.next[:1] in ("'", '"') and tokens.next:
             data += _unescaped(tokens.advance()[1:-1])

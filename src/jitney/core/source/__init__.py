@@ -1,1 +1,1 @@
-"""Where operations come from: lines and expressions of the user's code, and warnings at them."""
+"""The origin of operations: the lines and expressions of the user's code, and warnings at them."""

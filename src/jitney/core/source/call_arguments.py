@@ -1,7 +1,7 @@
 """The arguments of the user's call, by parameter name, with the source expression of each.
 
-They are the arguments that the boundary of the package received, or else those in the outermost
-frame of the package. Finding them runs no user code: no properties, no `__repr__`.
+They are the arguments that the API boundary of the package received, or else those in the outermost
+frame of the package. Finding them does not run user code, such as properties or `__repr__`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Argument:
 
 
 def signature_of(function: object) -> inspect.Signature | None:
-    """Returns the signature of a function; None if it is not known or `function` is not one."""
+    """Returns the signature of a function; None if it is unknown or `function` is not a function."""
     try:
         return inspect.signature(function) if callable(function) else None
     except (ValueError, TypeError):
@@ -54,7 +54,7 @@ def bind(
 
 
 def inner(args: tuple[Any, ...]) -> tuple[tuple[object, ...], dict[str, object]]:
-    """Returns the positional and keyword arguments that a function of `self, args, kwargs` got."""
+    """Returns the positional and keyword arguments of a function called with self, args, kwargs."""
     match args:
         case (*_, tuple(), dict()):
             return args[-2], args[-1]
@@ -102,7 +102,7 @@ def of_call(
 
 
 def of_frame(code: UserCode, own: FrameType, called: object) -> Iterator[Argument]:
-    """Yields the arguments of a frame of this package, except for variables that it has rebound."""
+    """Yields the arguments of a frame of this package, except those whose variables it rebinds."""
     info, values = own.f_code, own.f_locals
     count = info.co_argcount + info.co_kwonlyargcount
     names = info.co_varnames[:count]
@@ -175,7 +175,7 @@ _OF_ARRAYS = re.compile(r"Array|Any|object|PyTree|Sequence")
 
 
 def _side(name: str, is_index: bool, is_reflected: bool) -> str:
-    """Returns the name in messages of an operand, given the parameter of the operator's method."""
+    """Returns the name of an operand in messages, given the parameter of the operator's method."""
     if is_index:
         return "array" if name == "self" else name
     is_left = name in ("self", "x")

@@ -1,7 +1,7 @@
 """The origin of operations: the line of the user's code that recorded an equation.
 
-Capturing it must be cheap, as it happens for every equation, so it stores a code object and an
-instruction offset; file, line and column are computed when they are needed.
+The origin of every equation is recorded, so recording must be cheap: it stores a code object and an
+instruction offset. File, line and column are computed when they are needed.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ def is_own(value: object) -> bool:
 
 
 def include_frame(frame: FrameType) -> bool:
-    """Returns whether `frame` is neither of this package nor of an excluded file."""
+    """Returns whether `frame` belongs neither to this package nor to an excluded file."""
     return not is_internal(frame.f_code)
 
 
 @record(frozen=True)
 class Place:
-    """A place in the user's code, where JAX has a traceback.
+    """A place in the user's code, used where JAX uses a traceback.
 
     Attributes:
       code: the code object of the innermost user frame.
@@ -100,9 +100,9 @@ def span(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None
 
 
 def stretch(lines: Sequence[str], column: int, end_column: int | None) -> str:
-    """Returns the source from a column of the first line to one of the last, joined to one line.
+    """Returns the source from a column of the first line to a column of the last, as one line.
 
-    Columns count bytes of UTF-8; None is the end of the line.
+    Columns count bytes of UTF-8. If `end_column` is None, the last line is included up to its end.
     """
     parts = [line.encode() for line in lines]
     if not parts:
@@ -153,8 +153,8 @@ class _Scopes(threading.local):
 
     Attributes:
       stack: the name stack.
-      origin: the origin of operations while a recorded program is run; otherwise None.
-      around: the scopes around those of the origin.
+      origin: while a recorded program is run, the origin of its operations; otherwise None.
+      around: the scopes outside of those of the origin.
     """
 
     stack: NameStack = NameStack()
@@ -173,7 +173,7 @@ _STACK, _STACK_AND_ORIGIN = ("stack",), ("stack", "origin")
 
 
 class named_scope(Within):  # the name is JAX's
-    """A context or decorator that adds `name` to the name stacks of equations recorded in it.
+    """A context manager or decorator that adds `name` to the name stack of recorded equations.
 
     Raises:
       TypeError: if `name` is not a string.
@@ -193,21 +193,21 @@ named_scope.__module__ = "jax"
 
 
 def no_scopes() -> Within:
-    """Returns a context without scopes: a program traced on its own does not depend on its use."""
+    """Returns a context without scopes, so that a program does not depend on where it is traced."""
     return Within(scopes, _STACK_AND_ORIGIN, (NameStack(), None))
 
 
 def code_of_users() -> Within:
-    """Returns a context for calling user code for an equation.
+    """Returns a context in which an equation calls user code.
 
-    Operations come from that code again, within the scopes of the equation.
+    The origin of operations is that code, and they are recorded within the scopes of the equation.
     """
     stack = scopes.stack if scopes.origin is None else scopes.whole_origin().name_stack
     return Within(scopes, _STACK_AND_ORIGIN, (stack, None))
 
 
 def origins() -> Within[Callable[[object], None]]:
-    """Returns a context that yields a function to set the origin of the operations that follow."""
+    """Returns a context that yields a function, which sets the origin of later operations."""
     outer, around, stack = scopes.origin, scopes.around, scopes.stack
 
     def come_from(info: object) -> None:
@@ -220,11 +220,11 @@ def origins() -> Within[Callable[[object], None]]:
 
 
 def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
-    """Returns `fun`, with its operations recorded in a scope of its name.
+    """Returns a function that calls `fun` and records its operations in a named scope.
 
     Args:
       fun: any function.
-      name: the name of the scope; by default that of the function.
+      name: the name of the scope; by default the name of the function.
 
     Example:
       >>> jax.named_call(lambda x: x + 1, name="increment")(2)
@@ -241,7 +241,7 @@ def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R
 
 
 def current() -> SourceInfo:
-    """Returns the origin of the equation being run again, or else the innermost user frame."""
+    """Returns the origin of the equation that is being run again, or else the innermost user frame."""
     origin: SourceInfo | None = scopes.origin
     if origin is not None:
         return scopes.whole_origin() if scopes.around else origin
@@ -260,7 +260,7 @@ def current() -> SourceInfo:
 
 
 def source_info(place: Place | None, name_stack: NameStack) -> SourceInfo:
-    """Returns the source info of a place, which may be None, with scopes."""
+    """Returns the source info of a place and scopes; the place can be None."""
     code, lasti = (None, 0) if place is None else (place.code, place.lasti)
     return SourceInfo(code, lasti, name_stack)
 
@@ -319,7 +319,7 @@ def summarize(info: object) -> str:
 
 
 def name_stack_of(info: object) -> str:
-    """Returns the scopes of a place, joined by slashes."""
+    """Returns the scopes of a place as text, joined by slashes."""
     return str(info.name_stack) if isinstance(info, SourceInfo) else ""
 
 

@@ -1,8 +1,9 @@
 """The user's code: the expression that an operation comes from, and the values of its variables.
 
-An error names `x @ w`, not the operation that computes it. Since version 3.11, Python records the
-columns of each instruction. The source is available for programs in files and notebooks, and for
-`jitney -c`; for `python -c` since 3.13. It is only read when an error message is composed.
+Error messages show `x @ w`, not the operation that computes it. This is possible because Python
+records the columns of each instruction since version 3.11. The source is available for programs in
+files and notebooks and for `jitney -c`, and since Python 3.13 for `python -c`. It is read only when
+an error message is composed.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class UserCode:
         source is not available.
       lines: the lines of the file.
       frame: the frame that runs the code.
-      line: the line being run; the frame itself may have moved on, if its function has ended.
+      line: the line of the place; if the function has ended, the frame itself can be at a later one.
     """
 
     path: tuple[ast.AST, ...]
@@ -57,9 +58,9 @@ class UserCode:
         return self.path[0] if self.path else None
 
     def text(self, node: ast.AST | None = None) -> str:
-        """Returns the source of a node on one line, by default that of the expression.
+        """Returns the source of a node, by default that of the expression, as one line.
 
-        Returns an empty string if there is none.
+        Returns an empty string if the source is not available.
         """
         node = node or self.expression
         if not isinstance(node, _Placed) or node.end_lineno is None:
@@ -147,7 +148,7 @@ def loop_around(info: source_info.SourceInfo) -> tuple[str, int] | None:
 
 
 def _lines_of(code: CodeType, namespace: dict[str, Any] | None = None) -> list[str]:
-    """Returns the lines of the file of `code`; none if it merely shares a file name in `texts`."""
+    """Returns the lines of the file of `code`; empty if it only shares a file name in `texts`."""
     whole = texts.get(code.co_filename)
     if whole is not None and not _is_part(code, whole):
         return []
@@ -155,7 +156,7 @@ def _lines_of(code: CodeType, namespace: dict[str, Any] | None = None) -> list[s
 
 
 def _is_part(code: CodeType, whole: CodeType) -> bool:
-    """Returns whether `code` is that of a module, `whole`, or of a function or class in it."""
+    """Returns whether `code` is the code of a module, `whole`, or of a function or class in it."""
     inner = [c for c in whole.co_consts if isinstance(c, CodeType)]
     return code is whole or any(_is_part(code, each) for each in inner)
 

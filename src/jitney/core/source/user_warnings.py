@@ -1,7 +1,7 @@
 """Warnings that refer to the user's line.
 
-Python shows a warning once for each line that it refers to. If that line were in this package, one
-warning would hide those for all other lines of the user's code.
+Python shows a warning once for each line to which it refers. If that line were in this package, the
+first warning would hide the warnings for all other lines of the user's code.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _state = _State()
 def held() -> Within[list[str]]:
     """Returns a context that collects the messages of this package's warnings in this thread.
 
-    None of them is shown. `warnings.catch_warnings` would also collect those of other threads, and
-    would reset Python's record of the warnings shown, so that they would be shown again.
+    None of them is shown. `warnings.catch_warnings` would also collect the warnings of other
+    threads, and would reset Python's record of the warnings shown, so that they would be shown again.
     """
     messages = list[str]()
     return Within(_state, ("held",), (messages,), messages)
 
 
 def warn(message: str, category: type[Warning] = UserWarning, place: object = None) -> None:
-    """Issues a warning at the innermost line of the user's code, or at the outermost line.
+    """Issues a warning at the innermost line of the user's code, or else at the outermost line.
 
     Args:
       message: the message.
       category: the class of the warning.
-      place: another line for the warning, as (file, line) or as a `SourceInfo`, if that has a line.
+      place: another line for the warning, as (file, line) or as a `SourceInfo` with a known line.
     """
     if _state.held is not None:
         _state.held.append(message)
@@ -79,7 +79,7 @@ def warn(message: str, category: type[Warning] = UserWarning, place: object = No
 
 
 def _is_passed_over(frame: FrameType) -> bool:
-    """Returns whether a frame is of this package, or of Python's call and import machinery."""
+    """Returns whether a frame belongs to this package or to Python's call and import machinery."""
     name = frame.f_code.co_filename
     return (
         source_info.is_internal(frame.f_code)
