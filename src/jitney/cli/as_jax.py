@@ -118,7 +118,10 @@ def _remove() -> int:
 
 def _pip(*words: str) -> int:
     if importlib.util.find_spec("pip") is None:
-        print("jitney as-jax: this environment has no pip: python -m ensurepip", file=sys.stderr)
+        print(
+            "jitney as-jax: this environment has no pip; first run: python -m ensurepip",
+            file=sys.stderr,
+        )
         return 1
     command = [sys.executable, "-m", "pip", words[0], "--quiet", "--disable-pip-version-check"]
     return subprocess.run([*command, *words[1:]], check=False).returncode

@@ -189,7 +189,7 @@ class _Worker:
         self.greeting = self._answer()
 
     def ask(self, **request: int) -> dict[str, Any]:
-        """Sends a request and returns the answer, which contains "error" if the process has ended."""
+        """Sends a request and returns the answer; it contains "error" if the process has ended."""
         assert self._process.stdin is not None
         try:
             print(json.dumps(request), file=self._process.stdin, flush=True)
@@ -203,7 +203,7 @@ class _Worker:
         return json.loads(line) if line else {"error": "its process has ended"}
 
     def end(self) -> None:
-        """Ends the process by closing its input; kills it if it has not ended after `END` seconds."""
+        """Ends the process by closing its input, or kills it if it does not end in `END` seconds."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError):  # if it had ended before the request

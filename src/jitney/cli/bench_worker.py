@@ -153,7 +153,7 @@ def _by_numpy(path: str, name: str) -> dict[str, object]:
 def arguments(
     function: Callable[..., Any], program: dict[str, Any], size: int, contestant: str
 ) -> tuple[tuple[object, ...], dict[str, object]]:
-    """Returns positional and keyword arguments for the function; they are equal for all contestants.
+    """Returns positional and keyword arguments for the function, equal for all contestants.
 
     The program's `make_arguments(size)` returns the positional arguments. If the program does not
     define it, each parameter without a default is a vector of `size` float32 numbers, which are

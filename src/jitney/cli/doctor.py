@@ -1,4 +1,4 @@
-"""`jitney doctor`: prints versions, hardware and self-tests as a block to paste into a bug report."""
+"""`jitney doctor`: prints versions, hardware and self-tests, to be pasted into a bug report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`jitney -i`: opens Python's prompt after a program has ended, with its names, like `python -i`."""
+"""`jitney -i`: opens Python's prompt with a program's names after it ended, like `python -i`."""
 
 from __future__ import annotations
 

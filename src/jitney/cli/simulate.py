@@ -149,12 +149,11 @@ def simulate(
         f"{module.name} over {axes}: {math.prod(options.extents)} devices",
         f"  time        {seconds(cost.computing + cost.sending)}: computing "
         f"{seconds(cost.computing)}, sending {seconds(cost.sending)}",
-        f"  operations  {cost.operations:.3g} of a device",
-        f"  memory      {bytes_text(read + written + plan.arena_bytes)} of a device: operands "
+        f"  operations  {cost.operations:.3g} per device",
+        f"  memory      {bytes_text(read + written + plan.arena_bytes)} per device: operands "
         f"{bytes_text(read)}, results {bytes_text(written)}, temporary "
         f"{bytes_text(plan.arena_bytes)}",
-        f"  sent        {bytes_text(sum([message.bytes for message in cost.messages]))} by a "
-        "device",
+        f"  sent        {bytes_text(sum([message.bytes for message in cost.messages]))} per device",
     ]
     if cost.messages:
         lines.append(
@@ -167,5 +166,5 @@ def simulate(
             f"{message.times:8} {bytes_text(message.bytes):>11} {seconds(message.seconds):>9}"
         )
     if cost.loops:
-        lines.append(f"  {cost.loops} loops of unknown length count as one iteration")
+        lines.append(f"  {cost.loops} loops with unknown trip counts are counted as one iteration")
     return "\n".join(lines)

@@ -54,7 +54,7 @@ _KINDS: dict[type, Kind] = {
     plans.Branch: "branch",
 }
 
-# Nodes without arithmetic: they move elements of operands, or order other nodes.
+# Nodes without arithmetic, which move elements of their operands or order other nodes.
 _MOVES = (
     hlo.While, hlo.Cond, hlo.Parameter, hlo.Constant, hlo.Iota, hlo.Broadcast, hlo.Reshape,
     hlo.Transpose, hlo.Slice, hlo.Reverse, hlo.Bitcast, hlo.Project, hlo.ShardingConstraint,
@@ -95,7 +95,7 @@ class Work:
         counted.
       reads, writes: names of the values in memory that it reads and writes.
       traffic: minimum number of bytes read and written.
-      flops: number of floating-point operations, or of the corresponding integer operations.
+      flops: number of scalar operations, such as floating-point additions.
       is_shared: whether threads share it.
       trips: for a loop, its trip count if known.
       stored: values that it leaves in memory for later steps.

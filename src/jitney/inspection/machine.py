@@ -63,7 +63,7 @@ class Rates:
 
 @cache
 def rates() -> Rates:
-    """Measures the peak rates of this machine in a second or less, as the best of several rounds."""
+    """Measures the peak rates of this machine, the best of several rounds, in a second or less."""
     return computing(_seconds)
 
 

@@ -140,7 +140,7 @@ def _timed(shell: Shell, cell: str) -> None:
 
 
 def jaxpr_html(closed: ClosedJaxpr) -> str:
-    """Formats a jaxpr: its number of equations, the sizes of arguments and results, and its text."""
+    """Formats a jaxpr: its number of equations, the sizes of arguments and results, its text."""
     types = closed.in_avals, closed.out_avals
     read, written = map(_bytes_of, types)
     count = len(closed.jaxpr.eqns)

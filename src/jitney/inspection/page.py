@@ -62,7 +62,7 @@ class Exploration(Document):
     usual_file = "explore.html"
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        """Measures the times of steps, by running the functions that can be run again a few times."""
+        """Measures the times of steps: functions that can be run again are run a few times."""
         self._explored = [_explored(run) for run in runs]
         self.programs = [each.program for each in self._explored]
 

@@ -84,7 +84,7 @@ class Timed:
         return self.share_of_roof(machine) >= _MOST_SHARE
 
     def share_of_roof(self, machine: Rates) -> float:
-        """Returns the ratio of the minimum time, at the machine's peak rates, to the measured time."""
+        """Returns the ratio of the minimum time, at the peak rates, to the measured time."""
         least = self.times * machine.least_seconds(self.work.traffic, self.work.flops)
         return least / self.seconds if self.seconds else 0.0
 

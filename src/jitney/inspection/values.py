@@ -30,7 +30,7 @@ from jitney.inspection.sources import (
 
 _EXPRESSION = 40  # maximum length of a shown expression, in characters
 _MOST_LOOKED_AT = 200  # maximum number of equations searched for one
-# Each becomes several nodes, which do not belong to equations of its body.
+# Each of these equations becomes several nodes, which do not belong to equations of its body.
 _REGIONS = frozenset({"cond", "scan", "while"})
 # Equations that only move elements: their results are named after their operands.
 _MOVES = frozenset({
@@ -91,7 +91,7 @@ class _Operation:
         return self.equation.primitive.name
 
     def is_beside(self, other: _Operation | None) -> bool:
-        """Returns whether another operation has the same source location and direction of AD."""
+        """Returns whether both have the same location, and both or neither are transposed."""
         return (
             other is not None
             and other.place == self.place

@@ -307,7 +307,7 @@ def _is_plain(error: BaseException) -> bool:
 
 
 def _note_bytes(error: MemoryError, code: UserCode) -> None:
-    """Adds a note with the operation to a NumPy error whose message has only a shape and a dtype."""
+    """Adds a note about the operation to a NumPy error that states only a shape and a dtype."""
     shape: Any = getattr(error, "shape", None)
     itemsize: Any = getattr(getattr(error, "dtype", None), "itemsize", None)
     if isinstance(shape, tuple) and isinstance(itemsize, int):

@@ -5,9 +5,9 @@
       right  float32[784,128]  argument w of layer (model.py:11)
     Instead: ...
 
-The first line contains the operation as the user wrote it and the violated requirement. The operands
-follow, one per line, with their types and the variables that hold them, and then a suggested
-replacement. This code runs only when an error is raised.
+The first line contains the operation as the user wrote it and the violated requirement. The
+operands follow, one per line, with their types and the variables that hold them, and then a
+suggested replacement. This code runs only when an error is raised.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Profiles recorded by `jax.profiler`: planes, which contain lines of events, as in JAX.
 
-A profile that was recorded by this package has one plane, for the host, with a line for each thread.
-Its times are in nanoseconds since the start of the recording. Files are written in the Trace Event
-Format; files in this format and XSpaces, the format of JAX's files, can be read
+A profile recorded by this package has one plane, for the host, with a line for each thread. Its
+times are in nanoseconds since the start of the recording. Files are written in the Trace Event
+Format. Files in this format and XSpaces, the format of JAX's files, can be read
 (`core.profiling.xspace`).
 """
 

@@ -36,7 +36,7 @@ class Argument:
 
 
 def signature_of(function: object) -> inspect.Signature | None:
-    """Returns the signature of a function; None if it is unknown or `function` is not a function."""
+    """Returns the signature of a function; None if it is unknown or this is not a function."""
     try:
         return inspect.signature(function) if callable(function) else None
     except (ValueError, TypeError):

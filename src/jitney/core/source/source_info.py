@@ -241,7 +241,7 @@ def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R
 
 
 def current() -> SourceInfo:
-    """Returns the origin of the equation that is being run again, or else the innermost user frame."""
+    """Returns the origin of the equation that is being run again, or the innermost user frame."""
     origin: SourceInfo | None = scopes.origin
     if origin is not None:
         return scopes.whole_origin() if scopes.around else origin

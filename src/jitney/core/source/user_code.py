@@ -44,7 +44,8 @@ class UserCode:
         source is not available.
       lines: the lines of the file.
       frame: the frame that runs the code.
-      line: the line of the place; if the function has ended, the frame itself can be at a later one.
+      line: the line of the place; the frame itself can be at a later line if its function has
+        ended.
     """
 
     path: tuple[ast.AST, ...]

@@ -38,7 +38,8 @@ def held() -> Within[list[str]]:
     """Returns a context that collects the messages of this package's warnings in this thread.
 
     None of them is shown. `warnings.catch_warnings` would also collect the warnings of other
-    threads, and would reset Python's record of the warnings shown, so that they would be shown again.
+    threads. It would also reset Python's record of the warnings shown, so that they would be shown
+    again.
     """
     messages = list[str]()
     return Within(_state, ("held",), (messages,), messages)
