@@ -109,7 +109,7 @@ def test_without_jitney_the_stub_says_what_to_do(tmp_path):
     done = subprocess.run(
         [sys.executable, "-S", "-c", "import jax"], cwd=tmp_path, capture_output=True, text=True
     )
-    assert "Instead: pip uninstall jax jaxlib; then, for real JAX, pip install jax" in done.stderr
+    assert "Run: pip uninstall jax jaxlib; then, for real JAX: pip install jax" in done.stderr
 
 
 @pytest.fixture

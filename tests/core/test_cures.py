@@ -16,7 +16,12 @@ from jitney.core.messages import cures
     "text, at, asked, instead",
     [
         ("if x > lim: y()", "x > lim", "if x > lim", "jnp.where(x > lim, ..., ...)"),
-        ("y = 1 if x > 0 else 2", "x > 0", "if x > 0", "jax.lax.cond to choose between computations"),
+        (
+            "y = 1 if x > 0 else 2",
+            "x > 0",
+            "if x > 0",
+            "jax.lax.cond to choose between computations",
+        ),
         ("while x < 3: f()", "x < 3", "while x < 3", "jax.lax.while_loop(lambda state"),
         ("assert ok(x)", "ok(x)", "assert ok(x)", "checkify.check(ok(x), message)"),
         ("y = max(x, 0)", "max(x, 0)", "max(x, 0)", "jnp.maximum"),

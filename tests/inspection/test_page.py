@@ -91,7 +91,7 @@ def test_steps_edges_and_memory(function):
 
 def test_times_of_steps(function):
     times = function["times"]
-    assert "calls with the arguments of the first one" in times
+    assert "calls with the arguments of the first call" in times
     assert "This machine: " in times
     assert times.count("<tr") == 1 + len(function["steps"])
     assert '<svg class="roofline" role="img" aria-label="Roofline: ' in times
@@ -174,7 +174,7 @@ def test_command(tmp_path: Path, jitney_command):
     assert status == 0
     assert printed.endswith(f"{out}: f, g\n")
     assert '"name":"f"' in out.read_text()
-    assert out.read_text().count("calls with the arguments of the first one") == 2
+    assert out.read_text().count("calls with the arguments of the first call") == 2
     assert jitney_command("explore", "--function", "g", "-o", str(out), str(program))[0] == 0
     assert '"name":"f"' not in out.read_text()
     assert command.main(["explore", "--function"]) == 2

@@ -30,7 +30,7 @@ COMMANDS = {
     "tour": Command("", "compile three programs step by step, with times"),
     "explain": Command(
         "program.py | CODE",
-        "describe its compiled functions, line by line; or explain an error",
+        "describe its compiled functions line by line, or explain an error",
     ),
     "profile": Command("program.py", "show where its time goes, by step and by line"),
     "explore": Command(

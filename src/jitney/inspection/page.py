@@ -129,7 +129,10 @@ def _explored(run: Run) -> _Explored:
         how = f"Means of the {clocked.calls} calls that the program made itself."
     else:
         return _Explored(
-            run.module, program, [], "Not measured: there are no arguments to run the function with."
+            run.module,
+            program,
+            [],
+            "Not measured: there are no arguments to run the function with.",
         )
     return _Explored(run.module, program, timing.timed(program, clocked, taken), how)
 
