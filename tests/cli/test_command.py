@@ -157,6 +157,8 @@ def test_programs_that_are_no_files(name, tmp_path) -> None:
         ("docter", "doctor"),
         ("chache", "cache"),
         ("nothing_like_it.py", None),
+        ("profil.py", None),
+        ("missing/profile", None),
         ("help", "--help"),
         ("version", "--version"),
     ],

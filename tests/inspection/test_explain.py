@@ -118,6 +118,20 @@ def test_command(path, jitney_command):
     assert "sort" not in out.split("loss(")[1]  # eager operations are no functions of the program's
 
 
+def test_functions_compiled_again_are_described_once(tmp_path, jitney_command):
+    program = tmp_path / "again.py"
+    program.write_text(
+        "import jax, jax.numpy as jnp\n"
+        "for n in (10, 11, 10, 12, 13, 14): jax.jit(lambda x: jnp.sin(x) + 1)(jnp.ones(n))\n"
+        "jax.jit(lambda x: x @ x)(jnp.ones((300, 300)))\n"
+    )
+    status, out, _ = jitney_command("explain", str(program))
+    assert status == 0
+    assert out.count("one pass over") == out.count("x: float32[10]") == 1
+    assert "  Compiled 6 times, with the same steps.\n  Other arguments: x: float32[11]; " in out
+    assert "x: float32[13]; and 1 more.\n" in out and "300x300 @ 300x300" in out
+
+
 def test_command_for_one_function(path, jitney_command):
     status, out, _ = jitney_command("explain", "--function", "other", path)
     assert status == 0

@@ -153,7 +153,8 @@ def _run_file(words: Sequence[str]) -> int:
 
     status = run.run_words(words)
     if status and not os.path.exists(words[0]):
-        hint = usage.did_you_mean(words[0], [*COMMANDS, *OPTIONS])
+        is_path = words[0].endswith(".py") or os.sep in words[0]
+        hint = "" if is_path else usage.did_you_mean(words[0], [*COMMANDS, *OPTIONS])
         if words[0] in ("help", "version"):
             hint = f"; did you mean --{words[0]}?"
         if hint:

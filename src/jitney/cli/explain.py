@@ -37,9 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     ended, modules = compiled_programs.run_and_collect("explain", words, options.get("function"))
     if not modules:
         return ended.leave()
-    from jitney.inspection import facts
-    from jitney.inspection.explain import Explanation
+    from jitney.inspection import explain, facts
 
-    for module in modules:
-        print(f"\n{Explanation(facts.of_module(module))}")
+    for text in explain.summaries(map(facts.of_module, modules)):
+        print(f"\n{text}")
     return ended.leave()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _SHOWN_OPERATIONS = 6  # operation names per line
 _SHOWN_STORED = 3  # stored values listed per step
+_SHOWN_SIGNATURES = 3  # further arguments listed per function
+_QUANTITY = re.compile(r"\d+(\.\d+)?( [kMGT]?(B|flop))?")
 
 
 class Explanation:
@@ -62,10 +65,40 @@ def explain(fun: Callable[..., Any]) -> Callable[..., Explanation]:
     return explained
 
 
+def summaries(programs: Iterable[Program]) -> Iterator[str]:
+    """Yields the descriptions of compiled functions.
+
+    Programs of one function whose descriptions differ only in numbers share that of the first,
+    followed by how often and for which other arguments the function was compiled.
+    """
+    alike: dict[tuple[str, str], list[Program]] = {}
+    for program in programs:
+        shape = _QUANTITY.sub("#", "\n".join(_lines(program)))
+        alike.setdefault((program.place, shape), []).append(program)
+    for first, *others in alike.values():
+        yield "\n".join([*_lines(first), *_repetitions(first, others)])
+
+
+def _repetitions(first: Program, others: Sequence[Program]) -> Iterator[str]:
+    if not others:
+        return
+    yield f"  Compiled {len(others) + 1} times, with the same steps."
+    signatures = [*dict.fromkeys(map(_arguments, others))]
+    signatures = [text for text in signatures if text != _arguments(first)]
+    if signatures:
+        more = len(signatures) - _SHOWN_SIGNATURES
+        listed = "; ".join(signatures[:_SHOWN_SIGNATURES])
+        yield f"  Other arguments: {listed}{f'; and {more} more' if more > 0 else ''}."
+
+
+def _arguments(program: Program) -> str:
+    return ", ".join([f"{name}: {kind}" for name, kind in program.arguments])
+
+
 def _lines(program: Program) -> Iterator[str]:
-    arguments = ", ".join([f"{name}: {kind}" for name, kind in program.arguments])
     _, _, place = program.place.partition(" at ")
-    yield f"{program.title}({arguments}) -> {', '.join(program.results) or 'nothing'}"
+    results = ", ".join(program.results) or "nothing"
+    yield f"{program.title}({_arguments(program)}) -> {results}"
     if place:
         yield f"  {_short_path(place)}"
     files = {source.file for work in program.everything() for source in work.sources}
