@@ -18,8 +18,8 @@ euler_gamma, newaxis = _np.euler_gamma, None
 __array_api_version__ = "2025.12"
 
 _REMOVED = {
-    "fix": "jax.numpy.fix does not exist, as JAX 0.10 has removed it; jax.numpy.trunc rounds "
-    "towards zero, too",
+    "fix": "jax.numpy.fix does not exist, as JAX 0.10 removed it; use jax.numpy.trunc, which also "
+    "rounds towards zero",
 }
 
 

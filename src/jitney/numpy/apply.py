@@ -15,7 +15,7 @@ from jitney.primitives.array.canonical import canonical_axis
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: PyTree, **kwargs: PyTree
 ) -> Array:
-    """Applies `func1d` to each one-dimensional slice of `arr` along `axis`, all at once by `vmap`.
+    """Applies `func1d` to all one-dimensional slices of `arr` along `axis` at once, by `vmap`.
 
     Args:
       func1d: a function of an array of rank 1 that returns arrays. It is traced once; NumPy calls
@@ -57,7 +57,7 @@ def apply_over_axes(
       a: an array.
       axes: the axes, in the order in which they are processed.
 
-    Returns: an array of the rank of `a`.
+    Returns: an array of the same rank as `a`.
 
     Raises:
       ValueError: if the rank of a result is neither that of `a` nor one less.
@@ -77,8 +77,8 @@ def apply_over_axes(
             x = expand_dims(y, (axis,))
         else:
             raise ValueError(
-                "jnp.apply_over_axes: `func` must keep the rank of its operand or drop one axis, "
-                f"but of shape {x.shape}, along axis {axis}, it made {y.shape}"
+                "jnp.apply_over_axes: `func` must keep the rank of its operand or reduce it by one, "
+                f"but for an operand of shape {x.shape} and axis {axis} it returned shape {y.shape}"
             )
     return x
 

@@ -51,18 +51,18 @@ def _arg(
 def argmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Returns the index of the first largest element; NaN counts as largest.
+    """Returns the index of the first occurrence of the maximum; NaN counts as the maximum.
 
     Args:
       a: an array.
-      axis: the axis that is searched; by default the array is flattened.
+      axis: the axis to search; by default, the array is flattened first.
       out: must be None.
       keepdims: whether the reduced axis (every axis if `axis` is None) is kept, with size 1.
 
-    Returns: indices of dtype int32 (int64 where 64-bit types are enabled).
+    Returns: indices of dtype int32 (int64 if 64-bit types are enabled).
 
     Raises:
-      ValueError: if there are no elements to search.
+      ValueError: if the searched axis or array is empty.
 
     Example:
       >>> scores = jnp.array([[0.1, 0.7, 0.2], [0.5, 0.3, 0.5]])
@@ -77,18 +77,18 @@ def argmax(
 def argmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Returns the index of the first smallest element; NaN counts as smallest.
+    """Returns the index of the first occurrence of the minimum; NaN counts as the minimum.
 
     Args:
       a: an array.
-      axis: the axis that is searched; by default the array is flattened.
+      axis: the axis to search; by default, the array is flattened first.
       out: must be None.
       keepdims: whether the reduced axis (every axis if `axis` is None) is kept, with size 1.
 
-    Returns: indices of dtype int32 (int64 where 64-bit types are enabled).
+    Returns: indices of dtype int32 (int64 if 64-bit types are enabled).
 
     Raises:
-      ValueError: if there are no elements to search.
+      ValueError: if the searched axis or array is empty.
 
     Example:
       >>> jnp.argmin(jnp.array([[4, 7, 3], [9, 2, 9]]), axis=0)
@@ -100,11 +100,11 @@ def argmin(
 def nanargmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Returns the index of the first largest element that is not NaN.
+    """Returns the index of the first occurrence of the maximum, ignoring NaN.
 
     Args:
       a: an array.
-      axis: the axis that is searched; by default the array is flattened.
+      axis: the axis to search; by default, the array is flattened first.
       out: must be None.
       keepdims: whether the reduced axis (every axis if `axis` is None) is kept, with size 1.
 
@@ -123,11 +123,11 @@ def nanargmax(
 def nanargmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Returns the index of the first smallest element that is not NaN.
+    """Returns the index of the first occurrence of the minimum, ignoring NaN.
 
     Args:
       a: an array.
-      axis: the axis that is searched; by default the array is flattened.
+      axis: the axis to search; by default, the array is flattened first.
       out: must be None.
       keepdims: whether the reduced axis (every axis if `axis` is None) is kept, with size 1.
 

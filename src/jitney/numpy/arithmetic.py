@@ -1,4 +1,4 @@
-"""Elementwise arithmetic of two operands: sums, products, quotients, powers, divisors.
+"""Elementwise arithmetic on two operands: sums, products, quotients, powers, divisors.
 
 `add`, `multiply` and the like are `ufunc` objects. This module defines the plain functions that
 they wrap, which the operators of arrays call directly.
@@ -185,12 +185,12 @@ true_divide = float_arithmetic(
     "jnp.true_divide(jnp.array([1, 2]), 4)", "Array([0.25, 0.5 ], dtype=float32)",
 )  # fmt: skip
 arctan2 = atan2 = float_arithmetic(
-    "arctan2", binary.atan2, "Computes the angle of the point (x2, x1), in [-pi, pi].",
+    "arctan2", binary.atan2, "Computes the polar angle of the point (x2, x1), in [-pi, pi].",
     "jnp.arctan2(jnp.array([0.0, 1.0]), jnp.array([-1.0, 1.0])).round(3)",
     "Array([3.142, 0.785], dtype=float32)", error="2 ulp",
 )  # fmt: skip
 nextafter = float_arithmetic(
-    "nextafter", binary.nextafter, "Returns the float next to x1 in the direction of x2.",
+    "nextafter", binary.nextafter, "Returns the representable number next to x1 on the way to x2.",
     "jnp.nextafter(jnp.float32(0), jnp.float32(1))", "Array(1.e-45, dtype=float32)",
 )  # fmt: skip
 
@@ -208,9 +208,10 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1: bases.
       x2: exponents, broadcast against `x1`.
 
-    Returns: powers of the common dtype; NaN for a negative base with a fractional exponent.
+    Returns: the powers, of the common dtype; NaN for a negative base with a fractional exponent.
 
-    Accuracy: within 1 ulp in float32, 2 in float64. Chains of multiplications round at each step.
+    Accuracy: within 1 ulp in float32 and 2 ulp in float64. A chain of multiplications rounds at
+      each step.
 
     Example:
       >>> jnp.power(jnp.array([1, 2, 3]), 2)
@@ -236,8 +237,8 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 def _is_static_integer(x: ArrayLike, may_be_negative: bool) -> TypeGuard[SupportsInt]:
     """Returns whether exponent `x` is a concrete integer scalar.
 
-    A negative scalar array is one only if `may_be_negative`. A negative Python integer always is,
-    and is an error for integer bases.
+    A negative scalar array counts only if `may_be_negative`. A negative Python integer always
+    counts, and raises an error for integer bases.
     """
     if isinstance(x, np.ndarray | ArrayImpl):
         is_one = x.ndim == 0 and promotion.is_integer(x.dtype)
@@ -247,7 +248,7 @@ def _is_static_integer(x: ArrayLike, may_be_negative: bool) -> TypeGuard[Support
 
 @jit_when_traced(inline=True, compiled_from=LARGE)
 def _integer_power(x: ArrayLike, n: ArrayLike) -> Array:
-    """Computes x**n of integers by squaring, over those bits of n that affect the result."""
+    """Computes x**n of integers by squaring, using only the bits of n that affect the result."""
     is_zero = binary.bitwise_and(compare.eq(x, zero_like(x)), compare.ne(n, zero_like(n)))
     dtype = promotion.dtype_of(x)
     acc = where(
@@ -266,7 +267,7 @@ pow: BinaryFunction = public(lambda x1, x2, /: power(x1, x2), "pow", power.__doc
 
 
 def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Computes x raised to the power y in floating point; integers become floats.
+    """Computes x raised to the power y in floating point; integers are promoted to floats.
 
     Args:
       x: bases.
@@ -285,7 +286,7 @@ def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def _custom_jvp_named(name: str) -> Callable[[Callable[P, R]], custom_jvp[P, R]]:
-    """Returns `custom_jvp`, whose equations are named `name` and share one jaxpr."""
+    """Returns a `custom_jvp` whose equations are named `name` and share one jaxpr."""
 
     def decorate(function: Callable[P, R]) -> custom_jvp[P, R]:
         function.__name__ = name
@@ -320,7 +321,7 @@ def _wrap_between(x: ArrayLike, bound: float) -> Array:
 
 
 def _softmax_weight(x: ArrayLike, out: ArrayLike, exp: Callable[[Any], Any]) -> Array:
-    """Computes exp(x - out), where infinite `x` counts as 0, as in JAX; NaN where both are -inf."""
+    """Computes exp(x - out), replacing +inf by 0, as JAX does; NaN where both are -inf."""
 
     def finite(v: ArrayLike) -> Array:
         zero = convert.scalar_operand(0, *promotion.type_of(v))
@@ -400,8 +401,8 @@ def _hypot(x: Array, y: Array) -> tuple[Array, Array, Array]:
     """Returns the length of (x, y) and its partial derivatives, computed from rescaled legs.
 
     The legs are scaled by a power of 2, since squares of large legs overflow and those of small
-    ones lose digits. The derivatives are those of the scaled legs, so they are exact where the
-    length overflows.
+    ones lose digits. The derivatives are computed from the scaled legs, so they are accurate even
+    where the length overflows.
     """
     limits = dtypes.finfo(x.dtype)
     exponent, digits = limits.maxexp // 2 - 1, (limits.nmant + 1) // 2
@@ -541,7 +542,7 @@ def _or(x: ArrayLike, y: ArrayLike) -> Array:
 
 @jit_when_traced(compiled_from=LARGE)
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Computes greatest common divisors, elementwise; they are nonnegative, and gcd(0, 0) is 0.
+    """Computes nonnegative greatest common divisors, elementwise; gcd(0, 0) is 0.
 
     Args:
       x1: integers.
@@ -550,7 +551,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     Returns: an array of the common integer dtype.
 
     Raises:
-      ValueError: unless both operands are integers.
+      ValueError: if an operand is not of an integer dtype.
 
     Example:
       >>> jnp.gcd(jnp.array([12, -9]), 6)
@@ -565,7 +566,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 @jit_when_traced(compiled_from=LARGE)
 def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Computes least common multiples, elementwise; they are nonnegative, 0 where an operand is.
+    """Computes nonnegative least common multiples, elementwise; 0 where an operand is 0.
 
     Args:
       x1: integers.
@@ -574,7 +575,7 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     Returns: an array of the common integer dtype.
 
     Raises:
-      ValueError: unless both operands are integers.
+      ValueError: if an operand is not of an integer dtype.
 
     Example:
       >>> jnp.lcm(jnp.array([4, 5]), 6)
@@ -597,7 +598,7 @@ def _integers(name: str, x1: ArrayLike, x2: ArrayLike) -> list[Value]:
     promoted = promote_args(name, x1, x2)
     if not promotion.is_integer(promotion.dtype_of(promoted[0])):
         raise ValueError(
-            f"jnp.{name}: operands must be of integer types, but they promote to "
+            f"jnp.{name}: operands must have integer dtypes, but they promote to "
             f"{promotion.dtype_of(promoted[0])}"
         )
     return promoted

@@ -50,10 +50,10 @@ class ArrayMethods(_Base):
 
     @property
     def at(self) -> IndexUpdateHelper:
-        """Helper for updates by index: `x.at[index].set(y)` is `x` with `x[index] = y`.
+        """A helper for updates by index: `x.at[index].set(y)` returns `x` with `x[index] = y`.
 
-        An index out of bounds is not an error: an update there is dropped, and `get` reads the
-        nearest element. The argument `mode` of its methods chooses otherwise.
+        An index out of bounds is not an error: updates at it are dropped, and `get` returns the
+        nearest element. The argument `mode` of each method changes this.
         """
         return IndexUpdateHelper(self)
 
@@ -65,8 +65,8 @@ class ArrayMethods(_Base):
         assignment = messages.located(messages.statement(code), "x[index] = y", code)
         raise TypeError(
             f"{assignment}: the elements of a JAX array cannot be assigned to, as arrays are "
-            "immutable; compiled programs update arrays that are not needed later in "
-            f"place.\nInstead: {cures.of_assignment(code)}{messages.see('in-place')}"
+            "immutable; a compiled program updates an array in place if the old value is not "
+            f"needed later.\nInstead: {cures.of_assignment(code)}{messages.see('in-place')}"
         )
 
     def __iter__(self) -> Iterator[Array]:
@@ -84,12 +84,12 @@ class ArrayMethods(_Base):
         if np.ndim(other) != 0:
             raise ValueError(
                 "`value in x`: the value must be a scalar, but it has shape "
-                f"{np.shape(other)}; jnp.isin(value, x) looks up each element"
+                f"{np.shape(other)}; use jnp.isin(value, x) to look up each element"
             )
         if self.ndim != 1:
             raise ValueError(
                 f"`value in x`: x must be one-dimensional, but it has shape {self.shape}; "
-                "jnp.isin(value, x) accepts any shape"
+                "use jnp.isin(value, x), which accepts any shape"
             )
         return any_true(equal(self, other))
 
@@ -105,9 +105,9 @@ class ArrayMethods(_Base):
         namespace: Any = sys.modules["jitney.numpy"]
         if api_version not in (None, namespace.__array_api_version__):
             raise ValueError(
-                "__array_namespace__: jax.numpy has the array API standard of version "
-                f"{namespace.__array_api_version__!r} only, got api_version={api_version!r}; "
-                "leave api_version out"
+                "__array_namespace__: jax.numpy implements only version "
+                f"{namespace.__array_api_version__!r} of the array API standard, got "
+                f"api_version={api_version!r}; omit api_version"
             )
         return namespace
 
@@ -133,7 +133,7 @@ class ArrayMethods(_Base):
         return views.view(self, dtype)
 
     def to_device(self, device: Device | Sharding, *, stream: object = None) -> Array:
-        """Returns the array on a device or with a sharding; in a trace, records the move."""
+        """Returns the array moved to a device or resharded; in a trace, records the move."""
         from jitney.api.parallel.device_put import device_put
 
         return device_put(self, device)
@@ -194,8 +194,8 @@ class ArrayMethods(_Base):
     @property
     def flat(self) -> NoReturn:
         raise NotImplementedError(
-            "Array.flat: views of elements in order do not exist, as arrays are immutable; "
-            "x.ravel() returns the elements, and x.ravel().at[k].set(y) updates one of them"
+            "Array.flat: a flat view does not exist, as arrays are immutable; x.ravel() returns "
+            "the elements in order, and x.ravel().at[k].set(y) a copy with one of them replaced"
         )
 
     def reshape(
@@ -213,7 +213,7 @@ class ArrayMethods(_Base):
     def flatten(
         self, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
     ) -> Array:
-        """Flattens the array to one axis."""
+        """Returns the array flattened to one axis."""
         from jitney.numpy.manipulation import ravel
 
         return ravel(self, order=order, out_sharding=out_sharding)
@@ -221,13 +221,13 @@ class ArrayMethods(_Base):
     def ravel(
         self, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
     ) -> Array:
-        """Flattens the array to one axis."""
+        """Returns the array flattened to one axis."""
         from jitney.numpy.manipulation import ravel
 
         return ravel(self, order=order, out_sharding=out_sharding)
 
     def transpose(self, *args: SupportsIndex | Sequence[SupportsIndex] | None) -> Array:
-        """Permutes the axes into the given order, which is the reverse by default."""
+        """Returns the array with its axes in the given order; by default, they are reversed."""
         if not args:
             axes: Any = None
         elif len(args) == 1:
@@ -247,7 +247,7 @@ class ArrayMethods(_Base):
         return squeeze(self, axis)
 
     def swapaxes(self, axis1: int, axis2: int) -> Array:
-        """Exchanges two axes."""
+        """Returns the array with two axes exchanged."""
         from jitney.numpy.manipulation import swapaxes
 
         return swapaxes(self, axis1, axis2)
@@ -260,7 +260,7 @@ class ArrayMethods(_Base):
         total_repeat_length: int | None = None,
         out_sharding: Sharding | PartitionSpec | None = None,
     ) -> Array:
-        """Repeats each element along `axis`, or each element of the flattened array."""
+        """Repeats each slice along `axis`; by default, each element of the flattened array."""
         from jitney import numpy as jnp
 
         return jnp.repeat(
@@ -336,7 +336,7 @@ class ArrayMethods(_Base):
         return jnp.round(self, decimals, out)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-        """Returns the diagonal of two axes as the last axis."""
+        """Returns the diagonals over `axis1` and `axis2`, as the last axis."""
         from jitney import numpy as jnp
 
         return jnp.diagonal(self, offset, axis1, axis2)
@@ -404,7 +404,7 @@ def _rows(x: Array) -> list[Array]:
 
 
 def attributes(methods: type) -> dict[str, object]:
-    """Returns the members that a class of methods defines, without those that every class has."""
+    """Returns the members defined by a class of methods, without those that every class has."""
     skipped = ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__firstlineno__",
                "__static_attributes__", "__annotations__", "__orig_bases__")  # fmt: skip
     return {name: value for name, value in vars(methods).items() if name not in skipped}

@@ -63,7 +63,7 @@ def _scattering(
     printed: str,
     returns: str = "a new array",
 ) -> Update:
-    """Returns the update method of a scatter function; eagerly, NumPy computes it where it may.
+    """Returns the update method of a scatter function; eager updates use NumPy if possible.
 
     Args:
       name: the name of the method.
@@ -191,7 +191,7 @@ class IndexUpdateRef:
       >>> x = jnp.zeros(4)
       >>> x.at[jnp.array([0, 3, 3])].add(2.0)  # both updates of the last element count
       Array([2., 0., 0., 4.], dtype=float32)
-      >>> x.sum()  # as it was
+      >>> x.sum()  # unchanged
       Array(0., dtype=float32)
     """
 
@@ -214,13 +214,13 @@ class IndexUpdateRef:
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """Returns the elements; `fill_value` for positions out of range if `mode` is "fill".
+        """Returns the selected elements; mode "fill" gives `fill_value` for positions out of range.
 
         Args:
           mode: how positions out of range are handled; by default the nearest element is returned,
             as by `x[index]`.
-          fill_value: NaN by default; for signed integers the smallest value, for unsigned ones the
-            largest.
+          fill_value: the value for positions out of range; by default NaN, the smallest value for
+            signed integers and the largest for unsigned ones.
 
         Returns: an array of the indexed shape.
 
@@ -249,12 +249,12 @@ class IndexUpdateRef:
     )  # fmt: skip
     add = _scattering(
         "add", lax_scatter.scatter_add, np.add,
-        "Adds values to x[index]; values for repeated positions add up.",
+        "Adds values to x[index]; all values for a repeated position are added.",
         "jnp.zeros(3).at[jnp.array([0, 2, 2])].add(1)", "Array([1., 0., 2.], dtype=float32)",
     )  # fmt: skip
     subtract = _scattering(
         "subtract", lax_scatter.scatter_sub, np.subtract,
-        "Subtracts values from x[index]; values for repeated positions add up.",
+        "Subtracts values from x[index]; all values for a repeated position are subtracted.",
         "jnp.arange(3).at[0].subtract(5)", "Array([-5,  1,  2], dtype=int32)",
     )  # fmt: skip
     multiply = mul = _scattering(
@@ -289,10 +289,10 @@ class IndexUpdateRef:
         mode: str | GatherScatterMode | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """Sets x[index] to func(x[index]), applied once for each occurrence of a position.
+        """Sets x[index] to func(x[index]); `func` is applied again at each repeated position.
 
         Args:
-          func: a function of a scalar; it may not close over tracers.
+          func: a function of a scalar; it must not close over tracers.
 
         Returns: a new array.
 
@@ -330,7 +330,7 @@ IndexUpdateRef.__name__ = IndexUpdateRef.__qualname__ = "_IndexUpdateRef"
 def _update_at_once(
     x: Array, index: Index, values: ArrayLike, ufunc: np.ufunc | None
 ) -> Array | None:
-    """Returns the updated array, computed by NumPy; None where NumPy's result may differ.
+    """Returns the updated array, computed by NumPy; None if NumPy's result could differ.
 
     `ufunc` combines old and new elements; without one, new elements replace old ones.
     """
@@ -378,7 +378,7 @@ def _update_at_once(
     return host_path.array_from_numpy(out, x.aval)
 
 
-# The kinds of dtypes that hold a Python scalar of each type without promotion.
+# For each type of Python scalar, the kinds of dtypes that hold it without promotion.
 _HOLDS: dict[type, str] = {bool: "biu", int: "iufc", float: "fc"}
 
 
@@ -457,7 +457,7 @@ def _broadcast(values: ArrayLike, shape: tuple[int, ...]) -> Array:
     if len(old) > len(shape):
         raise ValueError(
             "x.at[...]: the values must broadcast to the shape of x[...], but they have shape "
-            f"{old} and x[...] has {shape}, which has fewer axes"
+            f"{old} and x[...] has shape {shape}, with fewer axes"
         )
     return broadcast_to(values, shape)
 
@@ -473,9 +473,9 @@ def _warn_if_unsafe(dtype: np.dtype, values: ArrayLike) -> None:
     common, _ = dtypes.common_type(((dtype, False), (source, aval.weak_type)))
     if common != dtype:
         warn(
-            f"x.at[...]: values of {dtypes.long_name(source)} cannot be cast to "
-            f"{dtypes.long_name(dtype)}, the dtype of x, without loss, and "
+            f"x.at[...]: values of dtype {dtypes.long_name(source)} cannot be cast without loss to "
+            f"{dtypes.long_name(dtype)}, the dtype of x, and "
             f"jax_numpy_dtype_promotion is {config.numpy_dtype_promotion.value}. This will become "
-            "an error: cast the values by astype, or x before it is updated.",
+            "an error: cast the values with astype, or cast x before the update.",
             FutureWarning,
         )

@@ -1,4 +1,4 @@
-"""Means and variances over axes, weighted or not.
+"""Means, weighted averages, variances and standard deviations over axes.
 
 The common arguments are those of `jitney.numpy.reductions`.
 """
@@ -125,8 +125,8 @@ def average(
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      weights: an array of the shape of `a`, or of its sizes along `axis`; by default all weights
-        are 1.
+      weights: an array that has the shape of `a`, or the sizes of its axes `axis`; by default, all
+        weights are 1.
       returned: whether to return the sum of the weights as well.
       keepdims: whether reduced axes are kept, with size 1.
 
@@ -163,13 +163,13 @@ def _average(
     if x.shape != w.shape:
         if axis is None:
             raise ValueError(
-                "jnp.average: `axis` must be passed if the shapes of operands differ, but `a` "
-                f"has shape {x.shape} and `weights` {w.shape}"
+                "jnp.average: `axis` must be passed if the shapes of `a` and `weights` differ, but "
+                f"`a` has shape {x.shape} and `weights` has shape {w.shape}"
             )
         axes = canonical_axes(axis, x.ndim)
         if w.shape != tuple([x.shape[k] for k in axes]):
             raise ValueError(
-                "jnp.average: `weights` must have the shape of `a`, or its sizes along `axis`, "
+                "jnp.average: `weights` must have the shape of `a`, or the sizes of its axes `axis`, "
                 f"but `a` has shape {x.shape}, `axis` is {axis} and `weights` has shape {w.shape}"
             )
         if list(axes) != sorted(axes):
@@ -199,8 +199,8 @@ def _degrees(name: str, ddof: ArrayLike, correction: ArrayLike | None) -> ArrayL
         return ddof
     if ddof != 0:
         raise ValueError(
-            f"jnp.{name}: `ddof` and `correction` are two names of one argument, but both were "
-            f"passed, {ddof} and {correction}; omit one"
+            f"jnp.{name}: `ddof` and `correction` are two names for one argument, but both were "
+            f"passed ({ddof} and {correction}); omit one"
         )
     return correction
 
@@ -217,17 +217,17 @@ def var(
     mean: ArrayLike | None = None,
     correction: ArrayLike | None = None,
 ) -> Array:
-    """Computes the variance over axes: the sum of squared deviations from the mean, over n - ddof.
+    """Computes the variance: the sum of squared deviations from the mean, divided by n - ddof.
 
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
       dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
-      ddof: subtracted from the number of elements n in the divisor.
+      ddof: the number subtracted from n, the number of elements, in the divisor.
       keepdims: whether reduced axes are kept, with size 1.
       where: a boolean mask, broadcast to `a`; elements where it is False are left out.
-      mean: the mean, if it is known, with reduced axes kept.
+      mean: the mean, if it is already known, with the reduced axes kept; computed by default.
       correction: an alias of `ddof`.
 
     Returns: an array of real dtype, even if `a` is complex; NaN where n is at most `ddof`.
@@ -262,7 +262,7 @@ def var_dtypes(old: np.dtype[Any], dtype: DTypeLike | None) -> tuple[np.dtype, n
     if promotion.is_complex(old) and not promotion.is_complex(dtype):
         raise ValueError(
             f"jnp.var: `dtype` must be complex for complex elements, but it is {dtype} and the "
-            f"elements are {old}; omit it, and cast the variance, which is real"
+            f"elements are {old}; omit it, and cast the result, which is real"
         )
     inexact = promotion.to_inexact(dtype)
     computed = dtypes.wider(promotion.to_inexact(old), inexact)
@@ -320,17 +320,17 @@ def std(
     mean: ArrayLike | None = None,
     correction: ArrayLike | None = None,
 ) -> Array:
-    """Computes the standard deviation over axes: the square root of `var`.
+    """Computes the standard deviation over axes, which is the square root of `var`.
 
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
       dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
-      ddof: subtracted from the number of elements in the divisor.
+      ddof: the number subtracted from n, the number of elements, in the divisor.
       keepdims: whether reduced axes are kept, with size 1.
       where: a boolean mask, broadcast to `a`; elements where it is False are left out.
-      mean: the mean, if it is known, with reduced axes kept.
+      mean: the mean, if it is already known, with the reduced axes kept; computed by default.
       correction: an alias of `ddof`.
 
     Returns: an array of real dtype.
@@ -349,7 +349,7 @@ def std(
     dtype = _checked(dtype, "std")
     if dtype is not None and not promotion.is_inexact(dtype):
         raise ValueError(
-            f"jnp.std: `dtype` must be complex or a float dtype, not {dtypes.long_name(dtype)}"
+            f"jnp.std: `dtype` must be a float or complex dtype, not {dtypes.long_name(dtype)}"
         )
     return _std(a, ddof, mean, where, axis=static_axis(axis), dtype=dtype, keepdims=keepdims)
 

@@ -23,11 +23,11 @@ _UINT8 = np.dtype(np.uint8)
 
 
 def _weights(name: str, bitorder: str) -> np.ndarray:
-    """Returns the shift of each of the eight bits."""
+    """Returns the shift count of each of the eight bits."""
     if bitorder not in ("little", "big"):
         raise ValueError(
-            f"jnp.{name}: `bitorder` must be 'little' or 'big', which selects the first bit of a "
-            f"byte, but it is {bitorder!r}"
+            f"jnp.{name}: `bitorder`, the order of the bits in a byte, must be 'little' or 'big', "
+            f"but it is {bitorder!r}"
         )
     shifts = np.arange(8, dtype=np.uint8)
     return shifts if bitorder == "little" else shifts[::-1].copy()
@@ -39,10 +39,10 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
 
     Args:
       a: integers or booleans; a nonzero element is a set bit.
-      axis: the axis; if None, `a` is flattened.
+      axis: the axis of the bits; if None, `a` is flattened first.
       bitorder: "big" if the first element is the most significant bit, "little" if it is the least.
 
-    Returns: an array of dtype uint8; a last incomplete byte is filled with zeros.
+    Returns: an array of dtype uint8; an incomplete last byte is padded with zero bits.
 
     Raises:
       TypeError: for other dtypes.
@@ -54,8 +54,8 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
     x = promotion.ensure_arraylike("packbits", a)
     if not (promotion.is_integer(x.dtype) or x.dtype == np.bool_):
         raise TypeError(
-            f"jnp.packbits: `a` must be of an integer type or boolean, but it is {x.dtype}; "
-            "a != 0 is boolean"
+            f"jnp.packbits: `a` must have an integer or boolean dtype, but it has dtype {x.dtype}; "
+            "pass a != 0"
         )
     shifts = _weights("packbits", bitorder)
     x = convert(to_bool(x), _UINT8)
@@ -80,8 +80,9 @@ def unpackbits(
 
     Args:
       a: an array of dtype uint8.
-      axis: the axis; if None, `a` is flattened.
-      count: how many bits to return; if negative, how many to omit at the end. Missing bits are 0.
+      axis: the axis of the bits; if None, `a` is flattened first.
+      count: the number of bits to return, padded with zeros if there are fewer; if negative, the
+        number of bits to omit at the end.
       bitorder: as in `packbits`.
 
     Returns: zeros and ones of dtype uint8.
@@ -95,7 +96,7 @@ def unpackbits(
     """
     x = promotion.ensure_arraylike("unpackbits", a)
     if x.dtype != _UINT8:
-        raise TypeError(f"jnp.unpackbits: `a` must be uint8, but it is {x.dtype}")
+        raise TypeError(f"jnp.unpackbits: `a` must have dtype uint8, but it has dtype {x.dtype}")
     shifts = _weights("unpackbits", bitorder)
     if axis is None:
         x, axis = reshape(x, (x.size,)), 0

@@ -1,8 +1,8 @@
 """`sinc`: sin(pi x) / (pi x).
 
-A real x is reduced to r = x - round(x), which is exact: sin(pi x) is sin(pi r) with the sign of
-(-1)^round(x). Zeros at integers are therefore exact, and large operands lose no digits.
-sin(pi r) / (pi r) is evaluated by its Taylor series in r^2, with as many terms as |r| <= 1/2 needs.
+A real x is reduced to r = x - round(x), which is exact: sin(pi x) = (-1)^round(x) sin(pi r). Zeros
+at integers are therefore exact, and large operands lose no digits. sin(pi r) / (pi r) is evaluated
+by its Taylor series in r^2, with as many terms as |r| <= 1/2 requires.
 """
 
 from __future__ import annotations

@@ -53,7 +53,8 @@ def _comparison(
       doc: the first line of its docstring.
       example: a call of the function, as Python code, for the docstring.
       printed: the result of `example` as Python prints it.
-      ordered: whether `op` is an order, for which complex numbers are compared lexicographically.
+      ordered: whether `op` is an order relation, by which complex numbers are compared
+        lexicographically.
     """
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
@@ -122,7 +123,7 @@ greater_equal = _comparison(
 
 
 def _logical(name: str, op: Function, doc: str, example: str, printed: str) -> Function:
-    """Returns a function of the truth values of two operands, by `op`; see `_comparison`."""
+    """Returns a function that applies `op` to the truth values of its operands; see `_comparison`."""
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = promote_args(name, x, y)
@@ -166,7 +167,7 @@ def isclose(
 
     Args:
       a: an array.
-      b: an array; the reference.
+      b: the reference array.
       rtol: relative tolerance.
       atol: absolute tolerance.
       equal_nan: whether NaN is close to NaN.
@@ -200,11 +201,11 @@ def allclose(
     atol: ArrayLike = 1e-08,
     equal_nan: bool = False,
 ) -> Array:
-    """Returns True if all elements are close; see `isclose`.
+    """Returns True if all elements of `a` and `b` are close; see `isclose`.
 
     Args:
       a: an array.
-      b: an array; the reference.
+      b: the reference array.
       rtol: relative tolerance.
       atol: absolute tolerance.
       equal_nan: whether NaN is close to NaN.
@@ -244,7 +245,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 
     Example:
       >>> row = jnp.arange(3)
-      >>> bool(jnp.array_equal(row, row[None, :]))  # of another shape
+      >>> bool(jnp.array_equal(row, row[None, :]))  # the shapes differ
       False
       >>> bool(jnp.array_equal(jnp.sort(row[::-1]), row))
       True

@@ -17,7 +17,7 @@ from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import compare, convert, select as lax_select
 
-# What `piecewise` takes where a condition is true: a value, or a function of the elements.
+# An entry of `funclist` of `piecewise`: a value, or a function of the elements.
 _Case: TypeAlias = "Callable[..., ArrayLike] | ArrayLike"
 
 
@@ -54,24 +54,26 @@ def where(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> Array | tuple[Array, ...]:
-    """Selects `x` where `condition` is true, else `y`; with `condition` alone, returns its indices.
+    """Selects elements of `x` where `condition` is true, and of `y` elsewhere.
+
+    Called with `condition` alone, returns the indices of its true elements, like `nonzero`.
 
     Args:
       condition: an array of booleans; nonzero elements are true.
-      x: values where the condition is true, broadcast.
-      y: values elsewhere, broadcast.
+      x: the values where the condition is true, broadcast.
+      y: the values elsewhere, broadcast.
       size: with `condition` alone: the number of indices to return, for use under `jit`.
       fill_value: with `condition` alone: the index that pads the result to `size`.
 
     Returns: an array of the common shape and dtype; with `condition` alone, a tuple of index
-      arrays, one for each axis, like `nonzero`.
+      arrays, one for each axis.
 
     Raises:
       ValueError: if only one of `x` and `y` is passed, or if `size` or `fill_value` is passed with
         them.
 
     Both `x` and `y` are computed and differentiated everywhere. If one of them is NaN where it is
-    not selected, replace its operand by a harmless value there first; otherwise gradients may be
+    not selected, first replace its operand by a harmless value there; otherwise, gradients may be
     NaN.
 
     Example:
@@ -98,7 +100,7 @@ def where(
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
-    """Selects each element from the choice whose condition is the first to be true.
+    """Selects each element from the first choice whose condition is true.
 
     Args:
       condlist: arrays of booleans.
@@ -117,8 +119,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
     """
     if len(condlist) != len(choicelist):
         raise ValueError(
-            "jnp.select: each condition needs its choice, but `condlist` has length "
-            f"{len(condlist)} and `choicelist` {len(choicelist)}"
+            "jnp.select: `condlist` and `choicelist` must have the same length, but they have lengths "
+            f"{len(condlist)} and {len(choicelist)}"
         )
     if len(condlist) == 0:
         raise ValueError("jnp.select: `condlist` must have at least one condition, but it is empty")
@@ -141,13 +143,13 @@ def piecewise(
     *args: PyTree,
     **kw: PyTree,
 ) -> Array:
-    """Applies to each element of `x` the function whose condition is the last to hold.
+    """Applies to each element of `x` the function of the last condition that is true for it.
 
     Args:
       x: an array.
       condlist: the conditions: an array of booleans, or a sequence of such arrays.
-      funclist: a function of arrays, or a value, for each condition. One more may follow, for
-        elements where no condition holds; they are 0 by default.
+      funclist: for each condition, a function of arrays or a value. One more entry may follow, for
+        elements where no condition is true; by default, they are 0.
       *args: further positional arguments of the functions.
       **kw: keyword arguments of the functions.
 
@@ -172,8 +174,8 @@ def piecewise(
     conditions = array(condlist, dtype=np.dtype(bool))
     if not conditions.ndim:
         raise TypeError(
-            "jnp.piecewise: `condlist` must be a sequence of conditions, or an array with an "
-            f"axis for them, but it is {condlist!r}"
+            "jnp.piecewise: `condlist` must be a sequence of conditions, or an array whose first "
+            f"axis enumerates them, but it is {condlist!r}"
         )
     functions = _with_default(funclist, conditions.shape[0])
     value = convert.as_value(x)
@@ -199,7 +201,7 @@ def piecewise(
 
 
 def _with_default(funclist: Sequence[_Case], count: int) -> list[_Case]:
-    """Returns the function where none of `count` conditions is true, then those of the conditions.
+    """Returns the function for elements without a true condition, then those of the conditions.
 
     Raises:
       ValueError: if the number of functions does not match, or there are no conditions.
@@ -207,8 +209,8 @@ def _with_default(funclist: Sequence[_Case], count: int) -> list[_Case]:
     n_functions = len(funclist)
     if n_functions not in (count, count + 1):
         raise ValueError(
-            f"jnp.piecewise: `funclist` must have a function for each of {count} conditions, and "
-            f"may have one more for elements that satisfy none, but it has {n_functions}"
+            f"jnp.piecewise: `funclist` must have one function for each of the {count} conditions, and "
+            f"optionally one more for elements that satisfy none, but it has {n_functions}"
         )
     if count == 0:
         raise ValueError("jnp.piecewise: `condlist` must have at least one condition, but is empty")

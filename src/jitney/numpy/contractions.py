@@ -39,7 +39,7 @@ def contraction(
     Args:
       left: the shape of the first operand: (*batch, row, n), or (*batch, n) unless `row`.
       right: the shape of the second operand: (*batch, n, column), or (*batch, n) unless `column`.
-      row, column: whether the operands have these axes.
+      row, column: whether the first operand has a row axis, and the second a column axis.
       placed: whether the caller specifies the sharding of the result. Batch axes are then kept,
         since axes of size 1 may be sharded along mesh axes of size 1.
 

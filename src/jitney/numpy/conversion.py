@@ -58,7 +58,7 @@ def array_of(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int)
 
 
 def _strong(x: Array) -> Array:
-    """Returns `x` strongly typed, since the result of `__jax_array__` is not a Python scalar."""
+    """Returns `x` without weak type, since the result of `__jax_array__` is not a Python scalar."""
     aval = aval_of(x)
     return convert(x, aval.dtype) if aval.weak_type else x
 
@@ -88,7 +88,7 @@ def _integer(x: complex, dtype: Any) -> np.ndarray:
     if isinstance(x, complex):
         raise not_real(x, dtype, "jnp.array")
     if x != x:
-        raise ValueError(f"jnp.array: NaN cannot be converted to {dtype}, the requested dtype")
+        raise ValueError(f"jnp.array: NaN cannot be converted to the requested dtype {dtype}")
     info = dtypes.iinfo(dtype)
     if not info.min - 1 < x < info.max + 1:
         raise OverflowError(
@@ -117,7 +117,7 @@ def _as_ndarray(x: Any, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np.nd
         first = value.ravel()[0] if value.size else x
         raise TypeError(
             "jnp.array: elements must be numeric or boolean, but NumPy converts them to dtype "
-            f"{value.dtype}, and the first is '{first}'"
+            f"{value.dtype}; the first one is '{first}'"
         )
     dtypes.check_valid_dtype(value.dtype)
     return value
@@ -202,7 +202,7 @@ def _of_plain_sequence(xs: Sequence[Any], leaves: list[Any], dtype: Any) -> Arra
             dtype = _common_dtype([x if type(x) in promotion.SCALARS else a
                                    for x, a in zip(leaves, arrays, strict=True)])  # fmt: skip
     if dtypes.is_extended(dtype):
-        raise TypeError(f"jnp.array: cannot convert numeric elements to keys of dtype {dtype}")
+        raise TypeError(f"jnp.array: cannot convert numeric elements to PRNG keys of dtype {dtype}")
     rows = _rebuilt(xs, iter(leaves))
     try:
         value = np.array(rows, dtype)
@@ -222,11 +222,11 @@ def _uneven(rows: list[Any]) -> str:
         if len(lengths) > 1:
             shown = ", ".join(map(str, lengths))
             return (
-                f"nested lists must have the same length, but within shape {shape} they have the "
+                f"nested lists must have the same length, but those at depth {len(shape)} have the "
                 f"lengths {shown}; use jnp.nan for missing elements"
             )
         shape, level = (*shape, lengths[0]), [y for x in level for y in x]
-    return f"within shape {shape} there must be only scalars, or only lists of the same length"
+    return f"at depth {len(shape)}, there must be only scalars, or only lists of the same length"
 
 
 _KIND_DTYPES = ((complex, np.complex128), (float, np.float64), (int, np.int64), (bool, np.bool_))

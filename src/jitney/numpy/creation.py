@@ -1,6 +1,6 @@
 """Creation of arrays: from Python and NumPy values (`array`, `asarray`), or filled (`zeros`).
 
-Elements are copied: later changes of a NumPy array do not affect arrays created from it.
+Elements are copied: later changes to a NumPy array do not affect arrays created from it.
 """
 
 # Arguments from users are checked, whatever the annotations say.
@@ -85,7 +85,7 @@ def array(
         to an array.
       dtype: the dtype of the result; by default the common dtype of the elements, which is int32,
         float32 or complex64 for Python scalars unless 64-bit types are enabled.
-      copy: whether to copy an array that could be returned as it is.
+      copy: whether to copy an array that could be returned unchanged.
       order: "K" or None; arrays are stored in row-major order.
       ndmin: the minimum rank; axes of size 1 are prepended.
       device: where to create the array: a Device or a Sharding; uncommitted by default.
@@ -124,7 +124,7 @@ def _check_is_there(x: object, device: Device | Sharding | None) -> None:
     if asked.device_set != x.placement.device_set:
         raise ValueError(
             f"the result must be on the devices of the array, but {x.aval.str_short()} is on "
-            f"{x.placement} and was requested on {asked}; jax.device_put moves arrays"
+            f"{x.placement} and was requested on {asked}; use jax.device_put to move it"
         )
 
 
@@ -138,14 +138,14 @@ def asarray(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Converts `a` to an array; returns an array as it is, without a copy.
+    """Converts `a` to an array; an array of the requested dtype is returned without a copy.
 
     Args:
       a: a scalar, an array, a nested sequence of these, or anything else that NumPy converts to an
         array.
       dtype: the dtype of the result; see `array` for the default.
       order: "K" or None; arrays are stored in row-major order.
-      copy: whether to copy in any case.
+      copy: whether to copy an array that could be returned unchanged; False by default.
       device: where to create the array: a Device or a Sharding; uncommitted by default.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
@@ -369,7 +369,7 @@ def _like(
     dtype: DTypeLike | None,
     shape: ShapeLike | None,
 ) -> Array:
-    """Returns `value` in the shape and dtype of `a`; for None the contents are unspecified."""
+    """Returns an array like `a` filled with `value`, or with unspecified contents if it is None."""
     extents, resolved, weak = _prototype(name, a, dtype, shape)
     dtypes.check_valid_dtype(resolved)
     if value is None:
@@ -386,7 +386,7 @@ def zeros_like(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Returns zeros of the shape and dtype of `a`, unless others are passed.
+    """Returns an array of zeros with the shape and dtype of `a`, unless others are passed.
 
     Args:
       a: an array, or anything that has a shape and a dtype.
@@ -412,7 +412,7 @@ def ones_like(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Returns ones of the shape and dtype of `a`, unless others are passed.
+    """Returns an array of ones with the shape and dtype of `a`, unless others are passed.
 
     Args:
       a: an array, or anything that has a shape and a dtype.
@@ -467,7 +467,7 @@ def full_like(
 
     Args:
       a: an array, or anything that has a shape and a dtype.
-      fill_value: a scalar, or an array that is broadcast.
+      fill_value: a scalar, or an array that is broadcast to the shape of the result.
       dtype: the dtype of the result; that of `a` by default.
       shape: the shape of the result; that of `a` by default.
       device: where to create the array: a Device or a Sharding; uncommitted by default.
@@ -501,7 +501,7 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
     return array_of(a, None, True, 0)
 
 
-# --- memory of others -----------------------------------------------------------------------------
+# --- memory of other objects -------------------------------------------------------------------
 
 
 def frombuffer(
@@ -529,12 +529,12 @@ def frombuffer(
 
 
 def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
-    """Parses the numbers in a string, separated by `sep`.
+    """Converts the numbers in `string`, which are separated by `sep`, to an array.
 
     Args:
       string: the text.
       dtype: the dtype of the result.
-      count: how many numbers to read; -1 for all.
+      count: the number of numbers to read; -1 for all.
       sep: the separator between numbers.
 
     Returns: an array of rank 1.
@@ -554,7 +554,7 @@ def from_dlpack(
     Args:
       x: the object.
       device: where to put the array: a Device or a Sharding.
-      copy: True to copy in any case; False to raise an error if a copy is necessary.
+      copy: True to always copy; False to raise an error if a copy is necessary.
 
     Example:
       >>> import numpy as np

@@ -38,7 +38,7 @@ def _running(
     nan_as: int | None = None,
     promote: bool = False,
 ) -> Array:
-    """Computes a running reduction by the lax function `op`; if `axis` is None, `a` is flattened.
+    """Computes a running reduction by the lax function `op`; if `axis` is None, flattens `a`.
 
     Args:
       nan_as: the value that replaces NaN.
@@ -61,7 +61,7 @@ def _running(
 
             out_dtype = sum_dtype(x.dtype)
     if out_dtype == _BOOL:
-        # For booleans, the sum is whether any element so far is true, the product whether all are.
+        # For booleans, the sum is true if any element so far is, and the product if all are.
         ordered = _RUNNING_TRUTH[op](convert.convert(convert.convert(x, _BOOL), _INT8), axis)
         return convert.convert(ordered, _BOOL)
     return op(convert.convert(x, out_dtype), axis)
@@ -88,7 +88,7 @@ def cumsum(
 
     Args:
       a: an array.
-      axis: the axis that is summed; if None, `a` is flattened.
+      axis: the axis along which to sum; if None, `a` is flattened.
       dtype: the dtype of the sum; by default that of `a`, or the default integer for booleans.
         Small integer dtypes are not promoted, unlike in NumPy.
       out: must be None.
@@ -114,7 +114,7 @@ def cumprod(
 
     Args:
       a: an array.
-      axis: the axis whose elements are multiplied; if None, `a` is flattened.
+      axis: the axis along which to multiply; if None, `a` is flattened.
       dtype: the dtype of the product; by default that of `a`, or the default integer for booleans.
       out: must be None.
 
@@ -136,7 +136,7 @@ def nancumsum(
 
     Args:
       a: an array.
-      axis: the axis that is summed; if None, `a` is flattened.
+      axis: the axis along which to sum; if None, `a` is flattened.
       dtype: the dtype of the sum; by default that of `a`, or the default integer for booleans.
       out: must be None.
 
@@ -158,7 +158,7 @@ def nancumprod(
 
     Args:
       a: an array.
-      axis: the axis whose elements are multiplied; if None, `a` is flattened.
+      axis: the axis along which to multiply; if None, `a` is flattened.
       dtype: the dtype of the product; by default that of `a`, or the default integer for booleans.
       out: must be None.
 
@@ -180,12 +180,12 @@ def _promoting_cumsum(x: ArrayLike, *, axis: int, dtype: DTypeLike | None) -> Ar
 def _array_api_axis(name: str, x: Array, axis: int | None) -> int:
     if x.ndim == 0:
         raise ValueError(
-            f"jnp.{name}: `x` must have an axis, but it is a scalar of type {x.aval.str_short()}"
+            f"jnp.{name}: `x` must have at least one axis, but it is a scalar of type {x.aval.str_short()}"
         )
     if axis is None and x.ndim > 1:
         raise ValueError(
-            f"jnp.{name}: `axis` must be passed for an array of several axes, but `x` has shape "
-            f"{x.shape}, of rank {x.ndim}"
+            f"jnp.{name}: `axis` must be passed if `x` has several axes, but it is None and `x` has "
+            f"shape {x.shape}"
         )
     return canonical_axis(axis or 0, x.ndim)
 
@@ -208,13 +208,13 @@ def cumulative_sum(
 
     Args:
       x: an array of rank 1 or more.
-      axis: the axis that is summed; may be omitted for rank 1.
+      axis: the axis along which to sum; can be omitted for rank 1.
       dtype: the dtype of the sum; by default that of `x`, or the default integer of the same
         signedness for narrower integers.
       include_initial: whether to prepend a 0, so that the size of the axis grows by 1.
 
     Raises:
-      ValueError: for scalars, or if `axis` is missing.
+      ValueError: if `x` is a scalar, or if it has several axes and `axis` is omitted.
 
     Example:
       >>> jnp.cumulative_sum(jnp.array([1, 2, 3]), include_initial=True)
@@ -238,12 +238,12 @@ def cumulative_prod(
 
     Args:
       x: an array of rank 1 or more.
-      axis: the axis whose elements are multiplied; may be omitted for rank 1.
+      axis: the axis along which to multiply; can be omitted for rank 1.
       dtype: the dtype of the product; by default that of `x`.
       include_initial: whether to prepend a 1, so that the size of the axis grows by 1.
 
     Raises:
-      ValueError: for scalars, or if `axis` is missing.
+      ValueError: if `x` is a scalar, or if it has several axes and `axis` is omitted.
 
     Example:
       >>> jnp.cumulative_prod(jnp.array([1, 2, 3]), include_initial=True)

@@ -39,7 +39,7 @@ class QRResult(NamedTuple):
 
 
 class SVDResult(NamedTuple):
-    """The result of `svd`: singular vectors U and Vh, and singular values S, descending."""
+    """The result of `svd`: singular vectors U and Vh, and singular values S in descending order."""
 
     U: Array
     S: Array
@@ -51,7 +51,7 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
     """Computes the Cholesky factor L with a = L @ L^H (lower), or U with a = U^H @ U (upper).
 
     Args:
-      a: Hermitian positive definite matrices (..., n, n).
+      a: Hermitian positive definite matrices of shape (..., n, n).
       upper: whether to return U instead of L.
       symmetrize_input: whether to factor (a + a^H) / 2 instead of `a`.
 
@@ -72,10 +72,10 @@ def eig(a: ArrayLike) -> EigResult:
     """Computes the eigenvalues and right eigenvectors of square matrices.
 
     Args:
-      a: matrices (..., n, n).
+      a: matrices of shape (..., n, n).
 
-    Returns: complex eigenvalues (..., n) and eigenvectors (..., n, n) as columns. They are complex
-      even where all imaginary parts are zero, unlike in NumPy.
+    Returns: complex eigenvalues of shape (..., n), and complex eigenvectors of shape (..., n, n) as
+      columns. They are complex even if all imaginary parts are zero, unlike in NumPy.
 
     Example:
       >>> values, vectors = jnp.linalg.eig(jnp.array([[2.0, 0.0], [0.0, 3.0]]))
@@ -91,9 +91,9 @@ def eigvals(a: ArrayLike) -> Array:
     """Computes the eigenvalues of square matrices.
 
     Args:
-      a: matrices (..., n, n).
+      a: matrices of shape (..., n, n).
 
-    Returns: a complex array (..., n), in no particular order.
+    Returns: a complex array of shape (..., n), in no particular order.
 
     Example:
       >>> jnp.linalg.eigvals(jnp.array([[2.0, 0.0], [0.0, 3.0]]))
@@ -108,11 +108,12 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
     """Computes the eigenvalues and eigenvectors of Hermitian matrices.
 
     Args:
-      a: matrices (..., n, n).
-      UPLO: which triangle is read, "L" (also if None) or "U".
+      a: matrices of shape (..., n, n).
+      UPLO: the triangle of `a` to read: "L" (also if None) for the lower, "U" for the upper one.
       symmetrize_input: whether to decompose (a + a^H) / 2 instead of `a`.
 
-    Returns: real eigenvalues (..., n), ascending, and eigenvectors (..., n, n) as columns.
+    Returns: real eigenvalues of shape (..., n) in ascending order, and eigenvectors of shape (...,
+      n, n) as columns.
 
     Raises:
       ValueError: if `UPLO` is another string.
@@ -125,7 +126,7 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
     a = inexact("eigh", a)
     if UPLO not in (None, "L", "U"):
         raise ValueError(
-            "jnp.linalg.eigh: `UPLO`, the triangle that is read, must be 'L' or 'U', but is "
+            "jnp.linalg.eigh: `UPLO`, the triangle that is read, must be 'L' or 'U', but it is "
             f"{UPLO!r}"
         )
     vectors, values = lax.eigh(a, lower=UPLO != "U", symmetrize_input=symmetrize_input)
@@ -137,11 +138,11 @@ def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = T
     """Computes the eigenvalues of Hermitian matrices.
 
     Args:
-      a: matrices (..., n, n).
-      UPLO: which triangle is read, "L" (also if None) or "U".
+      a: matrices of shape (..., n, n).
+      UPLO: the triangle of `a` to read: "L" (also if None) for the lower, "U" for the upper one.
       symmetrize_input: whether to decompose (a + a^H) / 2 instead of `a`.
 
-    Returns: a real array (..., n), in ascending order.
+    Returns: a real array of shape (..., n), in ascending order.
 
     Raises:
       ValueError: if `UPLO` is another string.
@@ -172,9 +173,10 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
     """Computes the QR decomposition a = Q @ R: Q has orthonormal columns, R is upper triangular.
 
     Args:
-      a: matrices (..., m, n).
-      mode: "reduced" (or its legacy alias "full"): Q is (..., m, k) with k = min(m, n); "complete":
-        Q is square; "r": R alone; "raw": the Householder vectors and their scalar factors.
+      a: matrices of shape (..., m, n).
+      mode: "reduced" (or its legacy alias "full"): Q has shape (..., m, k) with k = min(m, n);
+        "complete": Q is square; "r": R alone; "raw": the Householder vectors and their scalar
+        factors.
 
     Returns: a `QRResult`, or an array for mode "r".
 
@@ -246,15 +248,15 @@ def svd(
     """Computes the singular value decomposition: a = U @ diag(S) @ Vh.
 
     Args:
-      a: matrices (..., m, n).
-      full_matrices: whether U and Vh are square matrices.
+      a: matrices of shape (..., m, n).
+      full_matrices: whether U and Vh are square; otherwise, they have min(m, n) columns and rows.
       compute_uv: whether to compute U and Vh.
       hermitian: whether `a` is known to be Hermitian.
-      subset_by_index: the half-open range of the singular values to return, with the sizes reduced
-        to it.
+      subset_by_index: the half-open range of the singular values to return, with their singular
+        vectors; by default, all of them.
 
-    Returns: an `SVDResult`, with S (..., min(m, n)) in descending order; S alone unless
-      `compute_uv`.
+    Returns: an `SVDResult`, where S has shape (..., min(m, n)) and is in descending order; S alone
+      if `compute_uv` is False.
 
     Raises:
       ValueError: if `subset_by_index` is combined with `full_matrices` and `compute_uv`.
@@ -267,7 +269,7 @@ def svd(
     if subset_by_index is not None and full_matrices and compute_uv:
         raise ValueError(
             "jnp.linalg.svd: `full_matrices` must be False if `subset_by_index` is passed, as "
-            f"the vectors of the values {subset_by_index} do not form square matrices"
+            f"the vectors of singular values {subset_by_index} do not form square matrices"
         )
     if not hermitian:
         out = lax.svd(
@@ -295,9 +297,9 @@ def svdvals(x: ArrayLike, /) -> Array:
     """Computes the singular values of matrices.
 
     Args:
-      x: matrices (..., m, n).
+      x: matrices of shape (..., m, n).
 
-    Returns: a real array (..., min(m, n)), in descending order.
+    Returns: a real array of shape (..., min(m, n)), in descending order.
 
     Example:
       >>> jnp.linalg.svdvals(jnp.array([[3.0, 0.0], [0.0, -4.0]]))

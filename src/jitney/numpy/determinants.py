@@ -31,7 +31,7 @@ class SlogdetResult(NamedTuple):
 
 
 def _parity(pivots: Array) -> Array:
-    """Returns the number of row exchanges that LU pivots stand for."""
+    """Returns the number of row exchanges that LU pivots represent."""
     from jitney.primitives.array.creation import broadcasted_iota
 
     places = broadcasted_iota(pivots.dtype, pivots.shape, pivots.ndim - 1)
@@ -48,7 +48,7 @@ def _diagonal_and_sign(a: Array) -> tuple[Array, Array, Array, Array]:
 @custom_jvp
 def _det(a: Array) -> Array:
     _, _, d, sign = _diagonal_and_sign(a)
-    # Weakly typed for the few elements for which JAX multiplies elements directly; strongly typed
+    # Weakly typed for the small matrices whose elements JAX multiplies directly; strongly typed
     # when differentiated.
     weak = get_aval(a).weak_type and a.shape[-1] in (2, 3)
     return convert(sign * reduce_prod(d, (d.ndim - 1,)), a.dtype, weak)
@@ -56,10 +56,11 @@ def _det(a: Array) -> Array:
 
 @_det.defjvp
 def _det_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
-    """The derivative is trace(adj(a) @ t): the adjugate adj(a) exists for singular `a` as well.
+    """Computes the derivative as trace(adj(a) @ t); the adjugate adj(a) exists for singular `a`, too.
 
-    The last row of the triangular system by U is multiplied by the other diagonal elements instead
-    of being divided by its own. This is exact if no diagonal element but the last is zero.
+    In the triangular solve with U, the last row is multiplied by the other diagonal elements
+    instead of being divided by its own. This is exact if no diagonal element except the last is
+    zero.
     """
     (a,), (t,) = primals, tangents
     factors, order, d, sign = _diagonal_and_sign(a)
@@ -86,7 +87,7 @@ def det(a: ArrayLike) -> Array:
     """Computes the determinants of square matrices.
 
     Args:
-      a: matrices (..., n, n).
+      a: matrices of shape (..., n, n).
 
     Returns: an array of shape (...) and inexact dtype.
 
@@ -104,14 +105,14 @@ def det(a: ArrayLike) -> Array:
 
 @partial(jit, static_argnames=("method",))  # compiled even in eager mode, like `inv`
 def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
-    """Computes the sign of a determinant and the logarithm of its absolute value.
+    """Computes the signs of determinants and the logarithms of their absolute values.
 
     Args:
-      a: matrices (..., n, n).
+      a: matrices of shape (..., n, n).
       method: "lu" or "qr"; both are accepted, and both compute an LU decomposition.
 
     Returns: two arrays of shape (...): the signs (phases for complex matrices; 0 where the
-      determinant is 0) and the logarithms (-inf where it is 0).
+      determinant is 0), and the logarithms (-inf where the determinant is 0).
 
     Raises:
       ValueError: if `a` is not square, or `method` is another string.
@@ -127,7 +128,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
         raise ValueError(
             f"jnp.linalg.slogdet: `method` must be 'lu', 'qr' or None, but it is {method!r}"
         )
-    # As in `det`, where so few elements are multiplied directly.
+    # As in `det`: JAX multiplies the elements of such small matrices directly.
     weak = get_aval(a).weak_type and a.shape[-1] in (1, 2)
     return SlogdetResult(*(convert(x, x.dtype, weak) for x in _slogdet(a)))
 

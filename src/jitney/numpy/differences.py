@@ -37,7 +37,7 @@ _BOOL = np.dtype(bool)
 
 
 def _edge(x: Array, value: ArrayLike, axis: int) -> Array:
-    """Returns what to prepend or append to `x` along `axis`; a scalar becomes one slice."""
+    """Returns `value` as an operand to join to `x` along `axis`; a scalar becomes one slice."""
     promotion.check_arraylike("diff", value)
     if not shape_of(value):
         shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
@@ -58,10 +58,10 @@ def diff(
     Args:
       a: an array of rank 1 or more.
       n: how many times to take differences.
-      axis: the axis, whose size decreases by `n`.
-      prepend: what to prepend to `a` along `axis` first: a scalar, or an array of the shape of `a`
-        except along `axis`.
-      append: what to append to `a` first, likewise.
+      axis: the axis along which to take differences; its size decreases by `n`.
+      prepend: values to prepend to `a` along `axis` before taking differences: a scalar, or an
+        array of the shape of `a` except along `axis`.
+      append: values to append to `a`, likewise.
 
     Returns: an array of the dtype of `a`; for booleans, whether adjacent elements differ.
 
@@ -84,7 +84,7 @@ def diff(
             f"jnp.diff: `n`, the number of differences, must be 0 or more, but it is {n}"
         )
     if x.ndim == 0:
-        raise ValueError(f"jnp.diff: `a` must have an axis, but it is a scalar, {a}")
+        raise ValueError(f"jnp.diff: `a` must have at least one axis, but it is the scalar {a}")
     axis = canonical_axis(axis, x.ndim)
     parts = [x]
     if prepend is not None:
@@ -156,7 +156,7 @@ def gradient(
     """
     if edge_order is not None:
         raise NotImplementedError(
-            "jnp.gradient: `edge_order` must be omitted, as slopes at the ends are one-sided "
+            "jnp.gradient: `edge_order` must be omitted, as derivatives at the edges are always "
             f"differences of two elements, but it is {edge_order!r}"
         )
     promotion.check_arraylike("gradient", f, *varargs)
@@ -164,7 +164,7 @@ def gradient(
     axes = tuple(range(x.ndim)) if axis is None else canonical_axes(axis, x.ndim)
     if any(x.shape[k] < 2 for k in axes):
         raise ValueError(
-            "jnp.gradient: `f` must have at least two elements along each axis of differences, "
+            "jnp.gradient: `f` must have at least two elements along each differentiated axis, "
             f"but it has shape {x.shape} and the axes are {axes}"
         )
     if not axes:
@@ -175,7 +175,7 @@ def gradient(
         spacings = spacings * len(axes)
     elif len(spacings) != len(axes):
         raise TypeError(
-            "jnp.gradient: there must be one spacing for all axes, or one for each, but "
+            "jnp.gradient: there must be one spacing for all axes, or one per axis, but "
             f"{messages.there_are(len(spacings))} for axes {axes}"
         )
     out = [_slopes(x, h, k) for h, k in zip(spacings, axes, strict=True)]
@@ -202,11 +202,11 @@ def _between(x: Array, low: int, high: int, axis: int) -> Array:
 
 
 def _uneven_slopes(x: Array, h: Array, axis: int, first: Array, last: Array) -> Array:
-    """Returns slopes on coordinates `h`: inside, those of parabolas through three points."""
+    """Returns slopes at the coordinates `h`; inside, those of parabolas through three points."""
     if shape_of(h) != (x.shape[axis],):
         raise ValueError(
             "jnp.gradient: the number of coordinates must be the size of `f` along their axis, "
-            f"but `f` has {x.shape[axis]} along axis {axis} and the coordinates have shape "
+            f"but `f` has size {x.shape[axis]} along axis {axis} and the coordinates have shape "
             f"{shape_of(h)}"
         )
     n = x.shape[axis]
@@ -291,8 +291,8 @@ def unwrap(
 
     Args:
       p: an array of phases.
-      discont: jumps up to this size are kept; half a period by default.
-      axis: the axis whose neighboring elements are compared.
+      discont: the size up to which jumps are kept; half a period by default.
+      axis: the axis along which neighboring elements are compared.
       period: the period; 2 pi by default.
 
     Returns: an array of the shape of `p`; integer if `p` and the period are integers.
@@ -306,7 +306,7 @@ def unwrap(
     """
     x = promotion.ensure_arraylike("unwrap", p)
     if promotion.is_complex(x.dtype):
-        raise ValueError(f"jnp.unwrap: `p` must be real, but it is {x.dtype}; see jnp.angle")
+        raise ValueError(f"jnp.unwrap: `p` must be real, but it is {x.dtype}; use jnp.angle")
     common = dtypes.result_type(x, period)
     axis = canonical_axis(axis, x.ndim)
     if x.shape[axis] == 0:
@@ -365,16 +365,16 @@ def interp(
       x: the coordinates at which to evaluate.
       xp: the coordinates of the points, in ascending order unless `period` is given.
       fp: the values at the points.
-      left: the value left of all points, by default that of the first point; "extrapolate"
+      left: the value to the left of all points, by default that of the first point; "extrapolate"
         continues the first segment.
-      right: the value right of all points, by default that of the last point; "extrapolate"
+      right: the value to the right of all points, by default that of the last point; "extrapolate"
         continues the last segment.
-      period: the period of the function, with which `left` and `right` have no effect.
+      period: the period of the function; if it is passed, `left` and `right` have no effect.
 
     Returns: an array of the shape of `x`, of inexact dtype.
 
     Raises:
-      ValueError: unless `xp` and `fp` have rank 1 and the same length.
+      ValueError: if `xp` and `fp` do not both have rank 1 and the same length.
 
     Example:
       >>> hours = jnp.array([0.0, 12.0, 24.0])

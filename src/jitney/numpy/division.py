@@ -103,8 +103,8 @@ def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1: dividends; booleans are converted to int32.
       x2: divisors, broadcast against `x1`.
 
-    Returns: remainders of the common dtype. For a zero divisor, it is 0 for integers and NaN for
-      floats.
+    Returns: the remainders, of the common dtype. If the divisor is zero, the remainder is 0 for
+      integers and NaN for floats.
 
     Example:
       >>> jnp.remainder(jnp.array([7, -7]), 3)
@@ -142,7 +142,8 @@ def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1: dividends; booleans are converted to int32.
       x2: divisors, broadcast against `x1`.
 
-    Returns: remainders of the common dtype. The result of `remainder` has the sign of x2 instead.
+    Returns: the remainders, of the common dtype. The results of `remainder` have the sign of x2
+      instead.
 
     Example:
       >>> jnp.fmod(jnp.array([7.5, -7.5]), 2)

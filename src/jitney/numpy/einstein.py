@@ -39,7 +39,7 @@ _BOOL = np.dtype(bool)
 _UINT32 = np.dtype(np.uint32)
 
 Optimize: TypeAlias = "bool | str | Sequence[tuple[int, ...]]"
-"""How to order contractions: False for from left to right, the name of a strategy, or a path."""
+"""How to order contractions: False for left to right, True for the best order, a strategy or a path."""
 
 
 def einsum(
@@ -53,13 +53,13 @@ def einsum(
     _dot_general: Callable[..., Array] = dot_general,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Sums products in Einstein notation, in an order that `opt_einsum` determines.
+    """Evaluates a sum of products in Einstein notation, in an order that `opt_einsum` determines.
 
     Args:
       subscripts: the names of the axes of each operand and of the result, such as "ij,jk->ik"; axes
-        whose names are missing from the result are summed over. Alternatively the first operand, if
-        lists of axes are passed.
-      *operands: arrays, each followed by its list of axes if there are no subscripts.
+        whose names are missing from the result are summed over. If lists of axes are passed
+        instead, this is the first operand.
+      *operands: the arrays; without subscripts, each array is followed by the list of its axes.
       out: must be None.
       optimize: how to determine the order: a strategy of `opt_einsum` ("auto" searches exhaustively
         for up to four operands, and uses cheaper algorithms for more), a path, True for "optimal",
@@ -69,7 +69,7 @@ def einsum(
         default.
       out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: an array whose axes are those named in the result.
+    Returns: an array whose axes are those named for the result.
 
     Raises:
       ValueError: if the subscripts do not match the operands.
@@ -116,7 +116,7 @@ def einsum(
 
 
 def _what_is_wrong(subscripts: object, shapes: Sequence[tuple[int, ...]]) -> str:
-    """Returns why the subscripts do not match the operands; "" if the reason is not known."""
+    """Returns the reason why the subscripts do not match the operands; "" if it is not known."""
     if not isinstance(subscripts, str) or "." in subscripts:
         return ""
     inputs, _, output = subscripts.replace(" ", "").partition("->")
@@ -136,13 +136,12 @@ def _what_is_wrong(subscripts: object, shapes: Sequence[tuple[int, ...]]) -> str
             if known == 1:
                 seen[label] = k, size
             elif size not in (1, known):
-                places = f"operand {first} ({known}) and in operand {k} ({size})"
                 return (
-                    f"label '{label}' must have the same size everywhere, but has two sizes, in "
-                    f"{places}"
+                    f"label '{label}' must have the same size everywhere, but it has size {known} in "
+                    f"operand {first} and size {size} in operand {k}"
                 )
     missing = [label for label in output if label not in seen]
-    return f"label '{missing[0]}' of the result is in no operand" if missing else ""
+    return f"label '{missing[0]}' of the result does not occur in any operand" if missing else ""
 
 
 def _arguments(
@@ -164,7 +163,7 @@ def _strategy(optimize: Optimize, count: int) -> Optimize:
     """Returns the `optimize` argument of `opt_einsum`; names of strategies and paths are unchanged.
 
     "auto" chooses an algorithm by the number of operands, so that the search is not exponential.
-    True requests the optimum, whatever the search costs.
+    True requests the optimum, however long the search takes.
     """
     if optimize is True:
         return "optimal"
@@ -177,7 +176,7 @@ class _Shape:
     """The shape of an operand, which is all that `opt_einsum` reads of it."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        # An order of contraction is valid for all sizes; typical sizes determine which is chosen.
+        # The order of contractions is valid for all sizes; it is chosen for typical ones.
         self.shape = tuple([_USUAL_EXTENT if isinstance(n, DimExpr) else n for n in shape])
         self.ndim = len(shape)
 
@@ -198,7 +197,7 @@ def einsum_path(
       *operands: see `einsum`.
       optimize: how to determine the order; see `einsum`.
 
-    Returns: the order, as a list of tuples of positions, and a description, as
+    Returns: the order, as a list of tuples of positions, and a description of it, both as
       `opt_einsum.contract_path` returns them.
 
     Example:
@@ -235,8 +234,8 @@ def _einsum(
         terms = inputs.split(",")
         if len(positions) > 2:
             raise NotImplementedError(
-                "jnp.einsum: each step of the path must have one or two operands, but one has "
-                f"{len(positions)}, {equation!r}; pass another `optimize`, or omit it"
+                f"jnp.einsum: each step of the path must have one or two operands, but {equation!r} "
+                f"has {len(positions)}; pass another `optimize`, or omit it"
             )
         taken = [values.pop(k) for k in positions]
         summed = [not set(term) <= set(result).union(*terms[:k], *terms[k + 1 :])
@@ -268,7 +267,7 @@ def _sum(x: Array, axes: tuple[int, ...], place: NamedSharding | None = None) ->
 def _simplify(
     x: Array, names: str, keep: str, place: NamedSharding | None = None
 ) -> tuple[Array, str]:
-    """Takes diagonals of `x` along axes of one name, and sums over axes that are not in `keep`.
+    """Takes diagonals of `x` along axes that share a name, and sums over axes that are not in `keep`.
 
     The result of a sum has the sharding `place`.
     """
@@ -286,7 +285,7 @@ def _masked_diagonal(x: Array, first: int, second: int) -> Array:
     """Returns `x` with zeros where the indices along the two axes differ."""
     n, m = x.shape[first], x.shape[second]
     if n != m:
-        raise ValueError(f"einsum: axes with the same label have sizes {n} and {m}")
+        raise ValueError(f"jnp.einsum: axes with the same label have sizes {n} and {m}")
     rows, columns = (broadcasted_iota(_UINT32, (n, n), k) for k in (0, 1))
     same = broadcast_in_dim(eq(rows, columns), x.shape, (first, second))
     zero = convert.scalar_operand(0, x.dtype, x.weak_type)
@@ -348,14 +347,14 @@ def _of_two(
 
 
 def _ordered(place: NamedSharding, result: str, names: str) -> NamedSharding:
-    """Permutes `place`, a sharding of the axes `result`, to the order of the axes `names`."""
+    """Permutes `place`, a sharding of the axes `result`, into the order of the axes `names`."""
     entries = dict(zip(result, place.spec, strict=False))
     partitions = tuple([entries.get(c) for c in names])
     return place.update(spec=place.spec.update(partitions=partitions))
 
 
 def _without_stretched(x: Array, names: str, sizes: dict[str, int]) -> tuple[Array, str]:
-    """Removes axes of size 1 of `x` along which it would be broadcast."""
+    """Removes the axes of size 1 along which `x` would be broadcast."""
     axes = [k for k, c in enumerate(names) if x.shape[k] == 1 != sizes[c]]
     if not axes:
         return x, names

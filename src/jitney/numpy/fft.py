@@ -48,7 +48,7 @@ Axes = Sequence[int] | None
 
 def _factor(name: str, norm: Norm, lengths: Sequence[int], inverse: bool) -> float:
     """Returns the factor for the result of `lax.fft`, which divides inverse transforms by n."""
-    total = math.prod(lengths) or 1  # without elements, any factor will do
+    total = math.prod(lengths) or 1  # without elements, any factor is correct
     match norm:
         case None | "backward":
             return 1.0
@@ -58,7 +58,7 @@ def _factor(name: str, norm: Norm, lengths: Sequence[int], inverse: bool) -> flo
             return float(total) if inverse else 1 / total
         case _:
             raise ValueError(
-                f'jax.numpy.fft.{name}: invalid norm {norm!r}; it is "backward", "ortho" or "forward"'
+                f'jax.numpy.fft.{name}: `norm` must be "backward", "ortho" or "forward", not {norm!r}'
             )
 
 
@@ -67,7 +67,7 @@ def _scaled(x: Array, factor: float) -> Array:
 
 
 def with_extents(x: Array, extents: Sequence[int], axes: Sequence[int]) -> Array:
-    """Truncates `x`, or pads it with zeros, at the ends of `axes` to sizes `extents`."""
+    """Truncates `x` or pads it with zeros, at the ends of `axes`, to the sizes `extents`."""
     limits = list(x.shape)
     for axis, n in zip(axes, extents, strict=True):
         limits[axis] = min(n, limits[axis])
@@ -102,9 +102,8 @@ def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, n
             lengths[-1] = max(2 * (lengths[-1] - 1), 0)
     if any(n < 0 or (n == 0 and s is not None) for n in lengths):
         raise ValueError(
-            f"jax.numpy.fft.{name}: there must be at least one element along each transformed "
-            f"axis, but there are {tuple(lengths)} along the axes {tuple(where)} of shape "
-            f"{x.shape}"
+            f"jax.numpy.fft.{name}: transforms must have a length of at least 1, but the lengths "
+            f"along the axes {tuple(where)} of an array of shape {x.shape} are {tuple(lengths)}"
         )
     extents = list(lengths)
     if kind is FftType.IRFFT:
@@ -121,7 +120,7 @@ def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, n
 
 
 def _canonical_axes(name: str, shape: tuple[int, ...], s: Lengths, axes: Axes) -> list[int]:
-    """Returns the transformed axes as nonnegative integers; by default the last, one per length.
+    """Returns the transformed axes as nonnegative integers; by default the last len(s), or all.
 
     Raises:
       ValueError: if axes are out of bounds or repeated, or their number differs from that of `s`.
@@ -133,19 +132,19 @@ def _canonical_axes(name: str, shape: tuple[int, ...], s: Lengths, axes: Axes) -
     for axis in where:
         if not -rank <= axis < rank:
             raise ValueError(
-                f"jax.numpy.fft.{name}: axes must be from {-rank} to {rank - 1} for an array of shape "
+                f"jax.numpy.fft.{name}: axes must be between {-rank} and {rank - 1} for an array of shape "
                 f"{shape}, but one is {axis}"
             )
     where = [axis % rank for axis in where]
     if len(set(where)) < len(where):
         raise ValueError(
-            f"jax.numpy.fft.{name}: `axes` must be different axes, but they are {tuple(axes)} of "
-            f"an array of shape {shape}"
+            f"jax.numpy.fft.{name}: `axes` must be distinct, but they are {tuple(axes)}, for an "
+            f"array of shape {shape}"
         )
     if s is not None and len(s) != len(where):
         raise ValueError(
-            f"jax.numpy.fft.{name}: `s` must have a size for each of the axes {tuple(axes)}, but is "
-            f"{tuple(s)}"
+            f"jax.numpy.fft.{name}: `s` must have a size for each of the axes {tuple(axes)}, but it "
+            f"is {tuple(s)}"
         )
     return where
 
@@ -157,8 +156,8 @@ def _one(n: int | None) -> Lengths:
 def _axis(name: str, axis: int) -> Axes:
     if isinstance(axis, (tuple, list)):
         raise ValueError(
-            f"jax.numpy.fft.{name}: `axis` must be an integer, but it is {axis}; "
-            f"jax.numpy.fft.{name}n transforms along several axes"
+            f"jax.numpy.fft.{name}: `axis` must be an integer, but it is {axis}; use "
+            f"jax.numpy.fft.{name}n for several axes"
         )
     return (axis,)
 
@@ -166,8 +165,8 @@ def _axis(name: str, axis: int) -> Axes:
 def _two(name: str, axes: Sequence[int]) -> Sequence[int]:
     if len(axes) != 2:
         raise ValueError(
-            f"jax.numpy.fft.{name}: `axes` must be two, but they are {axes}; jax.numpy.fft."
-            f"{name[:-1]}n transforms along any number"
+            f"jax.numpy.fft.{name}: `axes` must be two axes, but they are {axes}; use "
+            f"jax.numpy.fft.{name[:-1]}n for any number of axes"
         )
     return axes
 
@@ -179,7 +178,7 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -
       a: a real or complex array.
       n: the length of the transform, to which `a` is truncated or padded with zeros; the size of
         `a` along `axis` by default.
-      axis: the axis that is transformed.
+      axis: the axis along which to transform.
       norm: "backward" (no scaling; the default), "ortho" (divides by the square root of n), or
         "forward" (divides by n).
 
@@ -227,7 +226,7 @@ def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) 
 
 
 def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Computes the inverse of `rfft`: n real elements.
+    """Computes the inverse of `rfft`, which consists of n real elements.
 
     Args:
       a: an array, the first half of a Hermitian spectrum. The imaginary parts of the first element
@@ -258,7 +257,7 @@ def _exchanged(norm: Norm) -> Norm:
 
 
 def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Transforms a Hermitian signal, given by its first half, to n real elements.
+    """Computes the transform of a Hermitian signal, given by its first half: n real elements.
 
     Args, Returns, Raises: see `irfft`; `norm` scales as in `fft`.
 
@@ -274,7 +273,7 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) 
 
 
 def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Computes the inverse of `hfft`: the first n // 2 + 1 elements of a Hermitian signal.
+    """Computes the inverse of `hfft`, as the first n // 2 + 1 elements of a Hermitian signal.
 
     Args, Returns, Raises: see `rfft`; `norm` scales as in `ifft`.
 
@@ -293,7 +292,7 @@ def fftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) 
       a: a real or complex array.
       s: the length of the transform along each axis, to which `a` is truncated or padded with
         zeros; the sizes of `a` by default.
-      axes: the axes, without repetition; by default the last len(s), or all if `s` is None.
+      axes: the axes, without repetition; by default, the last len(s) axes, or all if `s` is None.
       norm: see `fft`, where n is the product of the lengths.
 
     Returns: a complex array of sizes `s` along `axes`.
@@ -311,7 +310,9 @@ def fftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) 
 
 
 def ifftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
-    """Computes the inverse of `fftn`. Args, Returns, Raises: see there; `norm` scales as in `ifft`.
+    """Computes the inverse of `fftn`.
+
+    Args, Returns, Raises: see `fftn`; `norm` scales as in `ifft`.
 
     Example:
       >>> jnp.fft.ifftn(jnp.fft.fftn(jnp.eye(2))).real
@@ -322,7 +323,7 @@ def ifftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None)
 
 
 def rfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
-    """Transforms a real array along several axes; returns the first half along the last of them.
+    """Computes the transform of a real array: its first half along the last of `axes`.
 
     Args, Raises: see `fftn`; also raises ValueError if `a` is complex.
 
@@ -336,7 +337,7 @@ def rfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None)
 
 
 def irfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
-    """Computes the inverse of `rfftn`: a real array.
+    """Computes the inverse of `rfftn`, which is a real array.
 
     Args:
       a: an array, the first half of a Hermitian spectrum along the last of the axes.
@@ -359,7 +360,9 @@ def irfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None
 def fft2(
     a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
 ) -> Array:
-    """Computes `fftn` along two axes, the last two by default. Args, Returns, Raises: see there.
+    """Computes `fftn` along two axes, by default the last two.
+
+    Args, Returns, Raises: see `fftn`.
 
     Example:
       >>> jnp.fft.fft2(jnp.ones((2, 2)))[0, 0]
@@ -371,7 +374,9 @@ def fft2(
 def ifft2(
     a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
 ) -> Array:
-    """Computes `ifftn` along two axes, the last two by default. Args, Returns, Raises: see there.
+    """Computes `ifftn` along two axes, by default the last two.
+
+    Args, Returns, Raises: see `ifftn`.
 
     Example:
       >>> jnp.fft.ifft2(jnp.ones((2, 2)))[0, 0]
@@ -383,7 +388,9 @@ def ifft2(
 def rfft2(
     a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
 ) -> Array:
-    """Computes `rfftn` along two axes, the last two by default. Args, Returns, Raises: see there.
+    """Computes `rfftn` along two axes, by default the last two.
+
+    Args, Returns, Raises: see `rfftn`.
 
     Example:
       >>> jnp.fft.rfft2(jnp.ones((2, 4))).shape
@@ -395,7 +402,9 @@ def rfft2(
 def irfft2(
     a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
 ) -> Array:
-    """Computes `irfftn` along two axes, the last two by default. Args, Returns, Raises: see there.
+    """Computes `irfftn` along two axes, by default the last two.
+
+    Args, Returns, Raises: see `irfftn`.
 
     Example:
       >>> jnp.fft.irfft2(jnp.fft.rfft2(jnp.ones((2, 4)))).shape
@@ -471,7 +480,7 @@ def rfftfreq(
     """Returns the frequencies of the elements of `rfft`, in cycles per unit of the sample spacing.
 
     Args:
-      n: the number of real samples that are transformed.
+      n: the number of real samples to which `rfft` is applied.
       d, dtype, device: see `fftfreq`.
 
     Returns: an array of shape (n // 2 + 1,): 0, 1, ..., divided by n d.
@@ -497,7 +506,7 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
 
     Args:
       x: an array.
-      axes: the axes; all by default.
+      axes: the axes to shift; all by default.
 
     Returns: an array of the shape of `x`.
 
@@ -510,7 +519,9 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
 
 @jit_when_traced(static_argnames=("axes",), inline=True)
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """Computes the inverse of `fftshift`. Args, Returns: see `fftshift`.
+    """Computes the inverse of `fftshift`: moves the zero-frequency element to the first position.
+
+    Args, Returns: see `fftshift`.
 
     Example:
       >>> jnp.fft.ifftshift(jnp.array([-2, -1,  0,  1]))

@@ -103,11 +103,11 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     m = promotion.ensure_arraylike("rot90", m)
     if m.ndim < 2:
         raise ValueError(
-            f"jnp.rot90: `m` must have two axes or more, but it has shape {m.shape}, rank {m.ndim}"
+            f"jnp.rot90: `m` must have at least two axes, but it has shape {m.shape}, of rank {m.ndim}"
         )
     first, second = canonical_axes(axes, m.ndim)
     if first == second:
-        raise ValueError(f"jnp.rot90: `axes` must be two axes, but for {m.ndim} they are {axes}")
+        raise ValueError(f"jnp.rot90: `axes` must be two different axes, but they are {axes}")
     k = k % 4
     if k == 0:
         return m
@@ -121,7 +121,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 
 def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> Array:
-    """Shifts elements along `axis` cyclically: those that leave at the end reenter at the start.
+    """Shifts elements cyclically along `axis`: those shifted past the end reenter at the start.
 
     Args:
       a: an array.

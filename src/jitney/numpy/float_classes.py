@@ -46,7 +46,7 @@ def isfinite(x: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def isinf(x: ArrayLike, /) -> Array:
-    """Returns True where x, or for complex x its real or imaginary part, is infinite.
+    """Returns True where x is infinite, or, for complex x, where either of its parts is.
 
     Example:
       >>> jnp.isinf(jnp.array([1.0, -jnp.inf, jnp.nan]))
@@ -131,7 +131,7 @@ def signbit(x: ArrayLike, /) -> Array:
         return creation.full_like(x, False, dtype=np.bool_)
     if not promotion.is_floating(dtype):
         raise ValueError(
-            f"jnp.signbit: `x` must be of a float type, but it is {dtypes.long_name(dtype)}"
+            f"jnp.signbit: `x` must have a float dtype, but it is {dtypes.long_name(dtype)}"
         )
     bits = dtypes.itemsize_bits(dtype)
     as_int = convert.bitcast_convert_type(x, np.dtype(f"int{bits}"))

@@ -1,4 +1,4 @@
-"""Functions on the representation of floats: `frexp`, `ldexp`, `modf`, `copysign`, `spacing`."""
+"""Functions of the representation of floats: `frexp`, `ldexp`, `modf`, `copysign`, `spacing`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
       x: a real array; integers are promoted to the default float.
       out: must be None.
 
-    Returns: two arrays of a float dtype: fractional and integral parts.
+    Returns: two arrays of a float dtype: the fractional and the integral parts.
 
     Example:
       >>> jnp.modf(jnp.array([1.5, -2.25]))
@@ -70,13 +70,13 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
 
 @jit_when_traced
 def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
-    """Splits x into mantissa m and exponent e with x = m 2**e and 0.5 <= |m| < 1.
+    """Splits x into mantissa m and exponent e with x = m * 2**e and 0.5 <= |m| < 1.
 
     Args:
       x: a real array; integers are promoted to the default float.
 
-    Returns: an array of mantissas of a float dtype, and one of exponents of dtype int32. For zeros,
-      infinities and NaN these are `x` and 0.
+    Returns: the mantissas, of a float dtype, and the exponents, of dtype int32. For zeros,
+      infinities and NaN, these are `x` and 0.
 
     Raises:
       TypeError: if `x` is complex.
@@ -140,7 +140,7 @@ def _frexp_jvp(
 
 @jit_when_traced
 def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Computes x1 2**x2, elementwise; the inverse of `frexp`.
+    """Computes x1 * 2**x2, elementwise; the inverse of `frexp`.
 
     Args:
       x1: a real array; integers are promoted to the default float.
@@ -149,7 +149,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Returns: an array of a float dtype.
 
     Raises:
-      ValueError: if `x1` is complex, or the dtype of `x2` is not an integer one.
+      ValueError: if `x1` is complex, or the dtype of `x2` is not an integer dtype.
 
     Example:
       >>> jnp.ldexp(1.5, jnp.arange(-1, 3))
@@ -160,7 +160,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     is_whole = promotion.is_integer(kind) or kind == np.bool_
     if not is_whole or promotion.is_complex(promotion.dtype_of(x1)):
         raise ValueError(
-            "jnp.ldexp: `x1` must be real and `x2` of an integer type, but they are "
+            "jnp.ldexp: `x1` must be real and `x2` must have an integer dtype, but they have dtypes "
             f"{promotion.dtype_of(x1)} and {kind}"
         )
     dtype = promotion.to_inexact(promotion.dtype_of(x1))
@@ -183,7 +183,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @custom_jvp
 def _with_slope(x1: Array, x2: Array) -> Array:
-    """Returns `x1`, zero or infinite, with the derivative of x1 2**x2."""
+    """Returns `x1`, which is zero or infinite, with the derivative of x1 * 2**x2."""
     return x1
 
 
@@ -196,7 +196,7 @@ def _with_slope_jvp(
 
 
 def spacing(x: ArrayLike, /) -> Array:
-    """Computes the distance to the adjacent float away from zero; for float16, to the one above.
+    """Computes the distance from x to the adjacent float away from zero (for float16, above x).
 
     Args:
       x: a real array; integers are promoted to the default float.

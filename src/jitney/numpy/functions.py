@@ -42,6 +42,6 @@ def last_sections(example: str, printed: str, error: str = "") -> str:
 
 
 def one_operation(function: F) -> F:
-    """Marks `function` as making at most one array, so that its calls are never worth compiling."""
+    """Marks `function` as computing at most one array: compiling its calls is never worthwhile."""
     function.__dict__["is_one_operation"] = True
     return function

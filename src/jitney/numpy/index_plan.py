@@ -57,7 +57,7 @@ Item: TypeAlias = "slice[Any, Any, Any] | Slice | EllipsisType | np.integer | Ar
 
 @record(frozen=True)
 class Span:
-    """The positions start, start + step, ..., `size` of them; `step` is positive or negative."""
+    """The `size` positions start, start + step, ...; `step` is positive or negative."""
 
     start: int
     size: int
@@ -92,7 +92,7 @@ class Span:
 
 @record(frozen=True)
 class Window:
-    """The positions start, start + step, ..., `size` of them, which may be out of range."""
+    """The `size` positions start, start + step, ..., which can be out of range."""
 
     start: Any  # an int, or an integer scalar array
     size: int
@@ -255,14 +255,14 @@ def plan(shape: Shape, index: Index) -> Plan:
 
 
 def _scalar(item: Index, axis: int, extent: int) -> Scalar:
-    """Returns the entry of one position along `axis`, which may be static or an array.
+    """Returns the entry for one position along `axis`, which is static or an array.
 
     Raises:
       IndexError: if the axis has no elements; with `jax_check_static_indices`, also if a static
         position is out of bounds.
     """
     entry = Scalar(item)
-    if extent == 0:  # (a symbolic size is not)
+    if extent == 0:  # (a symbolic size never equals it)
         raise IndexError(f"x[...]: no index is in bounds, as axis {axis} has size 0")
     if config.check_static_indices.value and entry.is_static:
         k = int(entry.value)
@@ -280,9 +280,9 @@ def _items(index: Index) -> tuple[object, ...]:
         if isinstance(index, _TUPLE):  # a named tuple
             return tuple(index)
         raise TypeError(
-            f"x[sequence]: an index must be an array or a tuple, but it is {type(index)}; "
-            "x[jnp.array(sequence)] takes elements of the first axis, and x[tuple(sequence)] one "
-            "index for each axis"
+            f"x[sequence]: an index must be an array or a tuple, but it is {type(index)}; use "
+            "x[jnp.array(sequence)] to select along the first axis, or x[tuple(sequence)] to pass "
+            "one index for each axis"
         )
     return (index,)
 
@@ -314,8 +314,8 @@ def _canonical_item(x: Index) -> Item:
             return operator.index(x)
         else:
             raise IndexError(
-                "x[...]: an index is an integer, a slice, `...`, None, or an array of integers or "
-                f"booleans, but not {x}, of type {type(x)}"
+                "x[...]: an index must be an integer, a slice, `...`, None, or an array of integers or "
+                f"booleans, not {x}, of type {type(x)}"
             )
     dtype = x.dtype
     if not _is_mask(x) and not dtypes.issubdtype(dtype, np.integer):
@@ -366,8 +366,9 @@ def _read_mask(mask: np.ndarray, extents: Shape, position: int) -> list[Points]:
         return [Points(np.zeros(int(mask), np.int32))]
     if mask.shape != extents:
         raise IndexError(
-            "x[mask]: a mask must have the sizes of the axes that it selects from, but in "
-            f"index {position} it has shape {mask.shape}, and they are {list(extents)}"
+            "x[mask]: a mask must have the sizes of the axes that it selects from, but the mask at "
+            f"position {position} of the index has shape {mask.shape}, and these sizes are "
+            f"{list(extents)}"
         )
     return [Points(positions) for positions in np.nonzero(mask)]
 
@@ -394,12 +395,12 @@ def _without_ellipsis(items: list[Item], rank: int) -> list[Item]:
     """
     used = sum(map(_width, items))
     if used > rank:
-        raise IndexError(f"x[...]: the index has {used} axes, but the array has rank {rank}")
+        raise IndexError(f"x[...]: the index is for {used} axes, but the array has rank {rank}")
     places = [k for k, x in enumerate(items) if x is Ellipsis]
     if len(places) > 1:
         raise IndexError(
-            f"x[...]: an index has one ellipsis at most, but there are {len(places)}, so the axes "
-            "that each stands for are ambiguous"
+            f"x[...]: an index can have one ellipsis at most, but there are {len(places)}, so the "
+            "axes that each of them stands for are ambiguous"
         )
     full_slices = [slice(None)] * (rank - used)
     if not places:
@@ -416,8 +417,8 @@ def _span(item: slice[Any, Any, Any], extent: int, position: int) -> Span:
         code = user_code.current()
         raise IndexError(
             f"{messages.subject('x[start:stop]', code)}: the bounds of a slice must be static, as "
-            f"they decide the length of the result, but at position {position} the bounds are "
-            f"traced, {item}.{traced[0]._origin_msg()}\nInstead: {cures.of_slice(code)}, a window "
+            f"they determine the length of the result, but the slice at position {position} has "
+            f"traced bounds, {item}.{traced[0]._origin_msg()}\nInstead: {cures.of_slice(code)}, a window "
             f"of static length.{messages.see('slice-of-tracer')}"
         )
     if any(type(x) is DimExpr for x in (*parts, extent)):
@@ -429,14 +430,14 @@ def _span(item: slice[Any, Any, Any], extent: int, position: int) -> Span:
 
 
 def _symbolic_span(parts: tuple[Any, Any, Any], extent: Any) -> Span:
-    """Returns the entry of a slice with symbolic bounds, or of an axis of symbolic size.
+    """Returns the entry for a slice with symbolic bounds, or for an axis of symbolic size.
 
     Raises:
       InconclusiveDimensionOperation: if the sign of a bound is unknown.
     """
     step = 1 if parts[2] is None else operator.index(parts[2])
     if step == 0:
-        raise ValueError(f"x[start:stop:step]: the step cannot be 0, but it is {parts}")
+        raise ValueError(f"x[start:stop:step]: the step must not be 0, but the slice is {parts}")
     least, greatest = (0, extent) if step > 0 else (-1, extent - 1)
     bounds: list[Any] = []
     for bound, default in ((parts[0], step < 0), (parts[1], step > 0)):
@@ -453,7 +454,7 @@ def _symbolic_span(parts: tuple[Any, Any, Any], extent: Any) -> Span:
 
 
 def _window(item: Slice) -> Window:
-    """Returns the entry of a `Slice`.
+    """Returns the entry for a `Slice`.
 
     Raises:
       TypeError: if the start is not an integer scalar, or the size is not a static integer.
@@ -466,15 +467,15 @@ def _window(item: Slice) -> Window:
         or start.ndim
         or not dtypes.issubdtype(start.dtype, np.integer)
     ):
-        raise TypeError(f"Slice: `start` must be a scalar of an integer type, but it is {start!r}")
+        raise TypeError(f"Slice: `start` must be an integer scalar, but it is {start!r}")
     size = concrete_value(item.size) if isinstance(item.size, Array) else item.size
     if size is None or not hasattr(size, "__index__") or operator.index(size) < 0:
-        raise TypeError(f"Slice: `size` must be a known, non-negative integer, got {item.size!r}")
+        raise TypeError(f"Slice: `size` must be a static nonnegative integer, got {item.size!r}")
     return Window(start, operator.index(size), item.stride)
 
 
 def _are_neighbors(flags: Sequence[bool]) -> bool:
-    """Returns whether no False is between two Trues."""
+    """Returns whether the true flags are adjacent."""
     places = [k for k, flag in enumerate(flags) if flag]
     return not places or places[-1] - places[0] == len(places) - 1
 

@@ -64,7 +64,7 @@ def _promoted(axes: list[Any]) -> list[Array]:
 
 
 class _Mgrid(_Grid):
-    """A dense grid of coordinates: `mgrid[0:2, 0:3]` has shape [2, 2, 3], with coordinates first.
+    """A dense grid of coordinates: `mgrid[0:2, 0:3]` consists of two arrays of shape (2, 3).
 
     Example:
       >>> rows, columns = jnp.mgrid[0:2, 0:3]
@@ -101,9 +101,10 @@ class _Ogrid(_Grid):
 class _Concatenator:
     """An object that joins the arrays, scalars and slices by which it is indexed.
 
-    The first item may be a string of up to three integers "axis,rank,start": the axis along which
-    to join, the minimum rank of the operands, and the position of the axes of operands of lower
-    rank. "r" and "c" make matrices: rows and columns.
+    The first item can be a string of up to three integers "axis,rank,start": the axis along which
+    to join, the minimum rank of the operands, and the position at which the axes of operands of
+    lower rank are placed. With "r" or "c", a result of rank 1 becomes a matrix of one row or one
+    column.
     """
 
     axis: int
@@ -134,8 +135,8 @@ class _Concatenator:
             values = []
         if not 1 <= len(values) <= 3:
             raise ValueError(
-                f"jnp.{self.op_name}: a string of directions must be 'r', 'c' or up to three "
-                f"integers, as '0,2,1', but it is {directive!r}"
+                f"jnp.{self.op_name}: a directive must be 'r', 'c' or a string of up to three "
+                f"integers, such as '0,2,1', but it is {directive!r}"
             )
         defaults = [self.axis, self.ndmin, self.trans1d]
         axis, ndmin, trans1d = values + defaults[len(values) :]
@@ -144,7 +145,7 @@ class _Concatenator:
     def _part(self, x: slice[Any, Any, Any] | ArrayLike | str, ndmin: int, trans1d: int) -> Array:
         if isinstance(x, str):
             raise ValueError(
-                f"jnp.{self.op_name}: a string of directions must come first, but {x!r} comes later"
+                f"jnp.{self.op_name}: a directive must be the first item, but {x!r} comes later"
             )
         part = _slice_to_array(x, self.op_name) if isinstance(x, slice) else creation.asarray(x)
         rank = part.ndim
@@ -175,7 +176,7 @@ class RClass(_Concatenator):
 
 
 class CClass(_Concatenator):
-    """Joins items along the last axis, those of rank 1 as columns: `c_[x, y]` has two columns.
+    """Joins items along the last axis; items of rank 1 become columns: `c_[x, y]` has two columns.
 
     Example:
       >>> jnp.c_[jnp.array([1, 2]), jnp.array([3, 4])]

@@ -47,7 +47,7 @@ _TUPLE: tuple[type[Any], ...] = (tuple,)
 _NDARRAY: tuple[type[Any], ...] = (np.ndarray,)
 _SLICE: tuple[type[Any], ...] = (slice,)
 
-# An item of an index that NumPy interprets identically.
+# An item of an index that NumPy interprets in the same way.
 NumPyItem: TypeAlias = "int | slice[Any, Any, Any] | EllipsisType | np.integer | np.ndarray | None"
 
 _INT32 = np.dtype(np.int32)
@@ -61,7 +61,7 @@ _STATIC_BOUNDS = frozenset((int, type(None), np.int32, np.int64))
 
 
 def numpy_index(index: Index) -> tuple[Any, ...] | None:
-    """Returns `index` in a form that NumPy interprets identically, or None.
+    """Returns `index` in a form that NumPy interprets in the same way, or None if there is no such form.
 
     NumPy raises IndexError for positions out of range.
     """
@@ -149,12 +149,12 @@ def get(
       index: an index as in `x[index]`.
       mode: how positions out of range are handled: "clip" and "promise_in_bounds" return the
         nearest element (the default), "fill" and "drop" return `fill_value`.
-      fill_value: a scalar; by default NaN, the smallest signed integer or the largest unsigned one.
+      fill_value: a scalar; by default NaN, or the smallest signed or the largest unsigned integer.
       indices_are_sorted: a promise that positions are in ascending order.
       unique_indices: a promise that no position occurs twice.
       wrap_negative_indices: whether negative positions count from the end.
     """
-    fill_value = concrete_or_error(None, fill_value, "The `fill_value` of x.at[...].get is static.")
+    fill_value = concrete_or_error(None, fill_value, "`fill_value` of x.at[...].get must be static")
     x = as_value(x)
     p = plan(x.shape, index)
     parsed_mode = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else mode_of(mode)
@@ -194,7 +194,7 @@ def get(
 
 
 def mode_of(mode: str | GatherScatterMode | None) -> GatherScatterMode:
-    """Converts a mode as users name it to a `GatherScatterMode`."""
+    """Returns the `GatherScatterMode` that the argument `mode` of a public function selects."""
     try:
         return GatherScatterMode.from_any(mode)
     except ValueError:
@@ -246,8 +246,8 @@ def static_entries(p: Plan, clip: bool, wrap: bool) -> list[Span | int] | None:
         if wrap and k < 0:
             k += extent
         if isinstance(extent, DimExpr):
-            # Unless it is in range for all values of the variables, it is treated like a traced
-            # one.
+            # A position that is not in range for all values of the variables is treated like a
+            # traced one.
             if bounds(k)[0] < 0 or bounds(extent - k)[0] <= 0:
                 return None
             out.append(k)
@@ -351,7 +351,7 @@ def wrapped_positions(x: Array, extent: int) -> Array:
 
 
 class Indexer:
-    """The operands of a gather or scatter that implements a plan.
+    """The operands of a gather or a scatter that implements a plan.
 
     Attributes:
       selects_all: whether all elements are selected, so that no index is needed.

@@ -47,7 +47,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
 
     Args:
       arr: an array.
-      values: an array of the same shape except along `axis`.
+      values: an array of the same shape as `arr` except along `axis`.
       axis: the axis along which to append; if None, both arrays are flattened.
 
     Returns: a new array of the common dtype.
@@ -74,7 +74,7 @@ def _positions(index: Array, n: int) -> Array:
 def insert(
     arr: ArrayLike, obj: ArrayLike | slice, values: ArrayLike, axis: int | None = None
 ) -> Array:
-    """Returns `arr` with `values` inserted before the positions `obj`.
+    """Returns `arr` with `values` inserted before the positions given by `obj`.
 
     Args:
       arr: an array; flattened if `axis` is None.
@@ -86,7 +86,7 @@ def insert(
       error).
 
     Raises:
-      ValueError: if `obj` is an array whose dtype is not an integer one.
+      ValueError: if `obj` is an array of a non-integer dtype.
 
     Example:
       >>> jnp.insert(jnp.array([1, 2, 3]), 1, 9)
@@ -106,7 +106,7 @@ def insert(
         index = as_value(obj)
         if not promotion.is_integer(index.dtype):
             raise ValueError(
-                f"jnp.insert: `obj` must be integer positions, but it is {index.aval.str_short()}"
+                f"jnp.insert: `obj` must contain integer positions, but it is {index.aval.str_short()}"
             )
         if index.ndim == 0:
             # A scalar position may receive several slices, which NumPy reads along the first axis.
@@ -149,8 +149,7 @@ def delete(
       arr: an array; flattened if `axis` is None.
       obj: an integer, an array of integers or booleans, or a slice.
       axis: the axis along which to delete.
-      assume_unique_indices: a promise that no position occurs twice, with which `obj` may be
-        traced.
+      assume_unique_indices: a promise that no position occurs twice; `obj` can then be traced.
 
     Returns: a new array of the dtype of `arr`.
 
@@ -158,7 +157,7 @@ def delete(
       IndexError: if an element of an index array is out of range.
       ValueError: if a scalar index is out of range, the dtype of `obj` is neither integer nor
         boolean, or the size of a mask does not match.
-      ConcretizationTypeError: if `obj` is traced without that promise.
+      ConcretizationTypeError: if `obj` is traced and `assume_unique_indices` is False.
 
     Example:
       >>> jnp.delete(jnp.array([1, 2, 3, 4]), jnp.array([0, 2]))
@@ -172,7 +171,7 @@ def delete(
     dtype = promotion.dtype_of(obj)
     if not promotion.is_integer(dtype) and dtype != np.bool_:
         raise ValueError(
-            "jnp.delete: `obj` must be integer positions or a boolean mask, but its dtype is "
+            "jnp.delete: `obj` must be integer positions or a boolean mask, but it has dtype "
             f"{dtype}"
         )
     unique = promotion.is_integer(dtype) and assume_unique_indices
@@ -218,8 +217,8 @@ def _kept(selection: np.ndarray, n: int, axis: int) -> np.ndarray:
     if selection.dtype == np.bool_:
         if selection.shape != (n,):
             raise ValueError(
-                "jnp.delete: a mask must have one axis, and as many elements as `arr` along "
-                f"`axis`, {n}, but it has shape {selection.shape}"
+                "jnp.delete: a mask must have one axis, whose size is that of `arr` along `axis`, "
+                f"{n}, but it has shape {selection.shape}"
             )
         return ~selection
     wrapped = np.where(selection < 0, selection + n, selection)
@@ -271,7 +270,7 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
     x = promotion.ensure_arraylike("resize", a)
     shape = canonical_shape(new_shape)
     if any(n < 0 for n in shape):
-        raise ValueError(f"jnp.resize: `new_shape` must be 0 or more everywhere, not {shape}")
+        raise ValueError(f"jnp.resize: `new_shape` must not contain negative sizes, but it is {shape}")
     flat = _flat(x)
     size = math.prod(shape)
     if flat.shape[0] == 0 or size == 0:
@@ -286,7 +285,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     Args:
       filt: an array; it must be concrete.
       trim: where to trim: "f" for the front, "b" for the back, or "fb".
-      axis: an axis or a tuple of axes; all by default.
+      axis: the axis or axes to trim; all by default.
 
     Returns: a slice of `filt`.
 
@@ -300,10 +299,10 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     known = concrete_or_error(
         np.asarray,
         x,
-        "The values of `filt` decide the size of the result of jnp.trim_zeros, so it must be static",
+        "The values of `filt` determine the size of the result of jnp.trim_zeros, so it must be static",
     )
     if not isinstance(trim, str):
-        raise TypeError(f"trim_zeros: trim must be a string of 'f' and 'b', got {trim!r}")
+        raise TypeError(f"jnp.trim_zeros: `trim` must be a string of 'f' and 'b', got {trim!r}")
     trim = trim.lower()
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     where_nonzero = np.nonzero(known)
