@@ -180,7 +180,8 @@ def _promoting_cumsum(x: ArrayLike, *, axis: int, dtype: DTypeLike | None) -> Ar
 def _array_api_axis(name: str, x: Array, axis: int | None) -> int:
     if x.ndim == 0:
         raise ValueError(
-            f"jnp.{name}: `x` must have at least one axis, but it is a scalar of type {x.aval.str_short()}"
+            f"jnp.{name}: `x` must have at least one axis, but it is a scalar of type "
+            f"{x.aval.str_short()}"
         )
     if axis is None and x.ndim > 1:
         raise ValueError(

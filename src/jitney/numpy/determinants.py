@@ -56,7 +56,7 @@ def _det(a: Array) -> Array:
 
 @_det.defjvp
 def _det_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
-    """Computes the derivative as trace(adj(a) @ t); the adjugate adj(a) exists for singular `a`, too.
+    """Computes the derivative trace(adj(a) @ t); the adjugate adj(a) exists for singular `a`, too.
 
     In the triangular solve with U, the last row is multiplied by the other diagonal elements
     instead of being divided by its own. This is exact if no diagonal element except the last is

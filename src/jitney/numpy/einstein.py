@@ -267,7 +267,7 @@ def _sum(x: Array, axes: tuple[int, ...], place: NamedSharding | None = None) ->
 def _simplify(
     x: Array, names: str, keep: str, place: NamedSharding | None = None
 ) -> tuple[Array, str]:
-    """Takes diagonals of `x` along axes that share a name, and sums over axes that are not in `keep`.
+    """Takes diagonals of `x` along axes that share a name, and sums over axes not in `keep`.
 
     The result of a sum has the sharding `place`.
     """

@@ -132,8 +132,8 @@ def _canonical_axes(name: str, shape: tuple[int, ...], s: Lengths, axes: Axes) -
     for axis in where:
         if not -rank <= axis < rank:
             raise ValueError(
-                f"jax.numpy.fft.{name}: axes must be between {-rank} and {rank - 1} for an array of shape "
-                f"{shape}, but one is {axis}"
+                f"jax.numpy.fft.{name}: axes must be between {-rank} and {rank - 1} for an array of "
+                f"shape {shape}, but one is {axis}"
             )
     where = [axis % rank for axis in where]
     if len(set(where)) < len(where):

@@ -418,8 +418,8 @@ def _span(item: slice[Any, Any, Any], extent: int, position: int) -> Span:
         raise IndexError(
             f"{messages.subject('x[start:stop]', code)}: the bounds of a slice must be static, as "
             f"they determine the length of the result, but the slice at position {position} has "
-            f"traced bounds, {item}.{traced[0]._origin_msg()}\nInstead: {cures.of_slice(code)}, a window "
-            f"of static length.{messages.see('slice-of-tracer')}"
+            f"traced bounds, {item}.{traced[0]._origin_msg()}\nInstead: {cures.of_slice(code)}, a "
+            f"window of static length.{messages.see('slice-of-tracer')}"
         )
     if any(type(x) is DimExpr for x in (*parts, extent)):
         return _symbolic_span(parts, extent)

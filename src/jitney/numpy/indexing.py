@@ -61,7 +61,7 @@ _STATIC_BOUNDS = frozenset((int, type(None), np.int32, np.int64))
 
 
 def numpy_index(index: Index) -> tuple[Any, ...] | None:
-    """Returns `index` in a form that NumPy interprets in the same way, or None if there is no such form.
+    """Returns `index` in a form that NumPy interprets in the same way; None if there is none.
 
     NumPy raises IndexError for positions out of range.
     """

@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 Arrays: TypeAlias = "Array | np.ndarray | Sequence[ArrayLike]"
-"""Arrays to join: a sequence of arrays, or one array for its slices along the first axis."""
+"""Arrays to join: a sequence of arrays, or one array whose slices along the first axis are joined."""
 
 
 def _parts(name: str, arrays: Arrays) -> Array | list[Value]:
@@ -66,7 +66,7 @@ def _promoted(parts: Sequence[ArrayLike], dtype: DTypeLike | None, name: str) ->
 
 
 def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = None) -> Array:
-    """Joins arrays whose shapes are equal except along `axis` along that axis.
+    """Joins arrays along `axis`; their shapes must agree along all other axes.
 
     Args:
       arrays: a sequence of arrays, or one array, whose slices along the first axis are joined.
@@ -74,7 +74,7 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = 
       dtype: the dtype of the result; the common dtype by default.
 
     Raises:
-      ValueError: if there are no arrays, or if they are scalars.
+      ValueError: if there are no arrays, or if one is a scalar.
       TypeError: if the shapes do not match.
 
     Example:
@@ -88,21 +88,21 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = 
     if isinstance(parts, Array):
         return _concatenate_slices(parts, axis, dtype)
     if not parts:
-        raise ValueError("jnp.concatenate: at least one array is needed, but there is none")
+        raise ValueError("jnp.concatenate: at least one array is required, but there is none")
     if axis is None:
         parts = [_flat(x) for x in parts]
         axis = 0
     if not shape_of(parts[0]):
         raise ValueError(
-            "jnp.concatenate: arrays must have an axis, but the first is a scalar; jnp.stack joins "
-            "scalars"
+            "jnp.concatenate: arrays must have at least one axis, but the first is a scalar; use "
+            "jnp.stack to join scalars"
         )
     axis = canonical_axis(axis, len(shape_of(parts[0])))
     return concatenation.concatenate(_promoted(parts, dtype, "concatenate"), axis)
 
 
 def _concatenate_slices(x: Array, axis: int | None, dtype: DTypeLike | None) -> Array:
-    """Joins the slices of `x` along its first axis, which is a reshape."""
+    """Joins the slices of `x` along its first axis, by a reshape."""
     if x.ndim == 0:
         raise TypeError("jnp.concatenate: a scalar has no slices to join; pass a list of arrays")
     if dtype is not None:
@@ -114,7 +114,7 @@ def _concatenate_slices(x: Array, axis: int | None, dtype: DTypeLike | None) -> 
     if x.ndim == 1:
         raise ValueError(
             f"jnp.concatenate: slices of an array of shape {x.shape} are scalars, which have no "
-            "axis to join; jnp.stack joins scalars"
+            "axis to join; use jnp.stack to join scalars"
         )
     axis = canonical_axis(axis, x.ndim - 1)
     order = (*range(1, axis + 1), 0, *range(axis + 1, x.ndim))
@@ -128,7 +128,7 @@ def _flat(x: ArrayLike) -> Array:
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
-    """Joins arrays along an axis: `concatenate` as in the array API standard.
+    """Joins arrays along an axis; `concatenate` under its name in the array API standard.
 
     Args:
       arrays: a sequence of arrays of equal shape, except along `axis`.
@@ -172,12 +172,12 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | No
         rank = parts.ndim
         axis = canonical_axis(axis, rank)
         order = (*range(1, axis + 1), 0, *range(axis + 1, rank))
-        # Concatenating slices that have a new axis amounts to this transpose and reshape.
+        # Concatenating slices that have a new axis is equivalent to this transpose and reshape.
         x = transpose(parts, order)
         spread = expand_dims(x, (axis + 1,))
         return reshape(spread, x.shape)
     if not parts:
-        raise ValueError("jnp.stack: at least one array is needed, but there is none")
+        raise ValueError("jnp.stack: at least one array is required, but there is none")
     promotion.check_no_out("stack", out)
     shape = shape_of(parts[0])
     if any(shape_of(x) != shape for x in parts):
@@ -190,7 +190,7 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | No
 
 
 def vstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
-    """Joins arrays along the first axis, those of rank 1 as rows.
+    """Joins arrays along the first axis; arrays of rank 1 are joined as rows.
 
     Args:
       tup: a sequence of arrays, or one array, whose slices along the first axis are joined.
@@ -209,7 +209,7 @@ def vstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
 
 
 def hstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
-    """Joins arrays along the second axis, or along their only one.
+    """Joins arrays along the second axis, or along the first if they have rank 1.
 
     Args:
       tup: a sequence of arrays, or one array, whose slices along the first axis are joined; scalars
@@ -255,7 +255,7 @@ def _each(name: str, x: Array, rank: int) -> Array:
     if missing <= 0:
         return x
     if x.ndim == 0:
-        raise TypeError(f"jnp.{name}: `tup` must be a sequence of arrays, but is a scalar")
+        raise TypeError(f"jnp.{name}: `tup` must be a sequence of arrays, but it is a scalar")
     dims = {1: {1: (1,)}, 2: {2: (1, 2), 1: (1,)}, 3: {3: (1, 2, 3), 2: (1, 3), 1: (3,)}}
     return expand_dims(x, dims[rank][missing])
 
@@ -282,13 +282,13 @@ def column_stack(tup: Arrays) -> Array:
 
 @jit_when_traced
 def block(arrays: ArrayLike | Sequence[Any]) -> Array:
-    """Assembles an array from blocks in nested lists; the innermost lists join along the last axis.
+    """Joins blocks in nested lists to an array; innermost lists are joined along the last axis.
 
     Args:
       arrays: an array, or nested lists of arrays, all of the same depth.
 
     Raises:
-      ValueError: for tuples, empty lists and lists of different depth.
+      ValueError: if there are tuples or empty lists, or if lists are not nested to the same depth.
 
     Example:
       >>> a, b = jnp.array([[2, 1]]), jnp.array([[5], [6]])
@@ -304,7 +304,7 @@ def block(arrays: ArrayLike | Sequence[Any]) -> Array:
 def _block(xs: ArrayLike | Sequence[Any]) -> tuple[Array, int]:
     """Returns the array that the nested lists `xs` describe, and their depth."""
     if isinstance(xs, tuple):
-        raise ValueError(f"jnp.block: blocks are nested in lists, but there is a tuple, {xs}")
+        raise ValueError(f"jnp.block: blocks must be nested in lists, but there is a tuple, {xs}")
     if not isinstance(xs, list):
         promotion.check_arraylike("block", xs)
         value: Any = xs  # not a sequence, as checked above
@@ -314,7 +314,7 @@ def _block(xs: ArrayLike | Sequence[Any]) -> tuple[Array, int]:
     parts, depths = zip(*[_block(x) for x in xs], strict=True)
     if any(d != depths[0] for d in depths):
         raise ValueError(
-            f"jnp.block: lists must be nested equally deep, but within one the depths are {depths}"
+            f"jnp.block: blocks must be nested equally deep, but the depths in one list are {depths}"
         )
     rank = max(depths[0] + 1, *[x.ndim for x in parts])
     parts = [expand_dims(x, tuple(range(rank - x.ndim))) for x in parts]
@@ -450,15 +450,15 @@ def _split(
         if extra and name != "array_split":
             raise ValueError(
                 f"jnp.{name}: parts must be equal, but axis {axis} of shape {ary.shape} leaves a "
-                f"remainder of {extra} after {count} of {part}; jnp.array_split makes unequal "
-                "parts"
+                f"remainder of {extra} after {count} parts of size {part}; use jnp.array_split for "
+                "unequal parts"
             )
         sizes = [part + 1] * extra + [part] * (count - extra)
     return list(concatenation.split(ary, tuple([_extent(n) for n in sizes]), axis=axis))
 
 
 def _extent(n: int | DimExpr) -> Any:
-    return n if isinstance(n, DimExpr) else np.int64(n)  # the integer type that printed jaxprs show
+    return n if isinstance(n, DimExpr) else np.int64(n)  # the integer type in printed jaxprs
 
 
 def split(
@@ -470,7 +470,7 @@ def split(
       ary: an array.
       indices_or_sections: the number of parts, or the ascending positions at which all parts but
         the first begin.
-      axis: the axis that is split.
+      axis: the axis along which to split.
 
     Returns: a list of arrays.
 
@@ -491,13 +491,13 @@ def split(
 def array_split(
     ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
 ) -> list[Array]:
-    """Splits like `split`, but allows parts whose sizes differ by one.
+    """Splits `ary` along `axis`, like `split`, into parts whose sizes can differ by one.
 
     Args:
       ary: an array.
       indices_or_sections: the number of parts, or the ascending positions at which all parts but
         the first begin.
-      axis: the axis that is split.
+      axis: the axis along which to split.
 
     Returns: a list of arrays.
 
@@ -529,7 +529,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
-    """Splits along the second axis, or the only one; see `split`.
+    """Splits along the second axis, or the first if the rank is 1; see `split`.
 
     Args:
       ary: an array of rank 1 or more.
@@ -576,7 +576,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
 
     Args:
       x: an array of rank 1 or more.
-      axis: the axis that is removed.
+      axis: the axis of the slices, which is removed.
 
     Returns: a tuple of arrays.
 

@@ -1,4 +1,4 @@
-"""`jax.numpy.linalg`: linear algebra with NumPy's API; functions of matrices are batched.
+"""`jax.numpy.linalg`: linear algebra with NumPy's API; functions of matrices accept batches.
 
 Integers are promoted to the default float. Functions defined by linear systems (`inv`, `solve`,
 `det`) are differentiated by solving linear systems.
@@ -77,9 +77,9 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
     """Computes the condition numbers of matrices.
 
     Args:
-      x: matrices (..., m, n), square unless `p` is None, 2 or -2.
-      p: the order of the norm; see `norm`. None means 2: the largest singular value, divided by
-        the smallest.
+      x: matrices of shape (..., m, n), square unless `p` is None, 2 or -2.
+      p: the order of the norm; see `norm`. None means 2, which gives the ratio of the largest to
+        the smallest singular value.
 
     Returns: an array of shape (...) and a float dtype.
 
@@ -108,7 +108,7 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
     if x.shape[-1] != x.shape[-2]:
         raise ValueError(
             f"jnp.linalg.cond: for {p=}, matrices must be square, but `x` has shape {x.shape}; "
-            "p=None and p=2 accept other shapes"
+            "use p=None or p=2 for other shapes"
         )
     out = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
     return _infinite_unless_nan(out, x)
@@ -127,12 +127,13 @@ def matrix_rank(
     hermitian: bool = False,
     tol: ArrayLike | None = None,
 ) -> Array:
-    """Computes the ranks of matrices: the number of singular values above a tolerance.
+    """Computes the ranks of matrices: the numbers of singular values above a tolerance.
 
     Args:
-      M: matrices (..., m, n). The rank of a vector or scalar is 1 if it has a nonzero element, else
-        0.
-      rtol: singular values up to `rtol` times the largest count as 0; max(m, n) eps by default.
+      M: matrices of shape (..., m, n). The rank of a vector or scalar is 1 if it has a nonzero
+        element, and 0 otherwise.
+      rtol: the relative tolerance: singular values up to `rtol` times the largest one count as 0;
+        max(m, n) * eps by default.
       hermitian: whether `M` is known to be Hermitian.
       tol: a legacy alias of `rtol`.
 
@@ -147,7 +148,7 @@ def matrix_rank(
     """
     if rtol is not None and tol is not None:
         raise ValueError(
-            "jnp.linalg.matrix_rank: `rtol` and `tol` are two names of one tolerance, but both "
+            "jnp.linalg.matrix_rank: `rtol` and `tol` are two names for one tolerance, but both "
             "were passed; omit `tol`"
         )
     m = _inexact("matrix_rank", M)
@@ -170,8 +171,8 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     """Computes the integer power `n` of square matrices by repeated squaring.
 
     Args:
-      a: matrices (..., n, n).
-      n: the exponent, which must be static; if it is negative, powers of the inverse are computed.
+      a: matrices of shape (..., n, n).
+      n: the exponent, which must be static; if it is negative, the inverse is raised to -n.
 
     Raises:
       TypeError: if `a` is not square or `n` is not an integer.
@@ -185,8 +186,8 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     x = as_value(a)
     if x.ndim < 2:
         raise TypeError(
-            "jnp.linalg.matrix_power: `a` must be a matrix or a batch of matrices, but has shape "
-            f"{x.shape}"
+            "jnp.linalg.matrix_power: `a` must be a matrix or a batch of matrices, but it has "
+            f"shape {x.shape}"
         )
     if x.shape[-2] != x.shape[-1]:
         raise TypeError(

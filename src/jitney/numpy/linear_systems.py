@@ -35,11 +35,11 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """Solves the linear systems a @ X = b for X.
 
     Args:
-      a: matrices (..., n, n).
-      b: right-hand sides: a vector (n,), or matrices (..., n, k).
+      a: matrices of shape (..., n, n).
+      b: the right-hand sides: a vector of shape (n,), or matrices of shape (..., n, k).
 
-    Returns: an array (n,) or (..., n, k). Where `a` is singular, elements are unspecified; no error
-      is raised.
+    Returns: an array of shape (n,) or (..., n, k). If a matrix is singular, its solution is
+      unspecified; no error is raised.
 
     Raises:
       ValueError: if `a` is not square or the shapes do not match.
@@ -54,13 +54,13 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def solve_arrays(a: Array, b: Array) -> Array:
-    """Computes `solve` of arrays of the same inexact dtype."""
+    """Computes `solve` for arrays of the same inexact dtype."""
     check_square("solve", a)
     n = a.shape[-1]
     if b.ndim == 0 or (1 < b.ndim == a.ndim - 1 and b.shape[-2] != n):
         raise ValueError(
             f"solve: `a` must be square matrices and `b` one vector or matrices of {n} rows, but "
-            f"they have shapes {a.shape} and {b.shape}; for a vector per matrix, write solve(a, "
+            f"they have shapes {a.shape} and {b.shape}; for one vector per matrix, use solve(a, "
             "b[..., None])[..., 0]"
         )
     vector = b.ndim == 1
@@ -78,10 +78,10 @@ def solve_arrays(a: Array, b: Array) -> Array:
 
 @jit  # jitted even in eager mode, so that the program of the solution is compiled once
 def inv(a: ArrayLike) -> Array:
-    """Inverts square matrices. To solve linear systems, `solve` is faster and more accurate.
+    """Inverts square matrices; to solve linear systems, `solve` is faster and more accurate.
 
     Args:
-      a: matrices (..., n, n).
+      a: matrices of shape (..., n, n).
 
     Returns: an array of the shape of `a`; infinities and NaN where `a` is singular (NumPy raises an
       error).
@@ -133,9 +133,9 @@ def _pinv_jvp(
 
 
 def _product(x: Array, y: Array, z: Array) -> Array:
-    """Computes x @ y @ z, with the smaller of the two square matrices as intermediate result.
+    """Computes x @ y @ z, with the smaller of the two square matrices as the intermediate result.
 
-    The shape of x and z is that of the transpose of y.
+    The matrices x and z have the shape of the transpose of y.
     """
     rows, columns = x.shape[-2:]
     if rows < columns:
@@ -153,12 +153,13 @@ def pinv(
     """Computes the Moore-Penrose pseudoinverses of matrices.
 
     Args:
-      a: matrices (..., m, n).
-      rtol: singular values up to `rtol` times the largest count as 0; 10 max(m, n) eps by default.
+      a: matrices of shape (..., m, n).
+      rtol: the relative tolerance: singular values up to `rtol` times the largest one count as 0;
+        10 * max(m, n) * eps by default.
       hermitian: whether `a` is known to be Hermitian.
       rcond: an alias of `rtol`.
 
-    Returns: an array (..., n, m).
+    Returns: an array of shape (..., n, m).
 
     Raises:
       ValueError: if both `rtol` and `rcond` are given.
@@ -171,13 +172,13 @@ def pinv(
     a = inexact("pinv", a)
     if a.ndim < 2:
         raise ValueError(
-            f"jnp.linalg.pinv: `a` must be matrices (..., m, n), but has shape {a.shape}"
+            f"jnp.linalg.pinv: `a` must have shape (..., m, n), but it has shape {a.shape}"
         )
     m, n = a.shape[-2:]
     real = dtypes.finfo(a.dtype).dtype
     if rtol is not None and rcond is not None:
         raise ValueError(
-            "jnp.linalg.pinv: `rtol` and `rcond` are two names of one tolerance, but both were "
+            "jnp.linalg.pinv: `rtol` and `rcond` are two names for one tolerance, but both were "
             "passed; omit `rcond`"
         )
     rtol = rcond if rtol is None else rtol
@@ -191,15 +192,15 @@ def pinv(
 def lstsq(
     a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
 ) -> tuple[Array, Array, Array, Array]:
-    """Solves the least-squares problem: finds x that minimizes the norm of a @ x - b.
+    """Solves a least-squares problem: finds the x that minimizes the norm of a @ x - b.
 
     Args:
-      a: a matrix (m, n).
-      b: right-hand sides (m,) or (m, k).
-      rcond: singular values below `rcond` times the largest count as 0; max(m, n) eps by default,
-        and eps if `rcond` is negative.
-      numpy_resid: whether residuals are empty where NumPy's are: if m <= n, or `a` is
-        rank-deficient.
+      a: a matrix of shape (m, n).
+      b: the right-hand sides, of shape (m,) or (m, k).
+      rcond: the relative tolerance: singular values below `rcond` times the largest one count as 0;
+        max(m, n) * eps by default, and eps if `rcond` is negative.
+      numpy_resid: whether to return no residuals in the cases in which NumPy returns none: if m <=
+        n, or if `a` is rank-deficient.
 
     Returns: a tuple: the solution, the sums of squared residuals, the rank of `a`, and the singular
       values of `a`.
@@ -217,8 +218,8 @@ def lstsq(
     a, b = inexact("lstsq", a, b)
     if a.shape[:1] != b.shape[:1]:
         raise ValueError(
-            f"jnp.linalg.lstsq: `b` must have a row for each row of `a`, but shapes are {a.shape} "
-            f"and {b.shape}"
+            f"jnp.linalg.lstsq: `b` must have as many rows as `a`, but they have shapes {b.shape} "
+            f"and {a.shape}"
         )
     if a.ndim != 2:
         raise TypeError(f"jnp.linalg.lstsq: `a` must be one matrix, but it has shape {a.shape}")
@@ -254,11 +255,11 @@ def _squares_of_columns(x: Array) -> Array:
 
 
 def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
-    """Computes the inverse of the linear map x -> tensordot(a, x, ind).
+    """Computes the inverse of the linear map x -> tensordot(a, x, x.ndim).
 
     Args:
-      a: an array; the product of its first `ind` sizes equals the product of the others.
-      ind: the number of axes of the result of that map.
+      a: an array, the product of whose first `ind` sizes equals the product of its other sizes.
+      ind: the number of axes of the result of this map.
 
     Returns: an array of shape a.shape[ind:] + a.shape[:ind].
 
@@ -279,7 +280,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     if math.prod(front) != math.prod(back):
         raise ValueError(
             f"jnp.linalg.tensorinv: the first {ind} axes of `a` must have as many elements as the "
-            f"others, but their sizes are {front} and {back}"
+            f"others, but they have sizes {front} and {back}"
         )
     square = reshape(a, (math.prod(front), math.prod(back)))
     return reshape(inv(square), (*back, *front))
@@ -289,9 +290,9 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None)
     """Solves tensordot(a, X, X.ndim) = b for X.
 
     Args:
-      a: an array whose first axes have the sizes of `b`.
+      a: an array whose shape begins with the shape of `b`.
       b: the right-hand side.
-      axes: axes of `a` to move to its end first.
+      axes: the axes of `a` to move to its end before solving.
 
     Returns: an array of shape a.shape[b.ndim:].
 
@@ -311,8 +312,8 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None)
     if a.shape[: b.ndim] != b.shape or math.prod(shape) != b.size:
         raise ValueError(
             "jnp.linalg.tensorsolve: the shape of `a`, with `axes` moved to its end, must begin "
-            f"with that of `b`, and the rest must have as many elements, but shapes are {a.shape} "
-            f"and {b.shape}"
+            f"with that of `b`, and the rest must have as many elements, but the shapes are "
+            f"{a.shape} and {b.shape}"
         )
     out = solve(reshape(a, (b.size, b.size)), reshape(b, (b.size,)))
     weak = a.weak_type and b.weak_type

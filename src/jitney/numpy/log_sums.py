@@ -60,18 +60,18 @@ def logsumexp(
     return_sign: bool = False,
     where: ArrayLike | None = None,
 ) -> Array | tuple[Array, Array]:
-    """Computes log(sum(b exp(a))) along `axis`, without overflow.
+    """Computes log(sum(b * exp(a))) along `axis`, without overflow.
 
     Args:
       a: an array; integers are promoted to the default float.
       axis: an axis, a tuple of axes, or None for all.
-      b: factors, broadcast against `a`.
+      b: the factors of the exponentials, broadcast against `a`; 1 by default.
       keepdims: whether reduced axes are kept, with size 1.
-      return_sign: whether to return the sign of the sum as well, which may then be negative.
-      where: a boolean mask of the elements to include.
+      return_sign: whether to return the sign of the sum as well; the sum can then be negative.
+      where: a boolean mask of the elements to include, broadcast to `a`.
 
-    Returns: an array of inexact dtype; with `return_sign`, a pair: the logarithm of |sum|, and the
-      sign of the sum (its phase if complex).
+    Returns: an array of inexact dtype; with `return_sign`, a pair of the logarithm of |sum| and the
+      sign of the sum (its phase, if it is complex).
     """
     if b is not None:
         a_arr, b_arr = map(as_value, promote_dtypes_inexact(a, b))

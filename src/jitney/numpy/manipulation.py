@@ -51,11 +51,11 @@ def reshape(
     copy: bool | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Returns the elements of `a` in another shape.
+    """Returns an array of the given shape with the elements of `a`.
 
     Args:
       a: an array.
-      shape: the sizes of the result; one of them may be -1, which is inferred from the others.
+      shape: the shape of the result; one size can be -1, and is then inferred from the others.
       order: the order in which elements are read and written: "C" (row-major) or "F"
         (column-major).
       copy: whether to copy the array even if its shape does not change.
@@ -82,8 +82,8 @@ def reshape(
         out = call_with_sharding(out_sharding, "reshape", by_columns, a)
     elif order == "A":
         raise NotImplementedError(
-            "jnp.reshape: `order` must be 'C' or 'F', but it is 'A', which depends on the "
-            "memory layout, which arrays do not expose"
+            "jnp.reshape: `order` must be 'C' or 'F', but it is 'A', and arrays do not expose "
+            "the memory layout that it depends on"
         )
     else:
         raise ValueError(f"jnp.reshape: `order` must be 'C' or 'F', but it is {order!r}")
@@ -96,7 +96,7 @@ def _reshaped_by_columns(x: Array, new: tuple[int, ...]) -> Array:
 
 
 def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
-    """Returns `shape` with -1 replaced by the size that it stands for."""
+    """Returns `shape` with -1 replaced by the inferred size."""
     new = canonical_shape(shape)
     if -1 not in new:
         return new
@@ -109,7 +109,7 @@ def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
     known = math.prod(n for n in new if n != -1)
     if known == 0:
         raise ZeroDivisionError(
-            f"jnp.reshape: -1 is ambiguous if another size is 0; pass the size: `shape` is {new}"
+            f"jnp.reshape: -1 is ambiguous if another size is 0, but `shape` is {new}; pass the size"
         )
     if size % known:
         raise TypeError(
@@ -123,7 +123,7 @@ def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
 def ravel(
     a: ArrayLike, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
 ) -> Array:
-    """Flattens an array to one axis.
+    """Flattens an array into one axis.
 
     Args:
       a: an array.
@@ -139,8 +139,8 @@ def ravel(
     a = promotion.ensure_arraylike("ravel", a)
     if order == "K":
         raise NotImplementedError(
-            "jnp.ravel: `order` must be 'C' or 'F', but it is 'K', which depends on the "
-            "memory layout, which arrays do not expose"
+            "jnp.ravel: `order` must be 'C' or 'F', but it is 'K', and arrays do not expose "
+            "the memory layout that it depends on"
         )
     return reshape(a, (a.size,), order, out_sharding=out_sharding)
 
@@ -153,7 +153,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
     Args:
       a: an array.
-      axes: the axis of `a` for each axis of the result; by default all axes in reversed order.
+      axes: the axis of `a` for each axis of the result; by default, all axes in reverse order.
 
     Example:
       >>> jnp.transpose(jnp.array([[1, 2], [3, 4]]))
@@ -169,7 +169,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
 
 def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
-    """Permutes the axes of `a`: `transpose` as in the array API standard.
+    """Permutes the axes of `a`; `transpose` under its name in the array API standard.
 
     Args:
       a: an array.
@@ -226,8 +226,8 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
     sources, targets = canonical_axes(source, a.ndim), canonical_axes(destination, a.ndim)
     if len(sources) != len(targets):
         raise ValueError(
-            f"jnp.moveaxis: each axis needs a destination, but `source` names {len(sources)} and "
-            f"`destination` {len(targets)}"
+            f"jnp.moveaxis: `source` and `destination` must have the same length, but they have "
+            f"lengths {len(sources)} and {len(targets)}"
         )
     order = [k for k in range(a.ndim) if k not in sources]
     for target, k in sorted(zip(targets, sources, strict=True)):
@@ -259,7 +259,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
 
 @jit_when_traced(static_argnames=("axis", "start"))
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """Moves axis `axis` before axis `start`; `moveaxis` is easier to read.
+    """Moves axis `axis` in front of axis `start`; `moveaxis` is easier to read.
 
     Args:
       a: an array.
@@ -278,7 +278,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     start = operator.index(concrete_or_error(None, start, "`start` of jnp.rollaxis must be static"))
     axis = canonical_axis(axis, rank)
     if not -rank <= start <= rank:
-        raise ValueError(f"jnp.rollaxis: `start` must be from {-rank} to {rank}, but it is {start}")
+        raise ValueError(f"jnp.rollaxis: `start` must be between {-rank} and {rank}, but it is {start}")
     start += rank if start < 0 else 0
     return moveaxis(a, axis, start - 1 if start > axis else start)
 
@@ -288,10 +288,10 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
 
     Args:
       a: an array.
-      axis: an axis or a tuple of axes; by default all axes of size 1.
+      axis: the axis or axes to remove; by default, all axes of size 1.
 
     Raises:
-      ValueError: if one of these axes has another size.
+      ValueError: if one of the given axes has a size other than 1.
 
     Example:
       >>> jnp.squeeze(jnp.array([[[1], [2]]]))
@@ -308,7 +308,7 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
 
     Args:
       a: an array.
-      axis: the positions of the new axes in the result: one, or a sequence of them.
+      axis: the position, or a sequence of positions, of the new axes in the result.
 
     Raises:
       ValueError: if a position is repeated or out of range.
@@ -328,7 +328,7 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     dims = canonical_axes(tuple(axes), rank)
     if len(set(dims)) != len(dims):
         raise ValueError(
-            f"jnp.expand_dims: the axes of `axis` must differ, but they are {tuple(axes)}"
+            f"jnp.expand_dims: the axes in `axis` must be distinct, but they are {tuple(axes)}"
         )
     return broadcasting.expand_dims(a, dims)
 
@@ -406,9 +406,9 @@ def tile(A: ArrayLike, reps: ShapeLike) -> Array:
 
     Args:
       A: an array.
-      reps: how often to repeat `A` along each axis; the last number is for the last axis.
+      reps: the number of repetitions along each axis; the last one applies to the last axis.
 
-    Returns: an array whose rank is the larger of that of `A` and the length of `reps`.
+    Returns: an array whose rank is the larger of the rank of `A` and the length of `reps`.
 
     Example:
       >>> jnp.tile(jnp.array([1, 2]), (2, 2))
@@ -443,12 +443,12 @@ def repeat(
       a: an array; flattened if `axis` is None.
       repeats: the number of repetitions: one for all, or one for each element along `axis`.
       axis: the axis along which to repeat.
-      total_repeat_length: the size of the result along `axis`, required if `repeats` is traced.
-        Missing elements are filled with the last one.
+      total_repeat_length: the size of the result along `axis`, required if `repeats` is traced. If
+        the repetitions are fewer, the last element fills the rest.
       out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:
-      ConcretizationTypeError: if `repeats` is traced and no length is passed.
+      ConcretizationTypeError: if `repeats` is traced and `total_repeat_length` is not passed.
 
     Example:
       >>> jnp.repeat(jnp.array([1, 2]), 2)
@@ -480,7 +480,7 @@ def repeat(
         if len(counts) != x.shape[axis]:
             raise ValueError(
                 "jnp.repeat: `repeats` must be one integer, or one for each element along axis "
-                f"{axis}, of which {messages.there_are(x.shape[axis])}, but has {len(counts)}"
+                f"{axis}, of which {messages.there_are(x.shape[axis])}, but it has {len(counts)}"
             )
         total_repeat_length = int(np.sum(counts))
         counts = counts.astype(_INT32)
@@ -501,7 +501,7 @@ def _check_repeated(a: ArrayLike, repeats: ArrayLike) -> None:
     if not hasattr(repeats, "__index__"):
         raise TypeError(
             "repeat: operands must be arrays or scalars, but the one at position 1 is of "
-            f"{type(repeats)}; jnp.asarray converts lists and tuples"
+            f"{type(repeats)}; convert lists and tuples with jnp.asarray"
         )
 
 
@@ -532,7 +532,7 @@ def _repeat_each(x: Array, repeats: Any, axis: int, length: int) -> Array:
         counts = broadcasting.broadcast_to(counts, (n,))
     if counts.shape != (n,):
         counts = broadcasting.broadcast_to(counts, (n,))
-    # The start of each slice in the result: the sum of the counts before it.
+    # The start of each slice in the result is the sum of the counts before it.
     before = roll(counts, 1).at[0].set(0)
     starts = cumsum(before)
     marks = zeros((length,), _INT32).at[starts].add(1)

@@ -61,7 +61,7 @@ def _vector(x: Array, order: Order, axes: tuple[int, ...]) -> Array:
 
 
 def _extreme(x: Array, axes: tuple[int, ...], largest: bool) -> Array:
-    """Returns the largest or smallest of nonnegative elements; the maximum of none is 0."""
+    """Returns the largest or smallest of nonnegative elements; the maximum of no elements is 0."""
     if 0 not in [x.shape[axis] for axis in axes]:
         return (reduce_max if largest else reduce_min)(convert(x, x.dtype), axes)
     if not largest:
@@ -101,11 +101,12 @@ def norm(
 
     Args:
       x: an array; integers are promoted to the default float.
-      ord: the order. None is the root of the sum of squares. For vectors, p is the p-th root of the
-        sum of p-th powers of absolute values, inf and -inf are the largest and smallest absolute
-        value, and 0 is the count of nonzero elements. For matrices: "fro" (Frobenius), "nuc" (the
-        sum of singular values), 2 and -2 (the largest and smallest singular value), 1 and -1 (the
-        largest and smallest sum of absolute values in a column), inf and -inf (likewise in a row).
+      ord: the order. None is the square root of the sum of squares. For vectors, p is the p-th root
+        of the sum of p-th powers of absolute values, inf and -inf are the largest and smallest
+        absolute value, and 0 is the count of nonzero elements. For matrices: "fro" (Frobenius),
+        "nuc" (the sum of singular values), 2 and -2 (the largest and smallest singular value), 1
+        and -1 (the largest and smallest sum of absolute values in a column), inf and -inf (the
+        largest and smallest sum in a row).
       axis: an axis, a pair of axes, or None for all axes of `x`, which then must have rank 1 or 2
         unless `ord` is None.
       keepdims: whether the axes are kept, with size 1.
@@ -133,11 +134,11 @@ def norm(
         return _restore_axes(_vector(x, ord, axes), axes, keepdims)
     if len(axes) == 2:
         if axes[0] == axes[1]:
-            raise ValueError(f"jnp.linalg.norm: rows and columns must be two axes, not {axis}")
+            raise ValueError(f"jnp.linalg.norm: rows and columns must be different axes, not {axis}")
         return _restore_axes(_matrix(x, ord, *axes), axes, keepdims)
     raise ValueError(
-        f"jnp.linalg.norm: vectors have one axis and matrices two, but `axis` names {len(axes)}, "
-        f"{axes}; jnp.linalg.vector_norm accepts any number of axes"
+        f"jnp.linalg.norm: a norm is over one axis (vectors) or two axes (matrices), but here over "
+        f"{len(axes)}, {axes}; use jnp.linalg.vector_norm for any number of axes"
     )
 
 
@@ -153,7 +154,7 @@ def vector_norm(
 
     Args:
       x: an array; integers are promoted to the default float.
-      axis: an axis, or a tuple of axes that are flattened to one; None for all elements as one
+      axis: an axis, or a tuple of axes that are treated as one; None treats all elements as one
         vector.
       keepdims: whether the axes are kept, with size 1.
       ord: the order; see `norm`.
@@ -179,7 +180,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Order = "fro") 
     """Computes norms of the matrices in the last two axes.
 
     Args:
-      x: an array (..., m, n); integers are promoted to the default float.
+      x: an array of shape (..., m, n); integers are promoted to the default float.
       keepdims: whether the axes are kept, with size 1.
       ord: the order; see `norm`.
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Array:
-    """Multiplies a chain of matrices in the order of least cost.
+    """Multiplies a chain of matrices in the order that costs the least.
 
     Args:
-      arrays: matrices; the first and the last may be vectors.
+      arrays: at least two matrices; the first and the last can be vectors.
       precision: the precision of the contraction; see `matmul`.
 
     Raises:
-      ValueError: if there are no arrays, or if their ranks are not supported.
+      ValueError: if there are fewer than two arrays, or if their ranks are not supported.
 
     Example:
       >>> a, b, c = jnp.ones((2, 9)), jnp.ones((9, 9)), jnp.ones((9, 3))
@@ -36,14 +36,14 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
     arrays = list(arrays)
     promotion.check_arraylike("jnp.linalg.multi_dot", *arrays)
     if not arrays:
-        raise ValueError("jnp.linalg.multi_dot: at least two arrays are needed, but there is none")
+        raise ValueError("jnp.linalg.multi_dot: at least two arrays are required, but there is none")
     operands = [as_value(x) for x in arrays]
     ranks = [x.ndim for x in operands]
     ends = {0, len(ranks) - 1}
     if len(ranks) == 1 or any(r != 2 and not (r == 1 and k in ends) for k, r in enumerate(ranks)):
         raise ValueError(
-            "jnp.linalg.multi_dot: at least two operands are needed, all matrices except the "
-            "first and the last, which may be vectors, but the shapes are "
+            "jnp.linalg.multi_dot: operands must be at least two matrices, of which the first and "
+            "the last can be vectors, but they have shapes "
             f"{[x.shape for x in operands]}"
         )
     sizes = [1 if ranks[0] == 1 else operands[0].shape[0]]
@@ -53,7 +53,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
 
 
 def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Returns where to split each run (i, j) of matrices of shapes (sizes[k], sizes[k + 1])."""
+    """Returns the best split of each run (i, j) of matrices of shapes (sizes[k], sizes[k + 1])."""
     n = len(sizes) - 1
     cost: dict[tuple[int, int], int] = {(i, i): 0 for i in range(n)}
     splits: dict[tuple[int, int], int] = {}
@@ -102,7 +102,8 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     if x1.shape[first] != 3 or x2.shape[second] != 3:
         raise ValueError(
             f"jnp.linalg.cross: vectors must have 3 components, but along axis {axis} `x1` has "
-            f"{x1.shape[axis]} and `x2` has {x2.shape[axis]}: shapes are {x1.shape} and {x2.shape}"
+            f"{x1.shape[axis]} and `x2` has {x2.shape[axis]}; their shapes are {x1.shape} and "
+            f"{x2.shape}"
         )
     return products.cross(x1, x2, axis=axis)
 
@@ -111,10 +112,10 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Computes the outer product of two vectors.
 
     Args:
-      x1: a vector (m,).
-      x2: a vector (n,).
+      x1: a vector of shape (m,).
+      x2: a vector of shape (n,).
 
-    Returns: a matrix (m, n).
+    Returns: a matrix of shape (m, n).
 
     Raises:
       ValueError: if an operand is not a vector.
@@ -128,7 +129,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(
             "jnp.linalg.outer: operands must be vectors, but they have shapes "
-            f"{x1.shape} and {x2.shape}; jnp.outer flattens them"
+            f"{x1.shape} and {x2.shape}; use jnp.outer to flatten them"
         )
     return products.outer(x1, x2)
 
@@ -144,10 +145,11 @@ def matmul(
     """Multiplies the matrices in the last two axes: x1 @ x2.
 
     Args:
-      x1: an array (..., m, k), or a vector (k,).
-      x2: an array (..., k, n), or a vector (k,).
+      x1: an array of shape (..., m, k), or a vector of shape (k,).
+      x2: an array of shape (..., k, n), or a vector of shape (k,).
       precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
-      preferred_element_type: the dtype of accumulation and result; the common dtype by default.
+      preferred_element_type: the dtype of the accumulation and the result; the common dtype by
+        default.
 
     Raises:
       TypeError: if the contracted sizes differ.
@@ -179,10 +181,11 @@ def tensordot(
       axes: the number of last axes of `x1` to contract with the first axes of `x2`, or two lists of
         axes.
       precision: the precision of the contraction; see `matmul`.
-      preferred_element_type: the dtype of accumulation and result; the common dtype by default.
+      preferred_element_type: the dtype of the accumulation and the result; the common dtype by
+        default.
       out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: an array with the remaining axes of `x1`, then those of `x2`.
+    Returns: an array with the remaining axes of `x1`, followed by those of `x2`.
 
     Example:
       >>> jnp.linalg.tensordot(jnp.ones((2, 3, 4)), jnp.ones((3, 4, 5)), axes=2).shape
@@ -203,14 +206,15 @@ def vecdot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sums conj(x1) * x2 along `axis`.
+    """Computes the sum of conj(x1) * x2 along `axis`.
 
     Args:
       x1: an array.
       x2: an array, broadcast against `x1`.
       axis: the axis to contract.
       precision: the precision of the contraction; see `matmul`.
-      preferred_element_type: the dtype of accumulation and result; the common dtype by default.
+      preferred_element_type: the dtype of the accumulation and the result; the common dtype by
+        default.
 
     Example:
       >>> jnp.linalg.vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
@@ -225,7 +229,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -
     """Computes the sum of the diagonal in the last two axes.
 
     Args:
-      x: an array (..., m, n).
+      x: an array of shape (..., m, n).
       offset: the offset of the diagonal: positive above the main diagonal, negative below.
       dtype: the dtype of the sum; by default that of `x`, or the default integer of the same
         signedness for narrower integers.
@@ -243,7 +247,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """Returns the diagonals of the matrices in the last two axes.
 
     Args:
-      x: an array (..., m, n).
+      x: an array of shape (..., m, n).
       offset: the offset of the diagonal: positive above the main diagonal, negative below.
 
     Returns: an array whose last axis is the diagonal.
@@ -274,6 +278,6 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     x = promotion.ensure_arraylike("jnp.linalg.matrix_transpose", x)
     if x.ndim < 2:
         raise ValueError(
-            f"jnp.linalg.matrix_transpose: `x` must be matrices, but it has shape {x.shape}"
+            f"jnp.linalg.matrix_transpose: `x` must have at least two axes, but it has shape {x.shape}"
         )
     return mat.transpose(x)

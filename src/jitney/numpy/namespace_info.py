@@ -44,7 +44,7 @@ class ArrayNamespaceInfo:
     __module__ = "jax.numpy"
 
     def capabilities(self) -> dict[str, bool | int]:
-        """Returns which optional features exist.
+        """Returns which optional features of the standard are supported.
 
         Boolean indexing and data-dependent shapes do not work under `jit`, so they are reported as
         False.
@@ -56,7 +56,7 @@ class ArrayNamespaceInfo:
         }
 
     def default_device(self) -> None:
-        """Returns None: arrays are uncommitted until they are put on a device."""
+        """Returns None, as arrays are uncommitted until they are put on a device."""
 
     def devices(self) -> tuple[Device | None, ...]:
         """Returns the devices on which arrays can be put; None stands for the default device."""
@@ -84,7 +84,7 @@ class ArrayNamespaceInfo:
             floating" or "numeric", or a tuple of these; all if None.
 
         Raises:
-          KeyError: if there is no such kind.
+          KeyError: if `kind` is not one of these.
         """
         if kind is None:
             kind = "bool", "numeric"
@@ -95,7 +95,7 @@ class ArrayNamespaceInfo:
 
 
 def __array_namespace_info__() -> ArrayNamespaceInfo:  # the name that the standard prescribes
-    """Returns the inspection object of this namespace that the array API standard defines."""
+    """Returns the object of the array API standard for the inspection of this namespace."""
     return ArrayNamespaceInfo()
 
 

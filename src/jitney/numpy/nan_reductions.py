@@ -1,6 +1,6 @@
 """Reductions that ignore NaN: `nansum`, `nanmean`, `nanmax` and the like.
 
-Arguments are those of the reductions without `nan` in their names.
+Their arguments are those of the reductions without `nan` in their names.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _without_nan(
 ) -> Array:
     """Computes the reduction `row` with NaN replaced by its identity element.
 
-    The maximum or minimum of nothing but NaN is NaN.
+    The maximum or minimum is NaN if all elements are NaN.
     """
     name = f"nan{row.name}"
     promotion.check_no_out(name, out)
@@ -224,10 +224,10 @@ def nanvar(
       axis: an axis, a tuple of axes, or None for all.
       dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
-      ddof: subtracted from the number of elements in the divisor.
+      ddof: the number subtracted from the number of elements in the divisor.
       keepdims: whether reduced axes are kept, with size 1.
       where: a boolean mask, broadcast to `a`; elements where it is False are left out.
-      mean: the mean, if it is known, with reduced axes kept.
+      mean: the mean, if it is already known, with the reduced axes kept; computed by default.
 
     Returns: an array of real dtype; NaN where at most `ddof` elements are included.
 
@@ -271,17 +271,17 @@ def nanstd(
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
 ) -> Array:
-    """Computes the standard deviation over axes, ignoring NaN: the square root of `nanvar`.
+    """Computes the standard deviation over axes, ignoring NaN; the square root of `nanvar`.
 
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
       dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
-      ddof: subtracted from the number of elements in the divisor.
+      ddof: the number subtracted from the number of elements in the divisor.
       keepdims: whether reduced axes are kept, with size 1.
       where: a boolean mask, broadcast to `a`; elements where it is False are left out.
-      mean: the mean, if it is known, with reduced axes kept.
+      mean: the mean, if it is already known, with the reduced axes kept; computed by default.
 
     Example:
       >>> jnp.nanstd(jnp.array([1.0, jnp.nan, 3.0]))

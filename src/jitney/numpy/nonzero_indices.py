@@ -1,4 +1,4 @@
-"""Indices of selected elements: `nonzero`, `argwhere`, `extract`, `compress`, `place`; triangles.
+"""Indices of selected elements: `nonzero`, `argwhere`, `extract`, `compress`, `place` and others.
 
 The number of selected elements depends on their values, so under `jit` it must be passed as `size`;
 results are truncated or padded to it.
@@ -52,10 +52,10 @@ def _mask(x: Array) -> Array:
 
 
 def _static_size(name: str) -> str:
-    """Returns the error message for a traced value that `name` needs to be concrete."""
-    of = "jnp.where of one argument, which is jnp.nonzero" if name == "jnp.where" else name
+    """Returns the error message for a traced value that must be concrete for `name`."""
+    of = "jnp.where with one argument, which is jnp.nonzero" if name == "jnp.where" else name
     return (
-        f"The number of nonzero elements decides the shape of the result of {of}, so it must be "
+        f"The number of nonzero elements determines the shape of the result of {of}, so it must be "
         "known, or passed statically as `size`."
     )
 
@@ -73,7 +73,7 @@ def nonzero(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> tuple[Array, ...]:
-    """Returns the indices of nonzero elements in row-major order, as one array for each axis.
+    """Returns the indices of the nonzero elements in row-major order, as one array for each axis.
 
     Args:
       a: an array of rank 1 or more.
@@ -108,8 +108,8 @@ def nonzero_of(
     a = as_value(a)
     if a.ndim == 0:
         raise ValueError(
-            f"{name}: `a` must have an axis, but it is a scalar, 0d; {name}(jnp.atleast_1d(a)) "
-            "treats it as an array of one element"
+            f"{name}: `a` must have at least one axis, but it is a scalar, 0d; use "
+            f"{name}(jnp.atleast_1d(a)) to treat it as an array of one element"
         )
     if size is None:
         known = concrete_value(a)
@@ -128,8 +128,8 @@ def _nonzero_of_size(
     if a.size == 0 or size == 0:
         return tuple(full((size,), 0, dtype) for _ in a.shape)
     mask = reshape(_mask(a), (a.size,))
-    # Element k is at the first position where the running count of selected elements exceeds k: a
-    # histogram of the counts, summed up, gives the flat positions.
+    # Element k is at the first position where the running count of selected elements exceeds k: the
+    # cumulative sum of a histogram of the counts gives the flat positions.
     counts = IndexUpdateRef(full((size,), 0, dtype), cumsum(mask)).add(1)
     flat = cumsum(counts)
     strides = [math.prod(a.shape[k + 1 :]) for k in range(a.ndim)]
@@ -140,7 +140,7 @@ def _nonzero_of_size(
     fill = fill_value if isinstance(fill_value, tuple) else (fill_value,) * a.ndim
     if len(fill) != a.ndim:
         raise ValueError(
-            f"jnp.nonzero: `fill_value` must be one index for each axis, but `a` has shape "
+            f"jnp.nonzero: `fill_value` must have one index for each axis, but `a` has shape "
             f"{a.shape} and {messages.there_are(len(fill))}, {fill}"
         )
     fill = tuple(0 if f is None else f for f in fill)
@@ -155,7 +155,7 @@ def _nonzero_of_size(
 def flatnonzero(
     a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """Returns the positions of nonzero elements in the flattened array.
+    """Returns the positions of the nonzero elements in the flattened array.
 
     Args:
       a: an array.
@@ -177,7 +177,7 @@ def argwhere(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> Array:
-    """Returns the indices of nonzero elements, one row for each element.
+    """Returns the indices of the nonzero elements, as one row for each element.
 
     Args:
       a: an array.
@@ -241,9 +241,9 @@ def compress(
     """Returns the slices of `a` along `axis` where `condition` is true.
 
     Args:
-      condition: booleans, an array of rank 1; missing elements at the end count as False.
+      condition: an array of booleans of rank 1; missing elements at the end count as False.
       a: an array.
-      axis: the axis; if None, `a` is flattened.
+      axis: the axis of the slices; if None, `a` is flattened first.
       size: the number of slices; required under `jit`.
       fill_value: the value that pads the result to `size`.
       out: unused.
@@ -272,8 +272,8 @@ def compress(
     condition = condition[:n]
     if extra.shape[0] and bool(extra.any()):
         raise ValueError(
-            f"jnp.compress: `condition` is true at {n} or later, but axis {axis} of `a` has size "
-            f"{n}"
+            f"jnp.compress: `condition` is true at position {n} or later, but axis {axis} of `a` "
+            f"has size {n}"
         )
     rows = rows[: condition.shape[0]]
     if size is None:
@@ -295,7 +295,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
 
     Args:
       arr: an array.
-      mask: booleans, as many as `arr` has elements.
+      mask: an array of booleans with as many elements as `arr`.
       vals: the new elements, in the order of the true elements of `mask`.
       inplace: must be False, unlike in NumPy, since arrays are immutable.
 
@@ -493,11 +493,11 @@ def ravel_multi_index(
     *,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Converts indices into an array of shape `dims` to flat positions.
+    """Converts one index array per axis to flat positions in an array of shape `dims`.
 
     Args:
-      multi_index: integers, one array for each axis.
-      dims: the shape of the array.
+      multi_index: a sequence of integer arrays, one for each axis.
+      dims: the shape of the array that is indexed.
       mode: how indices out of range are handled: "raise" raises ValueError and requires concrete
         indices, "clip" uses the nearest index, "wrap" reduces indices modulo the size, "ignore"
         does not check them.
@@ -510,8 +510,8 @@ def ravel_multi_index(
     """
     if len(multi_index) != len(dims):
         raise AssertionError(
-            "jnp.ravel_multi_index: there must be an index array for each of `dims`, but there are "
-            f"{len(multi_index)} and {len(dims)}"
+            "jnp.ravel_multi_index: `multi_index` and `dims` must have the same length, but they "
+            f"have lengths {len(multi_index)} and {len(dims)}"
         )
     dims = tuple(
         concrete_or_error(int, d, "`dims` of jnp.ravel_multi_index must be static") for d in dims
@@ -527,7 +527,7 @@ def ravel_multi_index(
     for k in indices:
         if not promotion.is_integer(k.dtype):
             raise ValueError(
-                f"jnp.ravel_multi_index: indices must be of an integer type, but one is {k.dtype}"
+                f"jnp.ravel_multi_index: indices must have integer dtypes, but one has dtype {k.dtype}"
             )
     indices = _bring_within(indices, dims, mode)
     if order == "C":
@@ -544,7 +544,7 @@ def ravel_multi_index(
 
 
 def _bring_within(indices: list[Array], dims: tuple[int, ...], mode: str) -> list[Array]:
-    """Applies a `mode` of `ravel_multi_index` to indices out of range, one array for each axis."""
+    """Handles indices out of range, in one array for each axis, as `ravel_multi_index` does."""
     match mode:
         case "raise":
             for k, n in zip(indices, dims, strict=True):
@@ -568,14 +568,14 @@ def _check_within(k: Array, n: int) -> None:
     known = concrete_or_error(
         np.asarray,
         k,
-        "jnp.ravel_multi_index compares values with `dims` in mode 'raise', so they must be "
-        "known; the modes 'wrap', 'clip' and 'ignore' accept traced values.",
+        "jnp.ravel_multi_index compares indices with `dims` in mode 'raise', so they must be "
+        "concrete; the modes 'wrap', 'clip' and 'ignore' accept traced indices.",
     )
     outside = known[(known < 0) | (known >= n)]
     if outside.size:
         raise ValueError(
             f"jnp.ravel_multi_index: indices along an axis of size {n} must be from 0 to {n - 1}, "
-            f"but there is {outside.flat[0]}; mode 'wrap' or 'clip' accepts others"
+            f"but one is {outside.flat[0]}; use mode 'wrap' or 'clip' for indices out of range"
         )
 
 

@@ -1,6 +1,6 @@
 """Operators of arrays: `x + y`, `x[i] < 1`, `abs(x)`.
 
-The other operand may be an array, a NumPy array, a scalar, or an object with `__jax_array__`.
+The other operand can be an array, a NumPy array, a scalar, or an object with `__jax_array__`.
 Containers raise an error rather than being converted. For other objects the result is
 NotImplemented, so that Python tries their reflected method.
 """
@@ -20,7 +20,7 @@ from jitney.runtime.arrays.array import ArrayImpl
 
 _KNOWN_TYPES = (Array, np.ndarray, np.generic, bool, int, float, complex)
 _REFUSED_TYPES: tuple[type[Any], ...] = (list, tuple, set, dict)
-# By exact type, which saves the search through base classes.
+# Looked up by exact type, which saves the search through base classes.
 _PLAIN_TYPES = frozenset((ArrayImpl, int, float, bool, complex, np.ndarray))
 
 
@@ -34,7 +34,7 @@ def binary_operator(
     """Returns the method for the operator `symbol`.
 
     Args:
-      symbol: the operator as written in source code, for error messages.
+      symbol: the operator as it is written in source code, for error messages.
       function: a function of the left and the right operand.
       reflected: whether the array is the right operand.
       refuse: whether to raise TypeError for containers; otherwise NotImplemented is returned for
@@ -63,7 +63,7 @@ def binary_operator(
 
 
 def unary_operator(function: Callable[[Any], Any]) -> Callable[[Array], Array]:
-    """Returns the method of a unary operator."""
+    """Returns the method for a unary operator."""
 
     def operator(self: Any) -> Array:
         return function(self)

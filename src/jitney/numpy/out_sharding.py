@@ -1,4 +1,4 @@
-"""The argument `out_sharding` of functions whose primitives have no such parameter."""
+"""Implements the argument `out_sharding` of functions whose primitives have no such parameter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def call_with_sharding(
     *args: Value,
     is_sum: bool = False,
 ) -> R:
-    """Returns `function(*args)` with sharding `place`; in `function`, mesh axes are Auto.
+    """Returns `function(*args)` with the sharding `place`; mesh axes are Auto in `function`.
 
     Args:
       place: the sharding of the result; None leaves it to `function`.
@@ -38,7 +38,7 @@ def call_with_sharding(
     """
     if place is None:
         return function(*args)
-    # Imported late: needed with several devices only.
+    # Imported late, as it is needed with several devices only.
     from jitney.api.parallel.placement import auto_axes
     from jitney.core.sharding.mesh import get_abstract_mesh
     from jitney.primitives.array.resharding import as_named
@@ -59,7 +59,7 @@ def call_with_sharding(
 def _specs_of_rows(
     sharding: NamedSharding, args: Sequence[Value]
 ) -> tuple[PartitionSpec, ...] | None:
-    """Returns specs that shard arguments by rows; None unless rows are along the unreduced axes."""
+    """Returns specs that shard `args` by rows; None unless the unreduced axes divide just the rows."""
     from jitney.core.sharding.partition_spec import PartitionSpec, names_of
     from jitney.core.sharding_in_types import explicit
     from jitney.core.types.avals import get_aval

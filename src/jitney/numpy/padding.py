@@ -1,7 +1,7 @@
 """The function `pad`, in all its modes.
 
-Axes are padded in sequence. In modes that read elements, later axes read the padding of earlier
-ones.
+Axes are padded in sequence. In modes that read elements, the padding of later axes
+reads that of earlier ones.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 }
 
 Widths = tuple[tuple[int, int], ...]
-# One width for all, or (before, after), or such a pair for each axis.
+# One width for all axes, a pair (before, after), or such a pair for each axis.
 PadWidth = int | Sequence[int] | Sequence[Sequence[int]] | np.ndarray
 
 
@@ -60,8 +60,8 @@ def pad(
 
     Args:
       array: an array.
-      pad_width: how many elements to add: an integer, a pair (before, after), or such a pair for
-        each axis.
+      pad_width: the number of elements to add: an integer, a pair (before, after), or such a pair
+        for each axis.
       mode: "constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect",
         "symmetric", "wrap" or "empty"; or a function of (vector, widths, axis, options) that
         returns a padded vector.
@@ -84,8 +84,8 @@ def pad(
     widths = _pairs(_integers(pad_width), x.ndim, "pad_width")
     if any(n < 0 for pair in widths for n in pair):
         raise ValueError(
-            f"jnp.pad: `pad_width` must be 0 or more everywhere, but it is {pad_width}; use a "
-            "slice to remove elements"
+            f"jnp.pad: `pad_width` must not be negative, but it is {pad_width}; use a slice to "
+            "remove elements"
         )
     if callable(mode):
         return _by_function(x, widths, mode, kwargs)
@@ -96,7 +96,7 @@ def pad(
     unknown = set(kwargs) - set(_OPTIONS[mode])
     if unknown:
         raise ValueError(
-            f"jnp.pad: mode {mode!r} takes {list(_OPTIONS[mode]) or 'no options'}, but got also "
+            f"jnp.pad: mode {mode!r} accepts {list(_OPTIONS[mode]) or 'no options'}, but also got "
             f"{sorted(unknown)}"
         )
     stat_length = kwargs.get("stat_length")
@@ -117,7 +117,7 @@ def _integers(value: object, name: str = "pad_width") -> np.ndarray:
     value = concrete_or_error(None, value, f"`{name}` of jnp.pad must be static")
     integers = np.asarray(value)
     if integers.dtype.kind not in "iu":
-        raise TypeError(f"jnp.pad: `{name}` must be of an integer type, but it is {integers.dtype}")
+        raise TypeError(f"jnp.pad: `{name}` must have an integer dtype, but it is {integers.dtype}")
     return integers
 
 
@@ -129,8 +129,9 @@ def _pairs(value: np.ndarray, rank: int, name: str) -> Widths:
         value = np.broadcast_to(value.reshape(1, 1), (rank, 2))
     elif value.shape != (rank, 2):
         raise ValueError(
-            f"jnp.pad: `{name}` must hold (before, after) for each of the {rank} axes, of shape "
-            f"({rank}, 2), or for all, of shape (1, 2), (2,), (1,) or (), but has shape {value.shape}"
+            f"jnp.pad: `{name}` must contain (before, after) for each of the {rank} axes, in shape "
+            f"({rank}, 2), or for all axes, in shape (1, 2), (2,), (1,) or (), but it has shape "
+            f"{value.shape}"
         )
     return tuple((low, high) for low, high in value)
 
@@ -167,17 +168,17 @@ def _pad(
 
 
 def _each(x: Array, widths: Widths, function: Callable[..., Any], name: str) -> Array:
-    """Pads `x` by `function(x, axis, low, high)` along each axis.
+    """Pads `x` along each axis with `function(x, axis, low, high)`.
 
-    `name` is that of a mode that requires elements along the padded axes, or "".
+    `name` is the mode if it requires elements along the padded axes, and "" otherwise.
     """
     for axis, (low, high) in enumerate(widths):
         if not low and not high:
             continue
         if name and x.shape[axis] == 0:
             raise ValueError(
-                f"jnp.pad: mode {name!r} needs elements, but axis {axis} of shape {x.shape} has "
-                "none"
+                f"jnp.pad: mode {name!r} needs elements along each padded axis, but axis {axis} of "
+                f"shape {x.shape} has none"
             )
         x = function(x, axis, low, high)
     return x
@@ -200,7 +201,7 @@ def _values(
     if shape == (1, 2):
         return lambda axis, side: value[0, side]
     if shape != (x.ndim, 2):
-        raise ValueError(f"jnp.pad: values for padding have unsupported shape {shape}")
+        raise ValueError(f"jnp.pad: the values for padding have the unsupported shape {shape}")
     return lambda axis, side: value[axis, side]
 
 

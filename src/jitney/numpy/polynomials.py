@@ -45,7 +45,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
     """Evaluates the polynomial `p` at `x` by Horner's method.
 
     Args:
-      p: coefficients along the first axis, highest degree first.
+      p: the coefficients, along the first axis, highest degree first.
       x: the points at which to evaluate.
       unroll: the number of coefficients per iteration of the compiled loop; 16 by default.
 
@@ -84,8 +84,8 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Adds two polynomials.
 
     Args:
-      a1: coefficients, highest degree first.
-      a2: coefficients, likewise; the degrees may differ.
+      a1: the coefficients of the first polynomial, highest degree first.
+      a2: the coefficients of the second polynomial, likewise; the degrees can differ.
 
     Example:
       >>> jnp.polyadd(jnp.array([1, 2]), jnp.array([3, 0, 1]))
@@ -105,8 +105,8 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Subtracts two polynomials.
 
     Args:
-      a1: coefficients, highest degree first.
-      a2: coefficients, likewise; the degrees may differ.
+      a1: the coefficients of the first polynomial, highest degree first.
+      a2: the coefficients of the second polynomial, likewise; the degrees can differ.
 
     Example:
       >>> jnp.polysub(jnp.array([3, 0, 1]), jnp.array([1, 2]))
@@ -128,8 +128,8 @@ def _check_coefficients(name: str, *polynomials: Array) -> None:
     if any(p.ndim == 0 for p in polynomials):
         shapes = ", ".join(str(p.shape) for p in polynomials)
         raise TypeError(
-            f"{name} takes coefficients, arrays of rank 1, but got shapes {shapes}; a constant "
-            "polynomial is an array of one element"
+            f"{name} takes arrays of coefficients, of rank 1, but got shapes {shapes}; pass a "
+            "constant polynomial as an array of one element"
         )
 
 
@@ -137,8 +137,8 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     """Multiplies two polynomials.
 
     Args:
-      a1: coefficients, highest degree first.
-      a2: coefficients, likewise.
+      a1: the coefficients of the first polynomial, highest degree first.
+      a2: the coefficients of the second polynomial, likewise.
       trim_leading_zeros: whether to remove leading zeros first, which requires concrete arrays.
 
     Example:
@@ -157,7 +157,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
 
 
 def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
-    """Divides two polynomials and returns (quotient, remainder).
+    """Divides polynomial `u` by polynomial `v`; returns the quotient and the remainder.
 
     Args:
       u: the coefficients of the dividend, highest degree first.
@@ -201,7 +201,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     """Differentiates a polynomial.
 
     Args:
-      p: coefficients, highest degree first.
+      p: the coefficients, highest degree first.
       m: the order of the derivative.
 
     Example:
@@ -224,8 +224,8 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     """Integrates a polynomial.
 
     Args:
-      p: coefficients, highest degree first.
-      m: how many times to integrate.
+      p: the coefficients, highest degree first.
+      m: the number of integrations.
       k: the constants of integration, in the order of integrations; 0 by default.
 
     Example:
@@ -264,10 +264,10 @@ def _at_least_one(x: Array) -> Array:
 
 @jit_when_traced
 def poly(seq_of_zeros: ArrayLike) -> Array:
-    """Returns the polynomial with given roots, or the characteristic polynomial of a matrix.
+    """Returns the polynomial with the given roots, or the characteristic polynomial of a matrix.
 
     Args:
-      seq_of_zeros: an array of roots, of rank 1, or a square matrix.
+      seq_of_zeros: the roots, as an array of rank 1, or a square matrix.
 
     Returns: coefficients of inexact dtype, highest degree first.
 
@@ -300,11 +300,11 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     """Computes the roots of a polynomial as the eigenvalues of its companion matrix.
 
     Args:
-      p: coefficients, highest degree first.
+      p: the coefficients, highest degree first.
       strip_zeros: whether to remove zeros at both ends first, which requires a concrete array.
 
-    Returns: an array of rank 1 and complex dtype. Without `strip_zeros`, its last elements are NaN,
-      one for each leading zero of `p`.
+    Returns: an array of rank 1 and complex dtype. If `strip_zeros` is False, its last elements are
+      NaN, one for each leading zero of `p`.
 
     Example:
       >>> jnp.sort(jnp.roots(jnp.array([1.0, 0.0, -1.0])).real).round(2)
@@ -320,8 +320,8 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     known = concrete_or_error(
         np.asarray,
         x,
-        "The leading zeros of `p` decide the size of the result of jnp.roots, so it must be static; "
-        "with strip_zeros=False it may be traced",
+        "The leading zeros of `p` determine the size of the result of jnp.roots, so it must be "
+        "static; with strip_zeros=False it can be traced",
     )
     nonzero = np.flatnonzero(known)
     if not nonzero.size:
@@ -412,12 +412,12 @@ def polyfit(
       x: the coordinates of the points, an array of rank 1.
       y: the values at the points, of rank 1, or of rank 2 with one column per fit.
       deg: the degree of the polynomial.
-      rcond: singular values below `rcond` times the largest count as 0; by default the number of
-        points times eps.
+      rcond: the relative tolerance: singular values below `rcond` times the largest one count as 0;
+        by default, the number of points times eps.
       full: whether to return a tuple (p, residuals, rank, singular values, rcond).
       w: the weights of the points; they multiply the residuals before squaring.
-      cov: whether to return a tuple (p, covariance matrix of p); "unscaled" does not scale the
-        matrix by the residuals.
+      cov: whether to return a tuple (p, covariance matrix of p); with "unscaled", the matrix is not
+        scaled by the variance of the residuals.
 
     Returns: the coefficients p, highest degree first, with a column for each fit if `y` is a
       matrix; or one of the tuples above.
@@ -441,7 +441,7 @@ def polyfit(
         w = convert(as_value(w), x.dtype)
         if w.shape != y.shape[:1]:
             raise TypeError(
-                f"jnp.polyfit: `w` must have a weight for each element of `x`, but shapes are "
+                f"jnp.polyfit: `w` must have a weight for each element of `x`, but the shapes are "
                 f"{w.shape} and {x.shape}"
             )
         left = left * expand_dims(w, (1,))
@@ -469,13 +469,13 @@ def _check_points(deg: int, x: Array, y: Array) -> None:
     if deg < 0:
         raise ValueError(f"jnp.polyfit: `deg` must be 0 or more, but it is {deg}")
     if x.ndim != 1 or x.size == 0:
-        raise TypeError(f"jnp.polyfit: `x` must be a vector with elements, but has shape {x.shape}")
+        raise TypeError(f"jnp.polyfit: `x` must be a nonempty vector, but it has shape {x.shape}")
     if y.ndim < 1 or y.ndim > 2:
-        raise TypeError(f"jnp.polyfit: `y` must be a vector or a matrix, but has shape {y.shape}")
+        raise TypeError(f"jnp.polyfit: `y` must be a vector or a matrix, but it has shape {y.shape}")
     if x.shape[0] != y.shape[0]:
         raise TypeError(
-            f"jnp.polyfit: `y` must have a row for each element of `x`, but shapes are {x.shape} "
-            f"and {y.shape}"
+            f"jnp.polyfit: `y` must have a row for each element of `x`, but `x` has shape "
+            f"{x.shape} and `y` has shape {y.shape}"
         )
 
 
@@ -483,10 +483,10 @@ def _unscaled_covariance(left: Array, scale: Array) -> Array:
     """Computes the covariance of the coefficients for residuals of variance 1.
 
     Args:
-      left: [points, coefficients], the matrix of the fit with columns divided by `scale`.
-      scale: [coefficients].
+      left: the matrix of the fit, of shape (points, coefficients), with columns divided by `scale`.
+      scale: the scale of each column.
 
-    Returns: [coefficients, coefficients].
+    Returns: a matrix of shape (coefficients, coefficients).
     """
     from jitney.numpy.linear_systems import inv
 
@@ -497,12 +497,12 @@ def _variance(residuals: Array, n: int, deg: int) -> Array:
     """Estimates the variance of `n` points about each fitted polynomial of degree `deg`.
 
     Raises:
-      ValueError: if there are no more points than coefficients.
+      ValueError: if there are not more points than coefficients.
     """
     if n <= deg + 1:
         raise ValueError(
-            f"jnp.polyfit: {deg + 2} points or more are needed to scale the covariance of degree "
-            f"{deg}, but {messages.there_are(n)}; cov='unscaled' needs fewer"
+            f"jnp.polyfit: {deg + 2} points or more are needed to scale the covariance for degree "
+            f"{deg}, but {messages.there_are(n)}; use cov='unscaled' for fewer"
         )
     return residuals / (n - deg - 1)
 
@@ -513,7 +513,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
 
     Args:
       x: an array of rank 1.
-      N: the number of columns; by default that of the rows.
+      N: the number of columns; by default, the number of rows.
       increasing: whether powers increase from left to right.
 
     Example:
@@ -527,7 +527,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
         raise ValueError(f"jnp.vander: `x` must be a vector, but it has shape {x.shape}")
     count = x.shape[0] if N is None else operator.index(N)
     if count < 0:
-        raise ValueError(f"jnp.vander: `N` is a number of columns, 0 or more, but it is {count}")
+        raise ValueError(f"jnp.vander: `N`, the number of columns, must be 0 or more, not {count}")
     from jitney.primitives.array.creation import iota
 
     powers = iota(x.dtype, count)

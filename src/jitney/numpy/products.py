@@ -1,7 +1,7 @@
 """Products of vectors, matrices and tensors: `dot`, `matmul`, `tensordot`, `kron` and the like.
 
 Operands are promoted to a common dtype; sums of float16 and bfloat16 are accumulated in float32.
-`preferred_element_type` is the dtype of accumulation and result.
+`preferred_element_type` is the dtype of the accumulation and the result.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def dot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Contracts the last axis of `a` with the second-to-last of `b`; multiplies by scalars.
+    """Contracts the last axis of `a` with the second-to-last axis of `b`, or multiplies by a scalar.
 
     For two vectors this is the inner product, for two matrices the matrix product.
 
@@ -95,7 +95,7 @@ def dot(
       a: an array of shape (*batch, n).
       b: an array of shape (n,) or (*other, n, m).
       precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
-      preferred_element_type: the dtype of accumulation and result.
+      preferred_element_type: the dtype of the accumulation and the result.
       out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Returns: an array of the common dtype and of shape (*batch, *other, m), or (*batch,) if `b` is a
@@ -130,7 +130,7 @@ def matmul(
       a: an array of shape (*batch, n, k), or a vector of shape (k,).
       b: an array of shape (*batch, k, m), or a vector of shape (k,).
       precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
-      preferred_element_type: the dtype of accumulation and result.
+      preferred_element_type: the dtype of the accumulation and the result.
       out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Returns: an array of shape (*batch, n, m), without n if `a` is a vector and without m if `b` is
@@ -149,7 +149,7 @@ def matmul(
     for i, x in enumerate((a, b)):
         if not shape_of(x):
             raise ValueError(
-                f"jnp.matmul: operands must have an axis, but `{'ab'[i]}` is a scalar of type "
+                f"jnp.matmul: operands must have at least one axis, but `{'ab'[i]}` is a scalar of type "
                 f"{promotion.dtype_of(x)}; use * to multiply by a scalar"
             )
     return _batched(
@@ -168,7 +168,7 @@ def _batched(
     preferred: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Contracts the last axis of `a` with the last of `b` (the second-to-last if `column`).
+    """Contracts the last axis of `a` with the last axis of `b` (the second-to-last if `column`).
 
     Args:
       name: the name of the function, for error messages.
@@ -223,9 +223,9 @@ def vdot(
 
     Args:
       a: an array; flattened.
-      b: an array of as many elements; flattened.
+      b: an array with the same number of elements; flattened.
       precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
-      preferred_element_type: the dtype of accumulation and result.
+      preferred_element_type: the dtype of the accumulation and the result.
 
     Returns: a scalar of the common dtype.
 
@@ -249,14 +249,14 @@ def vecdot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sums conj(x1) * x2 along an axis; other axes are broadcast.
+    """Computes the sum of conj(x1) * x2 along an axis; other axes are broadcast.
 
     Args:
       x1: an array of rank 1 or more.
       x2: an array with the same size along `axis`.
-      axis: the axis to contract, counted in each array.
+      axis: the axis to contract, which is resolved in each array separately.
       precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
-      preferred_element_type: the dtype of accumulation and result.
+      preferred_element_type: the dtype of the accumulation and the result.
 
     Raises:
       IndexError: if an operand is a scalar.
@@ -272,7 +272,7 @@ def vecdot(
         raise IndexError("vecdot: operands must have at least one axis")
     if x.shape[axis] != y.shape[axis]:
         raise ValueError(
-            "jnp.vecdot: contracted axes must have equal size, but shapes are "
+            "jnp.vecdot: contracted axes must have equal size, but the shapes are "
             f"{x.shape} and {y.shape}, and `axis` is {axis}"
         )
     if promotion.is_complex(x.dtype):
@@ -353,7 +353,7 @@ def inner(
       a: an array of shape (*left, k), or a scalar.
       b: an array of shape (*right, k), or a scalar.
       precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
-      preferred_element_type: the dtype of accumulation and result.
+      preferred_element_type: the dtype of the accumulation and the result.
 
     Returns: an array of shape (*left, *right).
 
@@ -413,10 +413,10 @@ def tensordot(
       axes: an integer n, to contract the last n axes of `a` with the first n of `b`; or two lists
         of axes, which are paired in order.
       precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
-      preferred_element_type: the dtype of accumulation and result.
+      preferred_element_type: the dtype of the accumulation and the result.
       out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
-    Returns: an array with the remaining axes of `a`, then those of `b`.
+    Returns: an array with the remaining axes of `a`, followed by those of `b`.
 
     Raises:
       TypeError: if `axes` has another form, or does not match the ranks or the sizes.
@@ -438,7 +438,7 @@ def _tensordot_axes(
     if isinstance(axes, list | tuple) and len(axes) == 2:
         if any(isinstance(x, str) for x in axes):
             raise TypeError(
-                "jnp.tensordot: each of the two `axes` must be an integer or a sequence of them, "
+                "jnp.tensordot: each of the two `axes` must be an integer or a sequence of integers, "
                 f"but they are {axes[0]!r} and {axes[1]!r}"
             )
         pairs = [(x,) if not isinstance(x, list | tuple | np.ndarray) else tuple(x) for x in axes]
@@ -455,14 +455,13 @@ def _tensordot_axes(
         n = operator.index(number)
     except TypeError:
         raise TypeError(
-            "jnp.tensordot: `axes` must be a number of axes, or a pair of an axis or axes of `a` "
-            f"and of `b`, but it is {axes!r}"
+            "jnp.tensordot: `axes` must be a number of axes, or a pair of the axes of `a` and the "
+            f"axes of `b`, but it is {axes!r}"
         ) from None
     if n > min(rank_a, rank_b):
         raise TypeError(
-            f"jnp.tensordot: the number of axes to be contracted is {n}, but operands have shapes "
-            f"{shapes[0]} "
-            f"and {shapes[1]}"
+            f"jnp.tensordot: the number of axes to be contracted is {n}, but the operands have "
+            f"shapes {shapes[0]} and {shapes[1]}"
         )
     return tuple(range(rank_a - n, rank_a)), tuple(range(n))
 
@@ -478,7 +477,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
       a: an array.
       b: an array; leading axes of size 1 are prepended to the operand of lower rank.
 
-    Returns: an array whose sizes are products of the operands' sizes.
+    Returns: an array whose sizes are the products of the operands' sizes.
 
     Example:
       >>> jnp.kron(jnp.array([1, 10]), jnp.array([1, 2, 3]))
@@ -532,8 +531,8 @@ def cross(
     if n != 3 or m != 3:
         raise ValueError(
             f"jnp.cross: vectors must have 3 components, but those of `a` have {n} along axis "
-            f"{axisa}, and those of `b` {m} along axis {axisb}. JAX 0.12 has removed products of 2 "
-            "components; of these, a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0] is the third"
+            f"{axisa}, and those of `b` have {m} along axis {axisb}. JAX 0.12 removed products of "
+            "vectors of 2 components; use a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0] for them"
         )
     mul, sub = _broadcasting(binary.mul), _broadcasting(binary.sub)
     (ax, ay, az), (bx, by, bz) = ([x[..., k] for k in range(3)] for x in (a, b))

@@ -1,8 +1,9 @@
 """Checks and promotion of the operands of the functions of `jax.numpy`.
 
-Dtypes are promoted in JAX's lattice, in which Python scalars are weakly typed, and leading axes are
-prepended to operands of lower rank, as in NumPy. Operands that need no change are returned as they
-are. Python and NumPy scalars remain scalars of the common dtype, which become literals of jaxprs.
+Dtypes are promoted according to JAX's lattice, in which Python scalars are weakly typed, and
+leading axes are prepended to operands of lower rank, as in NumPy. Operands that need no change are returned
+unchanged. Python and NumPy scalars remain scalars of the common dtype, which become
+literals of jaxprs.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def check_arraylike(name: str, *operands: object) -> None:
         if not isinstance(x, Array | np.ndarray) and not is_valid_operand(x):
             raise TypeError(
                 f"{messages.subject(name)}: operands must be arrays or scalars, but the one at "
-                f"position {i} is of {type(x)}; jnp.asarray converts lists and tuples"
+                f"position {i} is of {type(x)}; convert lists and tuples with jnp.asarray"
             )
 
 
@@ -109,7 +110,7 @@ def to_inexact(dtype: DTypeLike) -> np.dtype:
 
 
 def promote_dtypes_inexact(*operands: V) -> list[V]:
-    """Converts operands to their common dtype, or to a float dtype if that is not inexact."""
+    """Converts operands to their common dtype, or to a float dtype if the common one is not inexact."""
     dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
     dtype = to_inexact(dtype)
     return [as_type(x, dtype, weak) for x in operands]
@@ -129,8 +130,8 @@ def promote_dtypes_numeric(*operands: V) -> list[V]:
 def promote_shapes(name: str, *operands: V) -> list[V]:
     """Prepends axes of size 1 to operands of lower rank; scalars are unchanged.
 
-    For operands that users pass: it warns, or raises ValueError, as `jax_numpy_rank_promotion`
-    demands.
+    For operands that users pass: warns or raises ValueError, as `jax_numpy_rank_promotion`
+    specifies.
     """
     shapes = [shape_of(x) for x in operands]
     if len({len(s) for s in shapes if s}) <= 1:
@@ -141,7 +142,7 @@ def promote_shapes(name: str, *operands: V) -> list[V]:
 
 
 def align_ranks(name: str, *operands: V) -> list[V]:
-    """Does the same as `promote_shapes` for internal operands: without warning or error."""
+    """Does the same as `promote_shapes` for internal operands, without a warning or an error."""
     shapes = [shape_of(x) for x in operands]
     ranks = {len(s) for s in shapes if s}
     if len(ranks) <= 1:
@@ -167,18 +168,19 @@ def _check_broadcast(name: str, operands: Sequence[Any], shapes: Sequence[Any]) 
 
 
 def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
-    """Warns or raises ValueError about different ranks, as `jax_numpy_rank_promotion` demands."""
+    """Warns or raises ValueError about different ranks, as `jax_numpy_rank_promotion` specifies."""
     listed = " ".join(str(s) for s in shapes)
     about = "The rules are at https://docs.jax.dev/en/latest/rank_promotion_warning.html."
     if config.numpy_rank_promotion_mode() == "raise":
         raise ValueError(
             f"{name}: operands must have the same rank, as jax_numpy_rank_promotion is 'raise', "
-            f"but their shapes are {listed}; x[None] adds an axis. {about}"
+            f"but their shapes are {listed}; use x[None] to add an axis. {about}"
         )
 
     warn(
         f"{name}: operands of shapes {listed} differ in rank, and are broadcast as in NumPy. "
-        f"x[None] adds an axis; jax_numpy_rank_promotion='allow' disables this warning. {about}"
+        f"Use x[None] to add an axis, or jax_numpy_rank_promotion='allow' to disable this "
+        f"warning. {about}"
     )
 
 
@@ -186,7 +188,7 @@ def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
 
 
 def _promoted(promote: Callable[..., list[V]], name: str, operands: Sequence[V]) -> list[V]:
-    """Checks operands, promotes them by `promote`, and aligns the ranks of all but scalars."""
+    """Checks operands, promotes them with `promote`, and aligns the ranks of all but scalars."""
     check_arraylike(name, *operands)
     try:
         promoted = promote(*operands)
@@ -206,12 +208,12 @@ def promote_args(name: str, *operands: V) -> list[V]:
 
 
 def promote_args_inexact(name: str, *operands: V) -> list[V]:
-    """Does the same as `promote_args`, with a float or complex common dtype."""
+    """Promotes operands like `promote_args`, but to a float or complex dtype."""
     return _promoted(promote_dtypes_inexact, name, operands)
 
 
 def promote_args_numeric(name: str, *operands: V) -> list[V]:
-    """Does the same as `promote_args`, with booleans converted to integers."""
+    """Promotes operands like `promote_args`, and booleans to integers."""
     return _promoted(promote_dtypes_numeric, name, operands)
 
 

@@ -1,7 +1,7 @@
 """Quantiles: `quantile`, `percentile`, `median`, and variants that ignore NaN.
 
-Elements are sorted along one axis (several are merged first); a quantile is interpolated between
-two adjacent elements.
+Elements are sorted along one axis (several axes are merged first); a quantile is interpolated
+between two adjacent elements.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _check(
     if overwrite_input or out is not None:
         argument = "overwrite_input" if overwrite_input else "out"
         raise ValueError(
-            f"jax.numpy.{name}: arrays are immutable, so `{argument}` must be left out; the result is "
+            f"jax.numpy.{name}: arrays are immutable, so `{argument}` must be omitted; the result is "
             "a new array"
         )
 
@@ -76,7 +76,7 @@ def quantile(
 
     Args:
       a: a real array; if an element is NaN, the result is NaN.
-      q: probabilities in [0, 1]; a scalar, or an array of rank 1 whose axis comes first in the
+      q: probabilities in [0, 1]: a scalar, or an array of rank 1, whose axis comes first in the
         result.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
@@ -85,9 +85,9 @@ def quantile(
         "midpoint" or "nearest"; "inverted_cdf" selects the first element at which the cumulative
         weight reaches `q` times the total.
       keepdims: whether reduced axes are kept, with size 1.
-      weights: the weights of the elements; they require method "inverted_cdf".
+      weights: the weights of the elements, which require method "inverted_cdf".
 
-    Returns: an array of inexact dtype, with the axes of `q`, then the remaining axes of `a`.
+    Returns: an array of inexact dtype, with the axes of `q`, followed by the remaining axes of `a`.
 
     Raises:
       ValueError: if `method` is unknown, `a` is complex, or the rank of `q` is greater than 1.
@@ -121,14 +121,14 @@ def nanquantile(
 
     Args:
       a: a real array.
-      q: probabilities in [0, 1]; a scalar, or an array of rank 1 whose axis comes first in the
+      q: probabilities in [0, 1]: a scalar, or an array of rank 1, whose axis comes first in the
         result.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      method: how to interpolate; see `quantile`.
+      method: the method of interpolation; see `quantile`.
       keepdims: whether reduced axes are kept, with size 1.
-      weights: the weights of the elements; they require method "inverted_cdf".
+      weights: the weights of the elements, which require method "inverted_cdf".
 
     Example:
       >>> jnp.nanquantile(jnp.array([0.0, jnp.nan, 2.0]), 0.5)
@@ -168,9 +168,9 @@ def percentile(
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      method: how to interpolate; see `quantile`.
+      method: the method of interpolation; see `quantile`.
       keepdims: whether reduced axes are kept, with size 1.
-      weights: the weights of the elements; they require method "inverted_cdf".
+      weights: the weights of the elements, which require method "inverted_cdf".
       out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Example:
@@ -206,9 +206,9 @@ def nanpercentile(
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      method: how to interpolate; see `quantile`.
+      method: the method of interpolation; see `quantile`.
       keepdims: whether reduced axes are kept, with size 1.
-      weights: the weights of the elements; they require method "inverted_cdf".
+      weights: the weights of the elements, which require method "inverted_cdf".
 
     Example:
       >>> jnp.nanpercentile(jnp.array([0.0, jnp.nan, 2.0]), 50)
@@ -245,7 +245,9 @@ def median(
     shape = shape_of(a)
     reduced = shape if axis is None else [shape[i] for i in canonical_axes(axis, len(shape))]
     if 0 in reduced:
-        raise ValueError(f"jnp.median: `a` must have elements along {axis=}, but has shape {shape}")
+        raise ValueError(
+            f"jnp.median: `a` must have elements along {axis=}, but it has shape {shape}"
+        )
     return quantile(a, 0.5, axis, None, False, "midpoint", keepdims)
 
 
@@ -274,7 +276,7 @@ def nanmedian(
     return nanquantile(a, 0.5, axis, None, False, "midpoint", keepdims)
 
 
-# --- how ------------------------------------------------------------------------------------------
+# --- implementation -------------------------------------------------------------------------------
 
 
 def _one_axis(x: Array, axis: Axis, keepdims: bool) -> tuple[Array, int, tuple[int, ...] | None]:
@@ -290,7 +292,7 @@ def _one_axis(x: Array, axis: Axis, keepdims: bool) -> tuple[Array, int, tuple[i
         return x, canonical_axis(axis, rank), None
     axes = canonical_axes(axis, rank)
     if len(set(axes)) != len(axes):
-        raise ValueError(f"axis names an axis twice, for an array of rank {rank}: {axis}")
+        raise ValueError(f"`axis` names an axis twice, for an array of rank {rank}: {axis}")
     batch_axes = [k for k in range(rank) if k not in axes]
     order = (*batch_axes, *sorted(axes, reverse=True))
     wide = (*[x.shape[k] for k in batch_axes], math.prod([x.shape[k] for k in axes]))
@@ -325,7 +327,7 @@ def _quantile(
     q_rank = len(shape_of(q))
     if q_rank > 1:
         raise ValueError(
-            f"jnp.{name}: `q` must be a scalar or a vector, but has shape {shape_of(q)}"
+            f"jnp.{name}: `q` must be a scalar or a vector, but it has shape {shape_of(q)}"
         )
     dtype = x.dtype
     w = _weights_like(name, x, axis, weights)
@@ -334,7 +336,7 @@ def _quantile(
         w = _one_axis(w, axis, keepdims)[0]
     if x.shape[dim] == 0:
         if not ignore_nan:
-            raise TypeError(f"jnp.{name}: `a` must have elements along `axis`, but has none")
+            raise TypeError(f"jnp.{name}: `a` must have elements along `axis`, but it has none")
         kept = [1 if k == dim else n for k, n in enumerate(x.shape) if keepdims or k != dim]
         return full((*shape_of(q), *(final_shape or kept)), np.nan, dtype)
     if ignore_nan:
@@ -403,7 +405,7 @@ def _pick(method: str, low: Array, high: Array, low_weight: Array, high_weight: 
 
 
 def _between(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bool) -> Array:
-    """Returns quantiles of sorted elements, which takes two gathers."""
+    """Returns the quantiles of sorted elements, by two gathers."""
     dtype = promotion.dtype_of(q)
     n = scalar_operand(x.shape[dim], dtype, False)
     one, zero = scalar_operand(1, dtype, False), scalar_operand(0, dtype, False)
@@ -436,7 +438,7 @@ def _between(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bool) -> A
 
 
 def _between_defined(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bool) -> Array:
-    """Returns quantiles of sorted elements, ignoring NaN, which is sorted to the end."""
+    """Returns the quantiles of sorted elements, ignoring NaN, which is sorted to the end."""
     from jitney.numpy.indexing import get
     from jitney.primitives.array.creation import iota
 
@@ -479,7 +481,7 @@ def _between_defined(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bo
 def _by_weight(
     x: Array, weights: Array | None, q: ArrayLike, dim: int, keepdims: bool, ignore_nan: bool
 ) -> Array:
-    """Returns the first of the sorted elements where the cumulative weight reaches a share `q`."""
+    """Returns the first of the sorted elements at which the cumulative weight reaches a share `q`."""
     from jitney.numpy.creation import ones_like, zeros_like
     from jitney.numpy.cumulative import cumsum
     from jitney.numpy.take_put import take_along_axis

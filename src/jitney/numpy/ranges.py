@@ -51,8 +51,8 @@ def arange(
     """Returns evenly spaced values: start, start + step, ..., up to but not including `stop`.
 
     Args:
-      start: the first value. If `stop` is omitted, this is the end of the range instead, which
-        starts at 0.
+      start: the first value. If `stop` is omitted, this is the end of the range, which then starts
+        at 0.
       stop: the end of the range, which is excluded.
       step: the distance between values; 1 by default.
       dtype: the dtype of the result; the common dtype of the arguments by default.
@@ -114,7 +114,7 @@ def _ceil(x: float | DimExpr) -> int | DimExpr:
 
 
 def _steps(distance: Any, step: Any) -> Any:
-    """Returns how many multiples of `step`, from 0, are less than `distance`."""
+    """Returns how many multiples of `step`, starting at 0, are less than `distance`."""
     if type(distance) is DimExpr or type(step) is DimExpr:
         return max_dim(0, -(-distance // step))
     return max(0, math.ceil(distance / step))
@@ -125,15 +125,15 @@ def _scalar_of(name: str, x: ArrayLike) -> Any:
     if isinstance(x, DimExpr):
         return x
     x = concrete_or_error(
-        None, x, f"`{name}` decides the size of the result of jnp.arange, so it must be static"
+        None, x, f"`{name}` determines the size of the result of jnp.arange, so it must be static"
     )
     promotion.check_arraylike("arange", x)
     if np.ndim(x) != 0:
         raise ValueError(f"jnp.arange: `{name}` must be a scalar, but it has shape {np.shape(x)}")
     if np.iscomplexobj(x):
         raise ValueError(
-            f"jnp.arange: `{name}` must be real, but it is {x}; jnp.linspace accepts complex "
-            "endpoints"
+            f"jnp.arange: `{name}` must be real, but it is {x}; use jnp.linspace for "
+            "complex endpoints"
         )
     return x if type(x) in promotion.SCALARS else np.asarray(x)[()]
 
@@ -153,7 +153,7 @@ def _wrapped(x: ArrayLike, dtype: np.dtype[Any]) -> Value:
         return np.asarray(x).astype(dtype)[()]
 
 
-# --- linspace and kin -----------------------------------------------------------------------------
+# --- linspace and related functions ---------------------------------------------------------------
 
 
 @overload
@@ -212,8 +212,8 @@ def linspace(
     """Returns `num` evenly spaced values from `start` to `stop`.
 
     Args:
-      start: the first value; may be an array.
-      stop: the last value; may be an array, broadcast against `start`.
+      start: the first value, a scalar or an array.
+      stop: the last value, a scalar or an array that is broadcast against `start`.
       num: the number of values.
       endpoint: whether `stop` is included.
       retstep: whether to return the distance between values as well.
@@ -325,14 +325,14 @@ def logspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Array:
-    """Computes `base` raised to the power of the values that `linspace` returns.
+    """Computes powers of `base` with `num` evenly spaced exponents from `start` to `stop`.
 
     Args:
-      start: the first exponent; may be an array.
-      stop: the last exponent; may be an array.
+      start: the first exponent, a scalar or an array.
+      stop: the last exponent, a scalar or an array.
       num: the number of values.
       endpoint: whether `stop` is included in the exponents.
-      base: the base of the powers; may be an array.
+      base: the base of the powers, a scalar or an array.
       dtype: the dtype of the result; the common inexact dtype by default.
       axis: the position of the new axis in the result.
 
@@ -380,8 +380,8 @@ def geomspace(
     """Returns `num` values from `start` to `stop` in geometric progression.
 
     Args:
-      start: the first value; may be an array.
-      stop: the last value; may be an array, broadcast against `start`.
+      start: the first value, a scalar or an array.
+      stop: the last value, a scalar or an array that is broadcast against `start`.
       num: the number of values.
       endpoint: whether `stop` is included.
       dtype: the dtype of the result; the common inexact dtype by default.

@@ -51,7 +51,7 @@ class ReductionMethods(_Base):
     def argmax(
         self, axis: int | None = None, out: None = None, keepdims: bool | None = None
     ) -> Array:
-        """Returns the index of the first largest element."""
+        """Returns the index of the first occurrence of the maximum."""
         from jitney import numpy as jnp
 
         return jnp.argmax(self, axis, out, keepdims)
@@ -59,7 +59,7 @@ class ReductionMethods(_Base):
     def argmin(
         self, axis: int | None = None, out: None = None, keepdims: bool | None = None
     ) -> Array:
-        """Returns the index of the first smallest element."""
+        """Returns the index of the first occurrence of the minimum."""
         from jitney import numpy as jnp
 
         return jnp.argmin(self, axis, out, keepdims)
@@ -72,7 +72,7 @@ class ReductionMethods(_Base):
         initial: ArrayLike | None = None,
         where: ArrayLike | None = None,
     ) -> Array:
-        """Returns the largest element."""
+        """Returns the largest element along `axis`."""
         from jitney import numpy as jnp
 
         return jnp.max(self, axis, out, keepdims, initial, where)
@@ -85,7 +85,7 @@ class ReductionMethods(_Base):
         initial: ArrayLike | None = None,
         where: ArrayLike | None = None,
     ) -> Array:
-        """Returns the smallest element."""
+        """Returns the smallest element along `axis`."""
         from jitney import numpy as jnp
 
         return jnp.min(self, axis, out, keepdims, initial, where)
@@ -99,7 +99,7 @@ class ReductionMethods(_Base):
         *,
         where: ArrayLike | None = None,
     ) -> Array:
-        """Returns the mean."""
+        """Returns the mean along `axis`."""
         from jitney import numpy as jnp
 
         return jnp.mean(self, axis, dtype, out, keepdims, where=where)
@@ -114,7 +114,7 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
         promote_integers: bool = True,
     ) -> Array:
-        """Returns the sum."""
+        """Returns the sum along `axis`."""
         from jitney import numpy as jnp
 
         return jnp.sum(self, axis, dtype, out, keepdims, initial, where, promote_integers)
@@ -129,13 +129,13 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
         promote_integers: bool = True,
     ) -> Array:
-        """Returns the product."""
+        """Returns the product along `axis`."""
         from jitney import numpy as jnp
 
         return jnp.prod(self, axis, dtype, out, keepdims, initial, where, promote_integers)
 
     def ptp(self, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
-        """Returns the difference between the largest and the smallest element."""
+        """Returns the difference between the largest and the smallest element along `axis`."""
         from jitney import numpy as jnp
 
         return jnp.ptp(self, axis, out, keepdims)
@@ -151,7 +151,7 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
         correction: float | None = None,
     ) -> Array:
-        """Returns the standard deviation."""
+        """Returns the standard deviation along `axis`."""
         from jitney import numpy as jnp
 
         return jnp.std(self, axis, dtype, out, ddof, keepdims, where=where, correction=correction)
@@ -167,7 +167,7 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
         correction: float | None = None,
     ) -> Array:
-        """Returns the variance."""
+        """Returns the variance along `axis`."""
         from jitney import numpy as jnp
 
         return jnp.var(self, axis, dtype, out, ddof, keepdims, where=where, correction=correction)
@@ -175,7 +175,7 @@ class ReductionMethods(_Base):
     def cumsum(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
-        """Returns the running sum along `axis`, or that of the flattened array."""
+        """Returns the running sum along `axis`, or of the flattened array."""
         from jitney import numpy as jnp
 
         return jnp.cumsum(self, axis, dtype, out)
@@ -183,7 +183,7 @@ class ReductionMethods(_Base):
     def cumprod(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
-        """Returns the running product along `axis`, or that of the flattened array."""
+        """Returns the running product along `axis`, or of the flattened array."""
         from jitney import numpy as jnp
 
         return jnp.cumprod(self, axis, dtype, out)
@@ -195,7 +195,7 @@ class ReductionMethods(_Base):
         precision: PrecisionLike = None,
         preferred_element_type: DTypeLike | None = None,
     ) -> Array:
-        """Contracts the last axis with the second-to-last axis of `b`."""
+        """Contracts the last axis of the array with the second-to-last axis of `b`."""
         from jitney import numpy as jnp
 
         return jnp.dot(self, b, precision=precision, preferred_element_type=preferred_element_type)
@@ -208,7 +208,7 @@ class ReductionMethods(_Base):
         dtype: DTypeLike | None = None,
         out: None = None,
     ) -> Array:
-        """Returns the sum of a diagonal."""
+        """Returns the sums of the diagonals over `axis1` and `axis2`."""
         from jitney import numpy as jnp
 
         return jnp.trace(self, offset, axis1, axis2, dtype, out)

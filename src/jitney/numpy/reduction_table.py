@@ -1,7 +1,7 @@
 """The table of reductions, and the steps that all reductions share.
 
-A row defines a sum, product, extreme or logical reduction over axes once. The functions of
-`jax.numpy`, with and without NaN, pass it to `reduced` or `reduced_truth`.
+A row defines one reduction over axes: a sum, a product, an extreme or a logical reduction. The
+functions of `jax.numpy`, with and without NaN, pass it to `reduced` or `reduced_truth`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, convert, unary
 from jitney.primitives.reduction import reduce
 
-# An axis is of any type before it is checked.
+# An axis can be of any type before it is checked.
 _ARRAYS: tuple[type[Any], ...] = (Array, np.ndarray)
 _SEQUENCES: tuple[type[Any], ...] = (list, tuple)
 
@@ -59,9 +59,9 @@ class Reduction:
       fold: a lax function (array, axes) -> the reduced array.
       combine: the elementwise function that combines a result with `initial`.
       neutral: a function dtype -> the identity element, which replaces elements that are left out.
-      of_booleans: for sums and products, the row for booleans. These rows accumulate in wider
-        dtypes and are defined for empty axes; rows without it are defined for empty axes only with
-        `initial`.
+      of_booleans: for sums and products, the row for booleans. Rows that have it accumulate in
+        wider dtypes and are defined for empty axes; the other rows are defined for empty axes only
+        with `initial`.
     """
 
     name: str
@@ -79,7 +79,7 @@ MAX = Reduction("max", reduce.reduce_max, binary.max, least)
 MIN = Reduction("min", reduce.reduce_min, binary.min, greatest)
 
 
-# --- what they share ------------------------------------------------------------------------------
+# --- shared steps ---------------------------------------------------------------------------------
 
 
 def static_axis(axis: Axis | Array) -> int | tuple[int, ...] | None:
@@ -95,7 +95,7 @@ def static_axis(axis: Axis | Array) -> int | tuple[int, ...] | None:
     if hasattr(known, "__index__"):
         return operator.index(known)
     if not isinstance(known, _SEQUENCES) or any(not hasattr(k, "__index__") for k in known):
-        raise TypeError(f"`axis` must be an integer, or a tuple of integers, but is {known!r}")
+        raise TypeError(f"`axis` must be an integer, or a tuple of integers, but it is {known!r}")
     return tuple([operator.index(k) for k in cast("list[Any]", known)])
 
 
@@ -124,7 +124,7 @@ def sum_dtype(dtype: np.dtype[Any], promote: bool = True) -> np.dtype:
 
 
 def keep(result: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """Inserts the reduced axes into `result` with size 1 if `keepdims`."""
+    """Inserts the reduced axes into `result`, with size 1, if `keepdims`."""
     return expand_dims(result, axes) if keepdims and axes else result
 
 
@@ -159,7 +159,7 @@ def reduced(
 ) -> Array:
     """Computes the reduction `row`; for the arguments see `jitney.numpy.reductions`.
 
-    `name` is the function that messages name, unless it has the name of the row.
+    `name` is the name of the function in messages, if it differs from that of the row.
     """
     name = name or row.name
     promotion.check_no_out(name, out)
@@ -181,7 +181,7 @@ def reduced(
         else:
             result = sum_dtype(old, promote_integers)
             carried = carrier(result)
-        if result == _BOOL:  # whether any element is nonzero; whether all are
+        if result == _BOOL:  # whether any element is nonzero, or whether all are
             x, row = convert.convert(x, _BOOL), row.of_booleans
         elif old == _BOOL:
             x = convert.convert(x, dtypes.canonicalize_dtype(np.int64))
@@ -215,7 +215,7 @@ def reduced(
 def reduced_truth(
     row: Reduction, a: ArrayLike, axis: Axis, out: None, keepdims: bool, where: ArrayLike | None
 ) -> Array:
-    """Computes the logical reduction `row` of whether elements are nonzero."""
+    """Computes the logical reduction `row`, for which nonzero elements are true."""
     name = row.name
     promotion.check_no_out(name, out)
     x = promotion.ensure_arraylike(name, a)

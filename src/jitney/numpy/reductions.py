@@ -123,7 +123,7 @@ def max(
     """Computes the largest element over axes; NaN if any element is NaN.
 
     Args:
-      a: an array; complex numbers are compared by real part, then imaginary part.
+      a: an array; complex numbers are compared by their real parts, then by their imaginary parts.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
@@ -134,7 +134,7 @@ def max(
     Returns: an array of the dtype of `a`, without the reduced axes.
 
     Raises:
-      ValueError: if there are no elements, or `where` is passed, without `initial`.
+      ValueError: if `initial` is not passed, and there are no elements or `where` is passed.
 
     Example:
       >>> jnp.max(jnp.array([[1, 4], [3, 2]]), axis=0)
@@ -154,7 +154,7 @@ def min(
     """Computes the smallest element over axes; NaN if any element is NaN.
 
     Args:
-      a: an array; complex numbers are compared by real part, then imaginary part.
+      a: an array; complex numbers are compared by their real parts, then by their imaginary parts.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
@@ -165,7 +165,7 @@ def min(
     Returns: an array of the dtype of `a`, without the reduced axes.
 
     Raises:
-      ValueError: if there are no elements, or `where` is passed, without `initial`.
+      ValueError: if `initial` is not passed, and there are no elements or `where` is passed.
 
     Example:
       >>> jnp.min(jnp.array([[1, 4], [3, 2]]), axis=0)
@@ -185,20 +185,20 @@ def minmax(
     """Computes the smallest and the largest element over axes; NaN if any element is NaN.
 
     Args:
-      a: an array; complex numbers are compared by real part, then imaginary part.
+      a: an array; complex numbers are compared by their real parts, then by their imaginary parts.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
-      initial: the scalar from which both reductions start, or a tuple of one for each.
+      initial: the scalar from which both reductions start, or a pair of scalars, one for each.
       where: a boolean mask, broadcast to `a`; elements where it is False are left out. Requires
         `initial`.
 
-    Returns: (smallest, largest), of the dtype of `a`, without the reduced axes. Under `jit` both
-      are computed in one pass over `a`.
+    Returns: a pair (smallest, largest) of arrays of the dtype of `a`, without the reduced axes.
+      Under `jit`, both are computed in one pass over `a`.
 
     Raises:
-      ValueError: if there are no elements, or `where` is passed, without `initial`; or if `initial`
-        is a tuple whose length is not 2.
+      ValueError: if `initial` is not passed, and there are no elements or `where` is passed; or if
+        `initial` is a tuple whose length is not 2.
 
     Example:
       >>> smallest, largest = jnp.minmax(jnp.array([[1, 4], [3, 2]]), axis=0)
@@ -211,7 +211,7 @@ def minmax(
         if len(initial) != 2:
             raise ValueError(
                 "jnp.minmax: `initial` must be one scalar, or two, for the smallest and for the "
-                f"largest element, but the tuple has {len(initial)}"
+                f"largest element, but it is a tuple of {len(initial)}"
             )
         low, high = initial
     else:
@@ -262,7 +262,7 @@ def all(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Tests whether all elements over axes are true (nonzero).
+    """Tests whether all elements along axes are true (nonzero).
 
     Args:
       a: an array.
@@ -288,7 +288,7 @@ def any(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Tests whether any element over axes is true (nonzero).
+    """Tests whether any element along axes is true (nonzero).
 
     Args:
       a: an array.

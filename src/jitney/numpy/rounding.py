@@ -23,7 +23,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Rounds `a` to `decimals` decimal places, with ties to even.
 
     Args:
-      a: a numeric array; integers are returned unchanged, real and imaginary parts are rounded
+      a: a numeric array; integers are returned unchanged, and real and imaginary parts are rounded
         separately.
       decimals: the number of decimal places to keep; negative numbers count places before the
         decimal point.
@@ -46,7 +46,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
         if decimals < 0:
             raise NotImplementedError(
                 f"jnp.round: `decimals` must be 0 or more for integers, but it is {decimals} for "
-                f"{x.dtype}; cast to a float type first"
+                f"{x.dtype}; cast to a float dtype first"
             )
         return x
     if not promotion.is_inexact(x.dtype):
@@ -64,7 +64,7 @@ def _round(x: Array, decimals: int) -> Array:
     narrow = old.itemsize < 4
     working = np.dtype(np.float32) if narrow else old
     if decimals > 0 and decimals > np.log10(float(dtypes.finfo(working).max)):
-        return x  # no float has so many decimals, and scaling would overflow
+        return x  # no float has that many decimals, and scaling would overflow
     x = convert(x, working) if narrow else x
     factor = promotion.scalar_like(x, 10.0**decimals)
     scaled = select.round(binary.mul(x, factor), select.RoundingMethod.TO_NEAREST_EVEN)

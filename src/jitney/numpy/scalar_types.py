@@ -1,4 +1,4 @@
-"""Scalar types: `jnp.float32`, `jnp.int8`, `jnp.bfloat16`, ....
+"""Scalar types: `jnp.float32`, `jnp.int8`, `jnp.bfloat16` and the like.
 
 They can be passed wherever a dtype is expected, compare equal to NumPy's types of the same name,
 and create arrays when called: `jnp.float32(3)`.

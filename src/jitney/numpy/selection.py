@@ -16,7 +16,7 @@ from jitney.primitives.elementwise import binary, compare, convert, select as la
 
 
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
-    """Selects `x` where `condition` is true, else `y`; the public one is `conditions.where`."""
+    """Selects `x` where `condition` is true, else `y`; the public function is `conditions.where`."""
     promotion.check_arraylike("where", condition, x, y)
     return _where(condition, x, y)
 
@@ -42,8 +42,8 @@ def clip(
 
     Args:
       arr: a real array.
-      min: lower bounds, broadcast against `arr`.
-      max: upper bounds, likewise; they take precedence where they are below the lower bounds.
+      min: the lower bounds, broadcast against `arr`.
+      max: the upper bounds, likewise; they take precedence where they are below the lower bounds.
 
     Returns: an array of the common dtype.
 
@@ -55,7 +55,7 @@ def clip(
       Array([1, 1, 2, 3, 3], dtype=int32)
     """
     if arr is None:
-        raise ValueError("jnp.clip: `arr` must be an array, but is None or missing")
+        raise ValueError("jnp.clip: `arr` must be an array, but it is None or missing")
     promotion.check_arraylike("clip", arr, *[b for b in (min, max) if b is not None])
     x = convert.as_value(arr)
     if any(promotion.is_complex(promotion.dtype_of(v)) for v in (x, min, max) if v is not None):

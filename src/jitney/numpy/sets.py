@@ -50,7 +50,7 @@ __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d"]
 _BOOL = np.dtype(bool)
 
 
-# --- operations of sets ---------------------------------------------------------------------------
+# --- set operations -------------------------------------------------------------------------------
 
 
 def union1d(
@@ -82,7 +82,7 @@ def _picked(x: Array, mask: Array, size: int | None, fill_value: ArrayLike | Non
 
 
 def _filled(values: Array, count: Array, size: int, fill_value: Any) -> Array:
-    """Replaces elements from position `count` on by `fill_value`, in the common dtype."""
+    """Replaces the elements at positions `count` and above by `fill_value`, in the common dtype."""
     present = compare.lt(iota(count.dtype, size), spread(count, size))
     return where(present, values, fill_value)
 
@@ -139,7 +139,7 @@ def setxor1d(
       ar2: an array; flattened.
       assume_unique: a promise that the elements of each array are distinct.
       size: the number of elements to return, for use under `jit`.
-      fill_value: the value that pads the result to `size`; the smallest of these elements by
+      fill_value: the value that pads the result to `size`; the smallest element of the result by
         default.
 
     Example:
@@ -174,7 +174,7 @@ def setxor1d(
 
 
 def _least(x: Array, mask: Array) -> Array:
-    """Returns the smallest element of `x` where `mask` is true; 0 if it is true nowhere."""
+    """Returns the smallest element of `x` where `mask` is true; 0 if there is none."""
     return where(any_true(mask), min_of(where(mask, x, max_of(x))), np.zeros((), x.dtype))
 
 
@@ -270,14 +270,14 @@ def intersect1d(
       ar1: an array.
       ar2: an array.
       assume_unique: a promise that the elements of each array are distinct.
-      return_indices: whether to return the index of the first occurrence of each in both arrays as
-        well.
+      return_indices: whether to return the indices of the first occurrences of these elements in
+        each array as well.
       size: the number of elements to return, for use under `jit`.
       fill_value: the value that pads the result to `size`; the smallest common element by default,
         or 0 if there is none.
 
-    Returns: the common elements; with `return_indices`, a tuple of these and their indices in each
-      array.
+    Returns: the common elements; with `return_indices`, a tuple of these, their indices in `ar1`,
+      and their indices in `ar2`.
 
     Example:
       >>> jnp.intersect1d(jnp.array([3, 1, 2]), jnp.array([2, 3]))
@@ -317,14 +317,14 @@ def isin(
     *,
     method: str = "auto",
 ) -> Array:
-    """Returns True where an element is in `test_elements`, or where it is not if `invert`.
+    """Returns True where an element is in `test_elements`, or, if `invert`, where it is not.
 
     Args:
       element: an array.
       test_elements: an array.
       assume_unique: has no effect.
       invert: whether to negate the result.
-      method: "auto", "compare_all", "binary_search" or "sort"; the result is the same.
+      method: "auto", "compare_all", "binary_search" or "sort"; all give the same result.
 
     Returns: an array of booleans of the shape of `element`.
 
@@ -338,7 +338,7 @@ def isin(
     return reshape(is_member, x.shape)
 
 
-# The number of pairs above which elements are searched for instead of compared.
+# The number of pairs above which elements are searched for instead of compared in pairs.
 _MANY = threshold(100_000, small=16)
 
 

@@ -1,4 +1,4 @@
-"""Convolution and correlation (`convolve`, `correlate`), and windows: `hanning`, `kaiser`, ...."""
+"""Convolution and correlation (`convolve`, `correlate`), and windows (`hanning`, `kaiser`)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _check(
     promotion.check_arraylike(name, a, v)
     if len(np.shape(a)) != 1 or len(np.shape(v)) != 1:
         raise ValueError(
-            f"jnp.{name}: operands must be vectors, but have shapes {np.shape(a)} and {np.shape(v)}"
+            f"jnp.{name}: operands must be vectors, but got shapes {np.shape(a)} and {np.shape(v)}"
         )
     common = dtypes.result_type(a, v)
     if preferred is None:
@@ -72,7 +72,7 @@ def _check_preferred(name: str, common: np.dtype[Any], preferred: np.dtype[Any])
     if rank(common) != rank(preferred) and not integral_to_float:
         raise TypeError(
             f"jnp.{name}: `preferred_element_type` must be of the same kind as the operands, or a "
-            f"float type for integers; got {what}."
+            f"float dtype for integers; got {what}."
         )
     if not integral_to_float and dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(common):
         raise TypeError(
@@ -102,12 +102,13 @@ def convolve(
     Args:
       a: an array.
       v: an array.
-      mode: "full": all positions at which they overlap; "same": the middle ones, as many as the
-        longer array has elements; "valid": those at which they overlap completely.
+      mode: "full" returns all positions at which the arrays overlap, "same" the middle ones, as
+        many as the longer array has elements, and "valid" those at which the arrays overlap
+        completely.
       precision: the precision of `conv_general_dilated`.
       preferred_element_type: the dtype of accumulation and result.
 
-    Returns: an array of rank 1 of inexact dtype, unless `preferred_element_type` says otherwise.
+    Returns: an array of rank 1 and of inexact dtype, unless `preferred_element_type` is passed.
 
     Raises:
       ValueError: if an operand is empty or not of rank 1, or `mode` is unknown.
@@ -141,11 +142,11 @@ def correlate(
       precision: the precision of `conv_general_dilated`.
       preferred_element_type: the dtype of accumulation and result.
 
-    Returns: an array of rank 1 of inexact dtype, unless `preferred_element_type` says otherwise.
+    Returns: an array of rank 1 and of inexact dtype, unless `preferred_element_type` is passed.
 
     Example:
       >>> signal = jnp.array([0.0, 1.0, 3.0, 2.0, 0.0])
-      >>> jnp.correlate(signal, jnp.array([1.0, 3.0]))  # greatest where the pattern is
+      >>> jnp.correlate(signal, jnp.array([1.0, 3.0]))  # largest where the pattern is
       Array([ 3., 10.,  9.,  2.], dtype=float32)
     """
     x, y, dtype = _check("correlate", a, v, mode, preferred_element_type)
@@ -202,9 +203,9 @@ def _ones(n: Array) -> Array:
 
 
 def bartlett(M: int) -> Array:
-    """Returns the triangular (Bartlett) window of `M` points, which is zero at the ends.
+    """Returns the triangular (Bartlett) window of `M` points, which is zero at both ends.
 
-    Returns: an array of rank 1 and the default float dtype.
+    Returns: an array of rank 1 and of the default float dtype.
 
     Example:
       >>> jnp.bartlett(5)
@@ -217,9 +218,9 @@ def bartlett(M: int) -> Array:
 
 
 def blackman(M: int) -> Array:
-    """Returns the Blackman window of `M` points, a sum of three cosines.
+    """Returns the Blackman window of `M` points, a constant plus two cosines.
 
-    Returns: an array of rank 1 and the default float dtype.
+    Returns: an array of rank 1 and of the default float dtype.
 
     Example:
       >>> jnp.blackman(5).round(2) + 0
@@ -234,9 +235,9 @@ def blackman(M: int) -> Array:
 
 
 def hamming(M: int) -> Array:
-    """Returns the Hamming window of `M` points, a raised cosine that is 0.08 at the ends.
+    """Returns the Hamming window of `M` points, a raised cosine that is 0.08 at both ends.
 
-    Returns: an array of rank 1 and the default float dtype.
+    Returns: an array of rank 1 and of the default float dtype.
 
     Example:
       >>> jnp.hamming(5).round(2)
@@ -247,9 +248,9 @@ def hamming(M: int) -> Array:
 
 
 def hanning(M: int) -> Array:
-    """Returns the Hann window of `M` points, a raised cosine that is zero at the ends.
+    """Returns the Hann window of `M` points, a raised cosine that is zero at both ends.
 
-    Returns: an array of rank 1 and the default float dtype.
+    Returns: an array of rank 1 and of the default float dtype.
 
     Example:
       >>> jnp.hanning(5).round(2)
@@ -264,10 +265,10 @@ def kaiser(M: int, beta: ArrayLike) -> Array:
 
     Args:
       M: the number of points.
-      beta: the shape parameter: 0 yields a rectangular window, larger values yield narrower
+      beta: the shape parameter: 0 yields a rectangular window, and larger values yield narrower
         windows.
 
-    Returns: an array of rank 1 and the default float dtype.
+    Returns: an array of rank 1 and of the default float dtype.
 
     Example:
       >>> jnp.kaiser(5, 2.0).round(2)
