@@ -210,8 +210,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
     Returns: the powers, of the common dtype; NaN for a negative base with a fractional exponent.
 
-    Accuracy: within 1 ulp in float32 and 2 ulp in float64. A chain of multiplications rounds at
-      each step.
+    Accuracy: within 1 ulp in float32, 2 in float64. A chain of multiplications rounds at each step.
 
     Example:
       >>> jnp.power(jnp.array([1, 2, 3]), 2)

@@ -1,6 +1,6 @@
 """Means, weighted averages, variances and standard deviations over axes.
 
-The common arguments are those of `jitney.numpy.reductions`.
+The arguments that these functions share are described in `jitney.numpy.reductions`.
 """
 
 from __future__ import annotations

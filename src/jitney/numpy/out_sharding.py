@@ -59,7 +59,7 @@ def call_with_sharding(
 def _specs_of_rows(
     sharding: NamedSharding, args: Sequence[Value]
 ) -> tuple[PartitionSpec, ...] | None:
-    """Returns specs that shard `args` by rows; None unless the unreduced axes divide just the rows."""
+    """Returns specs that shard `args` by rows; None unless unreduced axes divide just the rows."""
     from jitney.core.sharding.partition_spec import PartitionSpec, names_of
     from jitney.core.sharding_in_types import explicit
     from jitney.core.types.avals import get_aval

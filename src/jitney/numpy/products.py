@@ -87,7 +87,7 @@ def dot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Contracts the last axis of `a` with the second-to-last axis of `b`, or multiplies by a scalar.
+    """Contracts the last axis of `a` with the second-to-last axis of `b`; multiplies by scalars.
 
     For two vectors this is the inner product, for two matrices the matrix product.
 
@@ -149,8 +149,8 @@ def matmul(
     for i, x in enumerate((a, b)):
         if not shape_of(x):
             raise ValueError(
-                f"jnp.matmul: operands must have at least one axis, but `{'ab'[i]}` is a scalar of type "
-                f"{promotion.dtype_of(x)}; use * to multiply by a scalar"
+                f"jnp.matmul: operands must have at least one axis, but `{'ab'[i]}` is a scalar of "
+                f"type {promotion.dtype_of(x)}; use * to multiply by a scalar"
             )
     return _batched(
         "matmul", a, b, len(shape_of(a)) > 1, len(shape_of(b)) > 1, precision,

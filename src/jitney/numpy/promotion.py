@@ -1,8 +1,8 @@
 """Checks and promotion of the operands of the functions of `jax.numpy`.
 
-Dtypes are promoted according to JAX's lattice, in which Python scalars are weakly typed, and
-leading axes are prepended to operands of lower rank, as in NumPy. Operands that need no change are returned
-unchanged. Python and NumPy scalars remain scalars of the common dtype, which become
+Dtypes are promoted according to JAX's lattice, in which Python scalars are weakly typed. As in
+NumPy, leading axes are prepended to operands of lower rank. Operands that need no change are
+returned unchanged. Python and NumPy scalars remain scalars, of the common dtype, and become
 literals of jaxprs.
 """
 
@@ -110,7 +110,7 @@ def to_inexact(dtype: DTypeLike) -> np.dtype:
 
 
 def promote_dtypes_inexact(*operands: V) -> list[V]:
-    """Converts operands to their common dtype, or to a float dtype if the common one is not inexact."""
+    """Converts operands to their common dtype, or to a float dtype if it is not inexact."""
     dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
     dtype = to_inexact(dtype)
     return [as_type(x, dtype, weak) for x in operands]

@@ -481,7 +481,7 @@ def _between_defined(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bo
 def _by_weight(
     x: Array, weights: Array | None, q: ArrayLike, dim: int, keepdims: bool, ignore_nan: bool
 ) -> Array:
-    """Returns the first of the sorted elements at which the cumulative weight reaches a share `q`."""
+    """Returns the first of the sorted elements at which the cumulative weight reaches share `q`."""
     from jitney.numpy.creation import ones_like, zeros_like
     from jitney.numpy.cumulative import cumsum
     from jitney.numpy.take_put import take_along_axis

@@ -41,12 +41,12 @@ __all__ = [
 def _check_options(name: str, kind: object, order: object) -> None:
     if order is not None:
         raise TypeError(
-            f"jnp.{name}: `order` must be None, as arrays have no fields, not {order!r}"
+            f"jnp.{name}: `order` must be None, as arrays have no fields, but it is {order!r}"
         )
     if kind is not None:
         raise TypeError(
-            f"jnp.{name}: `kind` must be None, but it is {kind!r}; `stable` selects whether equal "
-            "elements keep their order"
+            f"jnp.{name}: `kind` must be None, but it is {kind!r}; use `stable` to choose whether "
+            "equal elements keep their order"
         )
 
 
@@ -70,11 +70,11 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Array:
-    """Sorts elements along `axis` in ascending order, NaN last; in descending order, NaN first.
+    """Sorts elements along `axis`, in ascending order by default; NaN counts as the largest.
 
     Args:
       a: an array.
-      axis: the axis; if None, `a` is flattened.
+      axis: the axis along which to sort; if None, `a` is flattened first.
       kind: must be None.
       order: must be None.
       stable: whether equal elements keep their order.
@@ -111,13 +111,13 @@ def argsort(
 
     Args:
       a: an array.
-      axis: the axis; if None, `a` is flattened.
+      axis: the axis along which to sort; if None, `a` is flattened first.
       kind: must be None.
       order: must be None.
       stable: whether equal elements keep their order.
       descending: whether the largest elements come first; a stable sort keeps the order of equal
-        elements then as well.
-      dtype: the dtype of the indices; the default integer by default.
+        elements then, too.
+      dtype: the dtype of the indices; the default integer dtype if None.
 
     Returns: an integer array of the shape of `a`.
 
@@ -150,9 +150,9 @@ def lexsort(
 
     Args:
       keys: arrays of the same shape, or one array whose slices along the first axis are the keys.
-      axis: the axis that is sorted.
-      batch_size: the maximum number of keys of the same dtype per sort. More keys take several
-        stable sorts, from the least significant keys to the most significant.
+      axis: the axis along which to sort.
+      batch_size: the maximum number of keys of the same dtype per sort. More keys require several
+        stable sorts, from the least significant keys to the most significant ones.
 
     Returns: an integer array of the shape of one key.
 
@@ -165,20 +165,21 @@ def lexsort(
     """
     if isinstance(keys, Array | np.ndarray) and keys.ndim == 0:
         raise TypeError(
-            "jnp.lexsort: `keys` must be a sequence of keys, but is a scalar; pass a list"
+            "jnp.lexsort: `keys` must be a sequence of keys, but it is a scalar; pass a list"
         )
     parts = [as_value(k) for k in (_rows(keys) if isinstance(keys, Array | np.ndarray) else keys)]
     if not parts:
         raise TypeError("jnp.lexsort: `keys` must have at least one key, but it is empty")
     if any(k.shape != parts[0].shape for k in parts):
         raise ValueError(
-            f"jnp.lexsort: keys must have the same shape, but have shapes {[k.shape for k in parts]}"
+            "jnp.lexsort: keys must have the same shape, but they have shapes "
+            f"{[k.shape for k in parts]}"
         )
     if parts[0].ndim == 0:
         return as_value(scalar_operand(0, dtypes.canonicalize_dtype(int), False))
     axis = canonical_axis(axis, parts[0].ndim)
     if batch_size < 1:
-        raise ValueError(f"jnp.lexsort: `batch_size` must be 1 or more, but is {batch_size}")
+        raise ValueError(f"jnp.lexsort: `batch_size` must be 1 or more, but it is {batch_size}")
     indices = broadcasted_iota(dtypes.canonicalize_dtype(int), parts[0].shape, axis)
     while len(parts) > batch_size and all([k.dtype == parts[0].dtype for k in parts]):
         least, parts = parts[:batch_size], parts[batch_size:]
@@ -227,12 +228,14 @@ def _kth(name: str, kth: int, extent: int) -> int:
 
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """Partitions along an axis: element `kth` is that of the sorted array, after all smaller ones.
+    """Partitions an array along an axis, so that element `kth` is in its sorted position.
+
+    Smaller elements come before it, and larger elements after it.
 
     Args:
       a: a real array.
-      kth: a position along the axis; static.
-      axis: the axis.
+      kth: the position along the axis, which must be static.
+      axis: the axis along which to partition.
 
     Raises:
       NotImplementedError: if `a` is complex.
@@ -257,8 +260,8 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
     Args:
       a: a real array.
-      kth: a position along the axis; static.
-      axis: the axis.
+      kth: the position along the axis, which must be static.
+      axis: the axis along which to partition.
 
     Returns: an integer array of the shape of `a`.
 
@@ -290,14 +293,15 @@ def top_k(
 
     Args:
       a: a real array.
-      k: the number of elements, from 0 to the size of the axis; static.
-      axis: the axis.
+      k: the number of elements, from 0 to the size of the axis, which must be static.
+      axis: the axis along which to select.
       mode: "largest" or "smallest".
-      sorted: whether the result must be ordered, with the largest or smallest first; it always is.
+      sorted: whether the result must be ordered, with the largest or smallest element first; it
+        always is.
 
-    Returns: values and int32 indices, with size k along `axis`: as a list for "largest", as a tuple
-      for "smallest". Among equal elements, those with lower indices come first. NaN counts as
-      larger than infinity, and NaN with the sign bit set as smaller than -infinity.
+    Returns: the values and their int32 indices, of size k along `axis`: in a list for "largest", in
+      a tuple for "smallest". Among equal elements, those with lower indices come first. NaN counts
+      as larger than infinity, and NaN with the sign bit set as smaller than -infinity.
 
     Raises:
       ValueError: if `k` is out of range, `mode` is another string, or `a` is complex.
@@ -307,7 +311,7 @@ def top_k(
       [Array([4, 3], dtype=int32), Array([0, 2], dtype=int32)]
     """
     if mode not in ("largest", "smallest"):
-        raise ValueError(f"jnp.top_k: `mode` must be 'largest' or 'smallest', but is {mode!r}")
+        raise ValueError(f"jnp.top_k: `mode` must be 'largest' or 'smallest', not {mode!r}")
     x = promotion.ensure_arraylike("top_k", a)
     if mode == "largest":
         return _top(x, k, axis)
@@ -353,7 +357,7 @@ def searchsorted(
       v: the elements to insert.
       side: whether to insert before ("left") or after ("right") equal elements.
       sorter: indices that sort `a`, if it is not sorted.
-      method: "scan" (or "scan_unrolled"), "sort" or "compare_all"; the result is the same.
+      method: "scan" (or "scan_unrolled"), "sort" or "compare_all"; all give the same result.
 
     Returns: an integer array of the shape of `v`.
 
@@ -392,7 +396,7 @@ def searchsorted(
 
 
 def _ordered(x: Array) -> Array:
-    """Canonicalizes zeros and NaNs of `x`, so that the total order on it is that of sorting."""
+    """Canonicalizes zeros and NaNs of `x`, so that their total order is the order of sorting."""
     if promotion.is_complex(x.dtype):
         return binary.complex(_ordered(unary.real(x)), _ordered(unary.imag(x)))
     if not promotion.is_floating(x.dtype):
@@ -415,7 +419,7 @@ def _precedes(x: Array, y: Array, *, or_equal: bool) -> Array:
 
 
 def _count_below(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
-    """Counts the elements of `a` that sort before each of `v`, by comparing all pairs."""
+    """Counts the elements of `a` that sort before each element of `v`, by comparing all pairs."""
     from jitney.numpy.reductions import sum as sum_of
 
     column = expand_dims(a, tuple(range(1, v.ndim + 1)))
@@ -425,7 +429,7 @@ def _count_below(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
 
 
 def _bisect(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
-    """Searches by bisection of an interval of positions, whose halves may differ in size by one.
+    """Searches by bisecting intervals of positions, whose halves can differ in size by one.
 
     The midpoints are those of JAX, so results agree even if `a` is not sorted.
     """
@@ -445,7 +449,7 @@ def _bisect(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
 
 
 def _as_words(x: Array) -> Array:
-    """Returns integers that sort like the floats `x` after `_ordered`; `x` for other dtypes."""
+    """Returns integers that sort like floats `x` after `_ordered`; other dtypes are unchanged."""
     if not promotion.is_floating(x.dtype) or x.dtype.itemsize < 2:
         return x
     width = 8 * x.dtype.itemsize
@@ -460,12 +464,14 @@ def _as_words(x: Array) -> Array:
 def digitize(
     x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None
 ) -> Array:
-    """Returns the index of the interval between `bins` that contains each element; 0 is below all.
+    """Returns the index of the interval between `bins` that contains each element.
+
+    Index 0 is the interval before the first edge.
 
     Args:
       x: an array.
-      bins: an array of rank 1, in ascending or descending order.
-      right: whether intervals include their right ends instead of their left ones.
+      bins: the edges of the intervals, of rank 1, in ascending or descending order.
+      right: whether intervals include their right edges instead of their left edges.
       method: see `searchsorted`.
 
     Example:

@@ -66,8 +66,8 @@ def cov(
       y: the observations of further variables.
       rowvar: whether rows are variables; if False, columns are.
       bias: whether to divide by n instead of n - 1.
-      ddof: subtracted from n in the divisor; by default 0 with `bias`, else 1.
-      fweights: how many times each observation counts; integers.
+      ddof: the number subtracted from n in the divisor; by default 0 if `bias`, and 1 otherwise.
+      fweights: integers, the number of times that each observation counts.
       aweights: the weights of the observations.
       dtype: the dtype of the result.
 
@@ -111,7 +111,7 @@ def cov(
 
 
 def _observations(m: ArrayLike, y: ArrayLike | None, dtype: DTypeLike | None) -> list[Array]:
-    """Returns `m`, and `y` if it is passed, promoted to one inexact dtype: `dtype` if it is passed.
+    """Returns `m`, and `y` if passed, promoted to `dtype`, or to a common inexact dtype if None.
 
     Raises:
       ValueError: if their rank is greater than 2, or `dtype` is not inexact.
@@ -123,7 +123,7 @@ def _observations(m: ArrayLike, y: ArrayLike | None, dtype: DTypeLike | None) ->
         parts = [as_value(p) for p in promotion.promote_dtypes_inexact(m, y)]
     if dtype is not None:
         if not dtypes.issubdtype(dtype, np.inexact):
-            raise ValueError(f"jnp.cov: `dtype` must be complex or a float dtype, not {dtype}")
+            raise ValueError(f"jnp.cov: `dtype` must be a float or complex dtype, not {dtype}")
         parts = [convert(p, user_dtype(dtype, "cov")) for p in parts]
     if any(p.ndim > 2 for p in parts):
         raise ValueError(
@@ -134,7 +134,7 @@ def _observations(m: ArrayLike, y: ArrayLike | None, dtype: DTypeLike | None) ->
 
 
 def _weighted_count(total: Array, ddof: int, weights: Array, aweights: ArrayLike | None) -> Array:
-    """Returns the divisor of sums of products for observations with `weights` of sum `total`."""
+    """Returns the divisor of sums of products for observations whose `weights` sum to `total`."""
     if ddof == 0:
         return total
     if aweights is None:
@@ -157,16 +157,16 @@ def _observation_weights(
         promotion.check_arraylike("cov", factor)
         factor = as_value(factor)
         if factor.ndim > 1:
-            raise RuntimeError(f"jnp.cov: `{name}` must be a vector, but has shape {factor.shape}")
+            raise RuntimeError(f"jnp.cov: `{name}` must be a vector, not of shape {factor.shape}")
         if factor.shape[0] != x.shape[1]:
             raise RuntimeError(
-                f"jnp.cov: `{name}` must be one for each of "
+                f"jnp.cov: `{name}` must have one element for each of "
                 f"{messages.counted(x.shape[1], 'observation')}, "
                 f"but {messages.there_are(factor.shape[0])}"
             )
         if name == "fweights" and not promotion.is_integer(factor.dtype):
             raise TypeError(
-                "jnp.cov: `fweights`, which are counts, must be of an integer type, but they are "
+                "jnp.cov: `fweights`, which are counts, must be integers, but they have dtype "
                 f"{factor.dtype}"
             )
         signed = not (
@@ -185,13 +185,13 @@ def _observation_weights(
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None
 ) -> Array:
-    """Computes correlation coefficients of variables, in [-1, 1].
+    """Computes the correlation coefficients of variables, in [-1, 1].
 
     Args:
       x: the observations, with a row for each variable.
       y: the observations of further variables.
       rowvar: whether rows are variables; if False, columns are.
-      dtype: the dtype of the result, an inexact one.
+      dtype: the dtype of the result, which must be inexact.
 
     Raises:
       ValueError: if `dtype` is not inexact.
@@ -203,7 +203,7 @@ def corrcoef(
     """
     promotion.check_arraylike("corrcoef", x)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
-        raise ValueError(f"jnp.corrcoef: `dtype` must be complex or a float dtype, not {dtype}")
+        raise ValueError(f"jnp.corrcoef: `dtype` must be a float or complex dtype, not {dtype}")
     c = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(c):
         return binary.div(c, c)
@@ -232,7 +232,7 @@ def bincount(
     """Counts the occurrences of each nonnegative integer.
 
     Args:
-      x: an integer array of rank 1; negative elements count as 0.
+      x: an integer array of rank 1; negative elements are counted as 0.
       weights: the weight of each element; 1 by default.
       minlength: the minimum size of the result.
       length: the size of the result, for use under `jit`; elements beyond it are ignored.
@@ -242,7 +242,7 @@ def bincount(
 
     Raises:
       TypeError: if the dtype of `x` is neither integer nor boolean.
-      ValueError: if `x` is not of rank 1, or the shape of `weights` differs.
+      ValueError: if `x` is not of rank 1, or if the shape of `weights` differs from that of `x`.
 
     Example:
       >>> jnp.bincount(jnp.array([0, 1, 1, 3]))
@@ -270,7 +270,7 @@ def bincount(
         if any([names_of(entry) for entry in spec]):
             raise ShardingTypeError(
                 f"bincount: counts must be replicated or unreduced, but out_sharding is {spec}: "
-                "move them by jax.reshard"
+                "reshard the result with jax.reshard"
             )
 
     def counted(x: Array, weights: Array) -> Array:
@@ -292,8 +292,8 @@ def _number_of_counts(x: Array, minlength: int, length: int | None) -> int:
     known = concrete_or_error(
         np.asarray,
         x,
-        "The greatest element of `x` decides the size of the result of jnp.bincount, so it must "
-        "be known, unless a static `length` is passed.",
+        "The greatest element of `x` determines the size of the result of jnp.bincount, so it "
+        "must be known, unless a static `length` is passed.",
     )
     return max(minlength, int(known.max()) + 1 if known.size else 0)
 
@@ -322,7 +322,7 @@ def histogram_bin_edges(
     if isinstance(bins, str):
         raise NotImplementedError(
             f"jnp.histogram: `bins` must be a number of bins or their edges, but it is {bins!r}; "
-            "np.histogram_bin_edges computes edges by named rules"
+            "use np.histogram_bin_edges for edges by a named rule"
         )
     promotion.check_arraylike("histogram_bin_edges", a, bins)
     x = as_value(a)
@@ -362,7 +362,7 @@ def histogram(
       bins: the number of intervals, or their edges.
       range: the pair (lowest edge, highest edge); by default the smallest and largest value.
       weights: the weight of each value; 1 by default.
-      density: whether to normalize the result such that its integral is 1.
+      density: whether to normalize the counts so that the integral of the result is 1.
       out_sharding: the sharding of the counts; a PartitionSpec refers to the context mesh.
 
     Example:
@@ -406,19 +406,19 @@ def histogram2d(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array, Array]:
-    """Counts points in rectangles of the plane.
+    """Computes a two-dimensional histogram: the counts of points in rectangles.
 
     Args:
       x: the first coordinates, an array of rank 1.
       y: the second coordinates, an array of the same size.
-      bins: the number of intervals, or their edges, for both axes; or a pair of one of these for
+      bins: the number of intervals, or their edges, for both axes; or a pair with one of these for
         each axis.
       range: a pair (lowest edge, highest edge) for each axis; by default the smallest and largest
         coordinate.
       weights: the weight of each point; 1 by default.
-      density: whether to normalize the result such that its integral is 1.
+      density: whether to normalize the counts so that the integral of the result is 1.
 
-    Returns: (counts, edges along x, edges along y).
+    Returns: a tuple (counts, edges along x, edges along y).
 
     Example:
       >>> jnp.histogram2d(jnp.array([0.0, 1.0]), jnp.array([0.0, 1.0]), bins=2)[0]
@@ -428,8 +428,8 @@ def histogram2d(
     x, y = promotion.ensure_arraylike("histogram2d", x, y)
     if x.ndim == 0 or y.ndim == 0:
         raise TypeError(
-            "histogram2d takes coordinates of points, two arrays of rank 1, but got shapes "
-            f"{x.shape} and {y.shape}; flatten them by x.ravel()"
+            "histogram2d takes the coordinates of points as two arrays of rank 1, but got shapes "
+            f"{x.shape} and {y.shape}; flatten them with x.ravel()"
         )
     both: Any = [bins, bins] if _is_edges(bins) else bins
     from jitney.numpy.joining import stack
@@ -453,14 +453,16 @@ def histogramdd(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, list[Array]]:
-    """Counts points in boxes; returns the counts and a list of the edges along each axis.
+    """Computes a multidimensional histogram: the counts of points in boxes, and a list of edges.
 
     Args:
       sample: the coordinates, with a row for each point.
-      bins: the number of intervals, for all axes or for each; or a list of the edges for each axis.
-      range: a list with a pair (lowest edge, highest edge) for each axis.
+      bins: the number of intervals, one for all axes or one for each; or a list of the edges for
+        each axis.
+      range: a list with a pair (lowest edge, highest edge) for each axis; by default the smallest
+        and largest coordinate.
       weights: the weight of each point; 1 by default.
-      density: whether to normalize the result such that its integral is 1.
+      density: whether to normalize the counts so that the integral of the result is 1.
 
     Example:
       >>> counts, edges = jnp.histogramdd(jnp.array([[0.0, 0.0], [1.0, 2.0]]), bins=2)
@@ -489,7 +491,7 @@ def histogramdd(
     if len(each) != rank:
         raise ValueError(
             f"jnp.histogramdd: `bins` must have an entry for each of {rank} coordinates, but it "
-            f"has {len(each)}"
+            f"has {len(each)} entries"
         )
     edges: list[Any] = []
     index: list[Any] = []
@@ -506,7 +508,7 @@ def histogramdd(
 
 
 def _densities(counts: Array, edges: list[Array]) -> Array:
-    """Normalizes `counts` in boxes such that their integral is 1."""
+    """Normalizes `counts` in boxes so that their integral is 1."""
     counts = counts / sum_of(counts)
     for k, e in enumerate(edges):
         widths = e[1:] - e[:-1]

@@ -1,7 +1,7 @@
 """Access by arrays of indices: `take`, `take_along_axis`, `put`, `choose`, `fill_diagonal`.
 
 Unlike `x[indices]`, `take` and `take_along_axis` return NaN (or the smallest signed or the largest
-unsigned integer) for positions out of range, unless `mode` says otherwise.
+unsigned integer) for positions out of range, unless `mode` specifies otherwise.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from jitney.runtime.arrays.array import ArrayImpl
 _INT32 = np.dtype(np.int32)
 
 
-_INDICES = "jnp.take: `indices` must be of an integer type, but are {}"
+_INDICES = "jnp.take: `indices` must be of an integer type, but they are {}"
 
 
 def check_not_inplace(name: str, inplace: bool) -> None:
     """Raises ValueError if an in-place update is requested."""
     if inplace:
         raise ValueError(
-            f"jax.numpy.{name}: `inplace` must be False, which returns an updated array, as "
-            "arrays are immutable"
+            f"jax.numpy.{name}: `inplace` must be False, as arrays are immutable; the result is an "
+            "updated array"
         )
 
 
@@ -84,15 +84,15 @@ def take(
     Args:
       a: an array.
       indices: an integer array of any shape; its axes replace `axis`.
-      axis: the axis; if None, `a` is flattened.
+      axis: the axis along which to select; if None, `a` is flattened first.
       out: unused.
       mode: how positions out of range are handled: "fill" (the default) returns `fill_value`,
         "clip" uses the nearest position, "wrap" reduces positions modulo the size. Negative
         positions count from the end, except with "clip".
       unique_indices: a promise that no position occurs twice.
       indices_are_sorted: a promise that positions are in ascending order.
-      fill_value: the value for positions out of range; by default NaN, the smallest signed or the
-        largest unsigned integer.
+      fill_value: the value for positions out of range; by default NaN, or the smallest signed or
+        the largest unsigned integer.
 
     Raises:
       ValueError: if the indices are not integers, or `mode` is another string.
@@ -154,7 +154,7 @@ def _take_body(
     size = math.prod(index.shape)
     if extent == 0 and size:
         raise IndexError(
-            f"jnp.take: axis {axis} of `a` has no elements, shape {x.shape}, but {size} are "
+            f"jnp.take: axis {axis} of `a`, of shape {x.shape}, has no elements, but {size} are "
             "requested"
         )
     if promotion.dtype_of(index) == np.bool_:
@@ -194,7 +194,7 @@ _take = jit_when_traced(
 
 
 def _treat_outside(index: Array, extent: int, mode: str | None) -> tuple[Array, GatherScatterMode]:
-    """Returns the indices and the mode of a gather that handles indices out of range by `mode`."""
+    """Returns indices and the mode of a gather that handles indices out of range as `mode` says."""
     match mode:
         case None | "fill":
             wrapped = _wrapped(index, extent) if index.size else index
@@ -206,8 +206,8 @@ def _treat_outside(index: Array, extent: int, mode: str | None) -> tuple[Array, 
             return index, GatherScatterMode.CLIP
         case "raise":
             raise NotImplementedError(
-                "jnp.take: `mode` cannot be 'raise', as compiled code raises no errors; 'fill' gives "
-                "NaN, or `fill_value`, for indices out of range"
+                "jnp.take: `mode` cannot be 'raise', as compiled code raises no errors; use 'fill', "
+                "which gives NaN, or `fill_value`, for indices out of range"
             )
         case _:
             raise ValueError(
@@ -242,10 +242,10 @@ def take_along_axis(
 
     Args:
       arr: an array.
-      indices: an integer array of the rank of `arr`; its other axes are broadcast against those of
-        `arr`.
-      axis: the axis; if None, `arr` is flattened.
-      mode: how positions out of range are handled; see `x.at[...].get`. "fill" by default.
+      indices: an integer array of the same rank as `arr`; axes other than `axis` are broadcast
+        against those of `arr`.
+      axis: the axis that the indices refer to; if None, `arr` is flattened first.
+      mode: how positions out of range are handled; see `x.at[...].get`; "fill" by default.
       fill_value: the value for positions out of range with mode "fill".
       wrap_negative_indices: whether negative positions count from the end.
 
@@ -284,7 +284,7 @@ def _take_along_axis_body(
     dtype = promotion.dtype_of(index)
     if not promotion.is_integer(dtype):
         raise TypeError(
-            "jnp.take_along_axis: `indices` must be of an integer type, but are "
+            "jnp.take_along_axis: `indices` must be of an integer type, but they are "
             f"{dtypes.long_name(dtype)}"
         )
     if axis is None:
@@ -297,7 +297,7 @@ def _take_along_axis_body(
     rank = x.ndim
     if rank != index.ndim:
         raise ValueError(
-            "jnp.take_along_axis: `indices` must be of the rank of `arr`, but they have shapes "
+            "jnp.take_along_axis: `indices` must have the rank of `arr`, but they have shapes "
             f"{index.shape} and {x.shape}"
         )
     axis = canonical_axis(axis, rank)
@@ -395,8 +395,8 @@ def put(
         return x
     if mode == "raise":
         raise NotImplementedError(
-            "jnp.put: `mode` cannot be 'raise', as compiled code raises no errors; None drops "
-            "values with positions out of range"
+            "jnp.put: `mode` cannot be 'raise', as compiled code raises no errors; use None to "
+            "drop values with positions out of range"
         )
     if mode == "clip":
         places = clip(places, 0, x.size - 1)
@@ -414,7 +414,7 @@ def put(
 
 
 def repeated(v: Array, size: int) -> Array:
-    """Returns `size` elements: those of `v`, of rank 1, repeated cyclically."""
+    """Returns `size` elements: those of the vector `v`, repeated cyclically."""
     n = v.shape[0]
     v = tile(v, (-(-size // n),)) if n < size else v
     return lax_slice(v, (0,), (size,)) if v.shape[0] > size else v
@@ -435,12 +435,12 @@ def put_along_axis(
 
     Args:
       arr: an array.
-      indices: an integer array of the rank of `arr`; its other axes are broadcast against those of
-        `arr`.
+      indices: an integer array of the same rank as `arr`; axes other than `axis` are broadcast
+        against those of `arr`.
       values: the new elements, broadcast to the shape of the indices.
-      axis: the axis; if None, `arr` is flattened.
+      axis: the axis that the indices refer to; if None, `arr` is flattened first.
       inplace: must be False, unlike in NumPy, since arrays are immutable.
-      mode: how positions out of range are handled; see `x.at[...].set`. By default they are
+      mode: how positions out of range are handled; see `x.at[...].set`; by default, they are
         ignored.
 
     Raises:
@@ -461,11 +461,11 @@ def put_along_axis(
         arr, axis = _flat(arr), 0
     if not promotion.is_integer(indices.dtype):
         raise TypeError(
-            f"jnp.put_along_axis: `indices` must be of an integer type, but are {indices.dtype}"
+            f"jnp.put_along_axis: `indices` must be of an integer type, not {indices.dtype}"
         )
     if arr.ndim != indices.ndim:
         raise ValueError(
-            "jnp.put_along_axis: `indices` must be of the rank of `arr`, but they have shapes "
+            "jnp.put_along_axis: `indices` must have the rank of `arr`, but they have shapes "
             f"{indices.shape} and {arr.shape}"
         )
     axis = canonical_axis(axis, arr.ndim)
@@ -491,7 +491,7 @@ def choose(
     """Selects elements from several arrays by index: choices[a[i]][i].
 
     Args:
-      a: an integer array of indices of choices.
+      a: an integer array of indices into `choices`.
       choices: a sequence of arrays, or one array whose slices along the first axis are the choices;
         they are broadcast against `a`.
       out: unused.
@@ -516,15 +516,15 @@ def choose(
             assert isinstance(x, Tracer)
             raise errors.ConcretizationTypeError(
                 x,
-                "jnp.choose compares values with the number of choices in mode 'raise', so they "
-                "must be known; the modes 'wrap' and 'clip' accept traced values.",
+                "jnp.choose compares indices with the number of choices in mode 'raise', so they "
+                "must be known; the modes 'wrap' and 'clip' accept traced indices.",
             )
         known = np.asarray(value)
         outside = known[(known < 0) | (known >= n)]
         if outside.size:
             raise ValueError(
-                f"jnp.choose: `a` must be from 0 to {n - 1}, as there are {n} choices, but has "
-                f"{outside.flat[0]}; mode 'wrap' or 'clip' accepts others"
+                f"jnp.choose: elements of `a` must be from 0 to {n - 1}, as there are {n} choices, but "
+                f"one is {outside.flat[0]}; use mode 'wrap' or 'clip' for indices out of range"
             )
     elif mode == "wrap":
         x = remainder(x, n)
@@ -554,7 +554,7 @@ def fill_diagonal(
 
     Args:
       a: an array of rank 2 or more.
-      val: a scalar, or an array of elements.
+      val: the new elements, a scalar or an array.
       wrap: must be False.
       inplace: must be False, unlike in NumPy, since arrays are immutable.
 
@@ -569,8 +569,8 @@ def fill_diagonal(
     """
     if inplace:
         raise NotImplementedError(
-            "jnp.fill_diagonal: `inplace` must be False, which returns an updated array, as "
-            "arrays are immutable"
+            "jnp.fill_diagonal: `inplace` must be False, as arrays are immutable; the result is an "
+            "updated array"
         )
     if wrap:
         raise NotImplementedError(
@@ -622,7 +622,7 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
         if x.dtype == np.bool_:
             raise NotImplementedError(
                 f"jax.numpy.ix_: operands must be integer positions, but operand {k} is boolean; "
-                "jnp.nonzero(mask)[0] returns the positions of a mask"
+                "use jnp.nonzero(mask)[0] for the positions of a mask"
             )
         if x.shape[0] == 0:
             x = convert(x, dtypes.canonicalize_dtype(np.dtype(np.int64)))

@@ -68,7 +68,7 @@ def _known_offset(k: Any) -> int:
     except TypeError:
         raise TypeError(
             f"the offset k of a diagonal must be a scalar integer, got {k!r} of type "
-            f"{type(k).__name__}: round it, for example by int(k)"
+            f"{type(k).__name__}: round it, for example with int(k)"
         ) from None
 
 
@@ -90,7 +90,7 @@ def eye(
       N: the number of rows.
       M: the number of columns; `N` by default.
       k: the offset of the diagonal; positive offsets are above the main diagonal.
-      dtype: the dtype of the result; the default float if None.
+      dtype: the dtype of the result; the default float dtype if None.
       device: where to create the array: a Device or a Sharding; uncommitted by default.
 
     Example:
@@ -107,14 +107,14 @@ def eye(
         k = max(-n, min(int(k), m))  # diagonals farther out are empty as well
     if shape_of(k) or not promotion.is_integer(promotion.dtype_of(k)):
         raise ValueError(
-            f"jnp.eye: `k` must be an integer, the offset of a diagonal, but it is {k}"
+            f"jnp.eye: `k`, the offset of a diagonal, must be an integer, but it is {k}"
         )
     rows, columns = _rows_and_columns(n, m)
     return placed(convert(compare.eq(binary.add(rows, _offset(k)), columns), dtype), device)
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
-    """Returns the `n` by `n` identity matrix, of the default float unless `dtype` is passed.
+    """Returns the `n` by `n` identity matrix, of the default float dtype unless `dtype` is passed.
 
     Example:
       >>> jnp.identity(3, dtype=jnp.complex64)[1]
@@ -130,7 +130,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
       N: the number of rows.
       M: the number of columns; `N` by default.
       k: the offset of the diagonal; positive offsets are above the main diagonal.
-      dtype: the dtype of the result; the default float if None.
+      dtype: the dtype of the result; the default float dtype if None.
 
     Example:
       >>> jnp.tri(3, dtype=int)
@@ -195,7 +195,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
 def _matrix(name: str, m: ArrayLike) -> Array:
     m = promotion.ensure_arraylike(name, m)
     if m.ndim < 2:
-        raise ValueError(f"jnp.{name}: `m` must have two axes or more, but has shape {m.shape}")
+        raise ValueError(f"jnp.{name}: `m` must have at least two axes, but has shape {m.shape}")
     return m
 
 
@@ -209,13 +209,13 @@ def _zeros_like(x: Array) -> Array:
 
 
 def diag(v: ArrayLike, k: int = 0) -> Array:
-    """Returns the matrix with a given diagonal, or the diagonal of a matrix.
+    """Returns the matrix with the given diagonal, or the diagonal of a matrix.
 
     Args:
       v: an array of rank 1 or 2.
       k: the offset of the diagonal; positive offsets are above the main diagonal.
 
-    Returns: a square matrix of len(v) + |k| rows, or the diagonal as an array of rank 1.
+    Returns: a square matrix with len(v) + |k| rows, or the diagonal as an array of rank 1.
 
     Raises:
       ValueError: if the rank of `v` is neither 1 nor 2.
@@ -258,7 +258,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
       axis1: the axis of the rows.
       axis2: the axis of the columns.
 
-    Returns: an array with the remaining axes of `a`, then that of the diagonal.
+    Returns: an array with the remaining axes of `a`, followed by the axis of the diagonal.
 
     Example:
       >>> jnp.diagonal(jnp.array([[1, 2], [3, 4]]))
@@ -266,7 +266,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     """
     x = promotion.ensure_arraylike("diagonal", a)
     if x.ndim < 2:
-        raise ValueError(f"jnp.diagonal: `a` must have two axes or more, but has shape {x.shape}")
+        raise ValueError(f"jnp.diagonal: `a` must have at least two axes, not shape {x.shape}")
     offset = operator.index(offset)
 
     def gathered(a: Array) -> Array:
@@ -275,8 +275,8 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     is_square = x.ndim == 2 and x.shape[0] == x.shape[1]
     if offset or not is_square or x.dtype == np.bool_ or state.trace is state.eval_trace:
         return gathered(x)
-    # As in JAX, the program for one platform differs; the compiler removes what other platforms do
-    # not need.
+    # As in JAX, the program differs for one platform; the compiler removes the branches for other
+    # platforms.
     rows, columns = _rows_and_columns(*x.shape)
     unit = convert(compare.eq(binary.add(rows, _offset(0)), columns), x.dtype)
 
@@ -313,12 +313,12 @@ def trace(
     dtype: DTypeLike | None = None,
     out: None = None,
 ) -> Array:
-    """Computes the sum of the diagonal of the matrices formed by two axes.
+    """Computes the sums of the diagonals of the matrices formed by two axes.
 
     Args:
       a: an array of rank 2 or more.
-      offset: the offset of the diagonal: positive above the main diagonal, negative below; may be
-        traced.
+      offset: the offset of the diagonal: positive above the main diagonal, negative below; it can
+        be traced.
       axis1: the axis of the rows.
       axis2: the axis of the columns.
       dtype: the dtype of the result; by default, narrower integers are summed as the default
@@ -378,7 +378,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
 def meshgrid(
     *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Array, ...]:
-    """Returns the coordinates of the points of a grid, from the coordinates along its axes.
+    """Returns the coordinates of the points of a grid, given the coordinates along its axes.
 
     Args:
       *xi: the coordinates along each axis, arrays of rank 1.
@@ -403,7 +403,7 @@ def meshgrid(
         raise ValueError(f"jax.numpy.meshgrid: `indexing` must be 'xy' or 'ij', not {indexing!r}")
     if any(a.ndim > 1 for a in args):
         raise ValueError(
-            "jax.numpy.meshgrid: coordinates must be vectors, but shapes are "
+            "jax.numpy.meshgrid: coordinates must be vectors, but their shapes are "
             f"{[a.shape for a in args]}"
         )
     args = [reshape(a, (1,)) if a.ndim == 0 else a for a in args]
@@ -444,7 +444,7 @@ def indices(
 
     Args:
       dimensions: the shape of the array.
-      dtype: the dtype of the result; the default integer by default.
+      dtype: the dtype of the result; the default integer dtype if None.
       sparse: whether to return arrays that have size 1 along all axes but one.
 
     Returns: an array whose slices along the first axis are the indices along each axis; with
@@ -479,7 +479,7 @@ def fromfunction(
 
     Args:
       function: a function of the indices as scalars, one argument per axis; it is mapped by `vmap`.
-      shape: the sizes of the result's leading axes.
+      shape: the sizes of the leading axes of the result.
       dtype: the dtype of the indices.
       **kwargs: keyword arguments of `function`.
 

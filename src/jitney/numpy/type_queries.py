@@ -30,7 +30,7 @@ iterable = np.iterable
 
 @one_operation
 def result_type(*args: ArrayLike | DTypeLike) -> np.dtype:
-    """Returns the dtype to which arrays, scalars and dtypes promote together.
+    """Returns the dtype to which arrays, scalars and dtypes are promoted together.
 
     Python scalars and weakly typed arrays do not widen other dtypes of their kind.
 
@@ -45,7 +45,7 @@ def result_type(*args: ArrayLike | DTypeLike) -> np.dtype:
 
 @one_operation
 def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype:
-    """Returns the dtype to which two dtypes promote together.
+    """Returns the dtype to which two dtypes are promoted together.
 
     Example:
       >>> jnp.promote_types("int32", "float16")
@@ -161,7 +161,7 @@ def _warn_unless_arraylike(name: str, x: object) -> None:
     if not is_valid_operand(x):
         warn(
             f"jnp.{name}: an array or a scalar is needed, but argument 0 is of {type(x)}. This "
-            "will become an error: convert it by jnp.asarray first.",
+            "will become an error: convert it with jnp.asarray first.",
             DeprecationWarning,
         )
 
@@ -200,7 +200,7 @@ def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
 
     Args:
       a: an array or a scalar.
-      axis: an axis, or several, whose sizes are multiplied; all by default.
+      axis: the axis or axes whose sizes are multiplied; all by default.
 
     Raises:
       ValueError: if an axis is repeated.

@@ -1,7 +1,7 @@
 """Universal functions as objects: `add.reduce`, `multiply.outer`, `frompyfunc`.
 
 Calling a ufunc calls its function. `reduce` and `accumulate` use the corresponding reduction if
-there is one; otherwise they are a loop over the elements, so the size of the program does not
+there is one; otherwise they loop over the elements, so the size of the program does not
 depend on the number of elements.
 """
 
@@ -59,7 +59,7 @@ class ufunc:
       func: a function of `nin` scalars that returns `nout` scalars.
       nin: the number of operands.
       nout: the number of results.
-      name: the name of the ufunc; that of `func` by default.
+      name: the name of the ufunc; the name of `func` by default.
       nargs: the number of arguments of `func`.
       identity: the identity element of the function, or None.
       call: the function of arrays; by default `func`, vectorized.
@@ -162,15 +162,15 @@ class ufunc:
     def _check_binary(self, method: str) -> None:
         if self.nin != 2:
             raise ValueError(
-                f"{self.__name__}.{method}: the function must take two operands, but takes {self.nin}"
+                f"{self.__name__}.{method}: the function must take two operands, not {self.nin}"
             )
         if self.nout != 1:
             raise ValueError(
-                f"{self.__name__}.{method}: the function must have one result, but has {self.nout}"
+                f"{self.__name__}.{method}: the function must have one result, not {self.nout}"
             )
 
     def _result_dtype(self, x: Array, dtype: DTypeLike | None) -> np.dtype:
-        """Returns `dtype`, or the dtype of the function of two elements of `x` if it is None."""
+        """Returns `dtype`, or, if it is None, the dtype of the function of two elements of `x`."""
         if dtype is not None:
             return promotion.dtype_of(np.empty(0, dtype))
         element = ShapeDtypeStruct((), x.dtype)
@@ -218,7 +218,7 @@ class ufunc:
             if self.identity is None and initial is None:
                 raise ValueError(
                     f"{self.__name__}.reduce: `initial` must be passed with `where`, as the "
-                    "function has no identity for the case of no elements"
+                    "function has no identity element for the case of no elements"
                 )
             if promotion.dtype_of(where) != np.bool_:
                 raise ValueError(
@@ -272,8 +272,8 @@ class ufunc:
         initial = self.identity if initial is None else initial
         if initial is None and x.shape[0] == 0:
             raise ValueError(
-                f"{self.__name__}.reduce: `initial` must be passed for no elements, as the "
-                f"function has no identity, but `a` has shape {x.shape}"
+                f"{self.__name__}.reduce: `initial` must be passed if there are no elements, as the "
+                f"function has no identity element, but `a` has shape {x.shape}"
             )
         first = 0
         if initial is None:
@@ -297,7 +297,7 @@ class ufunc:
 
         Args:
           a: an array.
-          axis: the axis of the running results.
+          axis: the axis along which to accumulate.
           dtype: the dtype of the result.
           out: must be None.
 
@@ -338,13 +338,13 @@ class ufunc:
     ) -> Array:
         """Reduces the slices of `a` between `indices` along `axis` with this ufunc.
 
-        Slice k is from `indices[k]` to `indices[k + 1]`, exclusive; if the latter is not greater,
-        it is the one element at `indices[k]`.
+        Slice k starts at `indices[k]` and ends before `indices[k + 1]`; if the latter is not
+        greater, the slice is the single element at `indices[k]`.
 
         Args:
           a: an array.
           indices: an integer array of rank 1.
-          axis: the axis that is reduced.
+          axis: the axis to reduce.
           dtype: the dtype of the result.
           out: must be None.
 
@@ -390,7 +390,7 @@ class ufunc:
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
         """Applies this ufunc to all pairs of an element of `A` and an element of `B`.
 
-        Returns: an array with the axes of `A`, then those of `B`.
+        Returns: an array with the axes of `A`, followed by those of `B`.
 
         Example:
           >>> jnp.add.outer(jnp.array([0, 10]), jnp.array([1, 2, 3]))
@@ -425,8 +425,8 @@ class ufunc:
         """
         if inplace:
             raise NotImplementedError(
-                f"{self.__name__}.at: `inplace` must be False, which returns an updated array, as "
-                f"arrays are immutable: x = {self.__name__}.at(x, ..., inplace=False)"
+                f"{self.__name__}.at: `inplace` must be False, as arrays are immutable; use "
+                f"x = {self.__name__}.at(x, ..., inplace=False)"
             )
         return self._updated(a, indices, b)
 

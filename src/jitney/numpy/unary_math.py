@@ -212,7 +212,7 @@ def log2(x: ArrayLike, /) -> Array:
 
 
 def _on_parts(x: Array, factor: Callable[[Any], Any], op: Callable[[Any, Any], Any]) -> Array:
-    """Computes op(x, factor(x)) for a real factor; complex operands by real and imaginary parts."""
+    """Computes op(x, factor(x)) for a real factor, on both parts of complex operands."""
     if not promotion.is_complex(promotion.dtype_of(x)):
         return op(x, factor(x))
     re, im = unary.real(x), unary.imag(x)
@@ -249,7 +249,7 @@ deg2rad: UnaryFunction = public(lambda x, /: radians(x), "deg2rad", radians.__do
 
 
 def square(x: ArrayLike, /) -> Array:
-    """Computes x * x, elementwise; booleans become integers.
+    """Computes x * x, elementwise; booleans are promoted to integers.
 
     Example:
       >>> jnp.square(jnp.array([-2, 3]))
@@ -324,7 +324,7 @@ def fabs(x: ArrayLike, /) -> Array:
     check_arraylike("fabs", x)
     if promotion.is_complex(promotion.dtype_of(x)):
         raise TypeError(
-            f"jnp.fabs: `x` must be real, but it is {promotion.dtype_of(x)}; jnp.abs takes both"
+            f"jnp.fabs: `x` must be real, but it is {promotion.dtype_of(x)}; use jnp.abs"
         )
     return unary.abs(*promote_args_inexact("fabs", x))
 
@@ -377,7 +377,7 @@ def trunc(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def rint(x: ArrayLike, /) -> Array:
-    """Rounds x to the nearest integer, elementwise, as a float; ties to even.
+    """Rounds x to the nearest integer, elementwise, with ties to even, as a float.
 
     Example:
       >>> jnp.rint(jnp.array([0.5, 1.5, 2.4]))
@@ -397,7 +397,7 @@ def rint(x: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def bitwise_count(x: ArrayLike, /) -> Array:
-    """Counts the bits that are set in |x|, elementwise, as uint8.
+    """Counts the set bits of |x|, elementwise, as uint8.
 
     Example:
       >>> jnp.bitwise_count(jnp.array([0, 7, 8]))

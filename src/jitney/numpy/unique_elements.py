@@ -42,7 +42,7 @@ def default_index_dtype() -> np.dtype:
 
 
 def raveled(x: Array) -> Array:
-    """Flattens `x` to one axis."""
+    """Flattens `x` into one axis."""
     return reshape(x, (x.size,))
 
 
@@ -91,8 +91,8 @@ def _unique(
     if size and n == 0:
         if fill_value is None:
             raise ValueError(
-                "jnp.unique: `fill_value` must be passed, as `ar` has no elements, shape "
-                f"{x.shape}, but the result has `size` {size}"
+                "jnp.unique: `fill_value` must be passed, as the result has `size` "
+                f"{size}, but `ar` has no elements and shape {x.shape}"
             )
         shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
         out: tuple[Any, ...] = (full(shape, fill_value, x.dtype),)
@@ -143,7 +143,7 @@ def concrete_operand(x: ArrayLike, name: str, size: int | None) -> Array:
     if size is not None:
         return as_value(x)
     about = (
-        f"The size of the result of {name}() depends on values of its argument; pass it as `size` "
+        f"The size of the result of {name}() depends on the values of its argument; pass it as `size` "
         f"to use {name}() in traced functions."
     )
     return as_value(concrete_or_error(None, x, about))
@@ -191,14 +191,14 @@ def unique(
     fill_value: ArrayLike | None = None,
     sorted: bool = True,
 ) -> Array | tuple[Array, ...]:
-    """Returns the distinct elements in ascending order.
+    """Returns the distinct elements of an array in ascending order.
 
     Args:
       ar: an array.
-      return_index: whether to return the index of the first occurrence of each.
+      return_index: whether to return the index of the first occurrence of each distinct element.
       return_inverse: whether to return the indices that reconstruct `ar` from the distinct
         elements.
-      return_counts: whether to return how often each occurs.
+      return_counts: whether to return the number of occurrences of each distinct element.
       axis: the axis whose slices are compared; if None, elements are compared.
       equal_nan: whether NaNs count as equal.
       size: the number of elements to return, for use under `jit`.
@@ -320,7 +320,7 @@ def unique_inverse(
 def unique_values(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """Returns the distinct elements in ascending order.
+    """Returns the distinct elements of an array in ascending order.
 
     Args:
       x: an array; flattened. NaNs count as distinct.

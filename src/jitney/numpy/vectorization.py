@@ -1,4 +1,4 @@
-"""`vectorize`: functions of scalars or small arrays, broadcast over larger arrays."""
+"""`vectorize`: functions of scalars or small arrays, applied to larger arrays by broadcasting."""
 
 # Arguments from users are checked, whatever the annotations say.
 # pyright: reportUnnecessaryIsInstance=false
@@ -157,19 +157,19 @@ def _check_excluded(excluded: Collection[int | str]) -> None:
 def _absent_operands(
     operands: Sequence[Any], inputs: Sequence[Sequence[str]], signature: str | None
 ) -> set[int]:
-    """Returns the positions of operands that are None; ValueError if they have core dimensions."""
+    """Returns the positions of operands that are None, which must not have core dimensions."""
     none = {k for k, x in enumerate(operands) if x is None}
     misplaced = {k for k in none if k < len(inputs) and inputs[k]}
     if misplaced:
         raise ValueError(
-            f"jnp.vectorize: arguments {sorted(misplaced)} are None, but {signature=} says that "
-            "they have core dimensions"
+            f"jnp.vectorize: arguments {sorted(misplaced)} are None, but they have core dimensions "
+            f"in {signature=}"
         )
     return none
 
 
 def _check_ranks(leading: list[tuple[int, ...]], shapes: list[tuple[int, ...]]) -> None:
-    """Warns or raises, as `jax_numpy_rank_promotion` demands, if ranks of mapped axes differ."""
+    """Warns or raises, as `jax_numpy_rank_promotion` specifies, if mapped ranks differ."""
     mode = config.numpy_rank_promotion_mode()
     if mode == "allow" or len({len(s) for s in leading}) <= 1:
         return
@@ -189,7 +189,7 @@ def _mapped(
     common: tuple[int, ...],
     vmap: Callable[..., Any],
 ) -> object:
-    """Maps `function` over the axes `common`, the innermost last."""
+    """Maps `function` over axes of sizes `common`, of which the last is the innermost."""
     rank = len(common)
     # Axes of size 1 are not mapped over; axes along which no operand is mapped are inserted
     # afterwards.

@@ -44,15 +44,15 @@ def astype(
 
     Args:
       x: an array or scalar.
-      dtype: the dtype of the result; the default float if None.
-      copy: whether to copy `x` even if it has that dtype already.
+      dtype: the dtype of the result; the default float dtype if None.
+      copy: whether to copy `x` even if it already has that dtype.
       device: where to put the result: a Device or a Sharding; that of `x` by default.
 
-    Returns: an array of the shape of `x`. Conversion of floats to integers truncates them, and NaN
-      becomes 0.
+    Returns: an array of the shape of `x`. The conversion of floats to integers truncates them, and
+      maps NaN to 0.
 
     Raises:
-      ValueError: if one of the dtypes is that of PRNG keys.
+      ValueError: if one of the dtypes is a dtype of PRNG keys.
 
     Example:
       >>> jnp.astype(jnp.array([1.7, -1.7]), jnp.int32)
@@ -70,7 +70,7 @@ def astype(
         if new == _BOOL:
             return compare.ne(x, scalar_operand(0, old, False))
         warn(
-            f"Array.astype: the imaginary parts of {old} are lost in {new}. This will become a "
+            f"Array.astype: imaginary parts are lost in the cast of {old} to {new}. This will become a "
             "ValueError: apply jnp.real, jnp.imag or jnp.abs first.",
             DeprecationWarning,
         )
@@ -99,15 +99,15 @@ def view(x: Array, dtype: DTypeLike | None) -> Array:
     if x.ndim == 0:
         if old_bits != new_bits:
             raise ValueError(
-                f"Array.view: a scalar of {old_bits} bits, {old}, has no view of {new_bits} bits, "
-                f"{new}; x[None].view(dtype) makes an array of them"
+                f"Array.view: a scalar of {old}, {old_bits} bits, cannot be viewed as {new}, "
+                f"{new_bits} bits; use x[None].view(dtype)"
             )
         return reshape(view(reshape(x, (1,)), new), ())
     last = x.shape[-1]
     if (last * old_bits) % new_bits:
         raise ValueError(
-            f"Array.view: the last axis must hold complete elements of {new}, {new_bits} bits "
-            f"each, but it has {last} of {old}, {last * old_bits} bits in all"
+            f"Array.view: the last axis must contain a whole number of elements of {new}, "
+            f"{new_bits} bits each, but it has {last} of {old}, {last * old_bits} bits in all"
         )
     if old == _BOOL:
         return view(convert(x, _UINT8), new)
