@@ -239,7 +239,7 @@ def test_cures_name_what_there_is(call, first, cure):
     [
         (
             lambda: jnp.linalg.pinv(2.0),
-            "jnp.linalg.pinv(2.0): `a` must be matrices (..., m, n), but has shape ()",
+            "jnp.linalg.pinv(2.0): `a` must have shape (..., m, n), but it has shape ()",
         ),
         (
             lambda: jax.nn.one_hot(1, 3, axis=(0, 1)),

@@ -132,7 +132,7 @@ def test_leaves_that_cannot_be_differentiated():
 def test_sizes_that_are_not_known():
     for function in (jnp.where, jnp.nonzero, jnp.argwhere, jnp.flatnonzero):
         text = message(jax.jit(function), x)
-        assert f"decides the shape of the result of jnp.{function.__name__}" in text
+        assert f"determines the shape of the result of jnp.{function.__name__}" in text
         assert "so it must be known, or passed statically as `size`" in text
 
 

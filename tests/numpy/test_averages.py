@@ -40,7 +40,7 @@ def test_degrees_of_freedom():
         assert var(x, correction=ddof) == var(x, ddof=ddof)
     assert np.isnan(var(x, ddof=3))
     assert var(x, mean=np.float32(0)) == 7
-    with pytest.raises(ValueError, match="two names of one argument"):
+    with pytest.raises(ValueError, match="two names for one argument"):
         var(x, ddof=1, correction=1)
 
 
@@ -69,7 +69,7 @@ def test_weights():
     [
         (lambda: average(X, weights=np.ones(5)), "`axis` must be passed"),
         (lambda: average(X, axis=0, weights=np.ones(5)), "its sizes along `axis`"),
-        (lambda: std(X, dtype=np.int32), "`dtype` must be complex or a float"),
+        (lambda: std(X, dtype=np.int32), "`dtype` must be a float or complex"),
         (lambda: mean(X, where=X), "`where` must be boolean"),
         (lambda: mean(X, (0, 0)), "reduced only once"),
     ],

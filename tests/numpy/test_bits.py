@@ -36,7 +36,7 @@ def test_bytes_survive_a_round_trip():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: packbits(X / 2), TypeError, "an integer type or boolean"),
+        (lambda: packbits(X / 2), TypeError, "an integer or boolean dtype"),
         (lambda: unpackbits(X), TypeError, "must be uint8, but it is int"),
         (lambda: packbits(X, bitorder="middle"), ValueError, "'little' or 'big'"),
     ],

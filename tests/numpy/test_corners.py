@@ -322,7 +322,7 @@ def test_several_quantiles_of_nothing() -> None:
 def test_medians_of_nothing_are_refused() -> None:
     for f in (jnp.median, partial(jnp.median, axis=0), partial(jnp.median, axis=(-1, 0))):
         with pytest.raises(
-            ValueError, match=r"must have elements along .*, but has shape \(0, 3\)"
+            ValueError, match=r"must have elements along .*, but it has shape \(0, 3\)"
         ):
             f(jnp.zeros((0, 3)))
     with pytest.raises(TypeError, match="must have elements along `axis`"):

@@ -110,12 +110,12 @@ def test_errors():
     x = jitney.numpy.arange(10)
     ds = jitney.ds
     for make, message in (
-        (lambda: x[ds(1.5, 2)], "`start` must be a scalar of an integer type"),
-        (lambda: x[ds(np.arange(2), 2)], "`start` must be a scalar of an integer type"),
-        (lambda: x[ds(1, -1)], "`size` must be a known, non-negative integer, got -1"),
+        (lambda: x[ds(1.5, 2)], "`start` must be an integer scalar"),
+        (lambda: x[ds(np.arange(2), 2)], "`start` must be an integer scalar"),
+        (lambda: x[ds(1, -1)], "`size` must be a static nonnegative integer, got -1"),
         (
             lambda: jitney.jit(lambda n: x[ds(1, n)])(2),
-            "`size` must be a known, non-negative integer",
+            "`size` must be a static nonnegative integer",
         ),
         (lambda: x[ds(1, 11)], r"`slice_sizes` \(11,\) exceeds"),
     ):

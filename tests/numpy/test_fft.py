@@ -338,7 +338,7 @@ def test_frequencies_and_shifts():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda j: j.numpy.fft.fft(np.ones(4), n=0), "at least one element"),
+        (lambda j: j.numpy.fft.fft(np.ones(4), n=0), "a length of at least 1"),
         (lambda j: j.numpy.fft.fft(np.ones(4), norm="x"), "norm"),
         (
             lambda j: j.numpy.fft.fft(np.ones(4), axis=(0,)),
@@ -346,7 +346,7 @@ def test_frequencies_and_shifts():
         ),
         (
             lambda j: j.numpy.fft.fft2(np.ones((4, 4)), axes=(0,)),
-            r"`axes` must be two, but they are \(0,\)",
+            r"`axes` must be two axes, but they are \(0,\)",
         ),
         (
             lambda j: j.numpy.fft.fftn(np.ones((4, 4)), axes=(0, 0)),

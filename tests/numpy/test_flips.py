@@ -32,7 +32,7 @@ def test_quarter_turns(k, axes):
 
 
 def test_turns_take_place_in_a_plane():
-    with pytest.raises(ValueError, match="two axes or more"):
+    with pytest.raises(ValueError, match="two or more axes"):
         rot90(np.arange(3))
     with pytest.raises(ValueError, match="`axes` must be two axes"):
         rot90(X, 1, (1, -2))

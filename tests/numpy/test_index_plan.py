@@ -78,12 +78,12 @@ def test_spans_know_their_first_position_and_the_end(bounds):
     [
         (np.s_[0, 0, 0, 0], IndexError, "4 axes, but the array has rank 3"),
         (np.s_[..., 0, ...], IndexError, "one ellipsis at most, but there are 2"),
-        (np.ones(3, bool), IndexError, r"index 0 it has shape \(3,\), and they are \[4\]"),
+        (np.ones(3, bool), IndexError, r"0 of the index has shape \(3,\), and these sizes are \[4\]"),
         ([0, 1], TypeError, r"x\[sequence\]"),
         ("name", TypeError, "no named fields"),
         (1.5, TypeError, "integers or booleans, not float64"),
-        (object(), IndexError, "an index is an integer, a slice"),
-        (Slice(0.5, 2), TypeError, "`start` must be a scalar"),
+        (object(), IndexError, "an index must be an integer, a slice"),
+        (Slice(0.5, 2), TypeError, "`start` must be an integer scalar"),
     ],
 )
 def test_wrong_indices(index, error, message):

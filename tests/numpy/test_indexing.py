@@ -171,7 +171,7 @@ ERRORS = [
     (
         lambda v: v.at[0].set(jtnp.ones(3, int)),
         ValueError,
-        r"shape \(3,\) and .* has \(\), which has fewer axes",
+        r"shape \(3,\) and .* has shape \(\), with fewer axes",
     ),
     (
         lambda v: v.at[:2].set(jtnp.ones(3, int)),

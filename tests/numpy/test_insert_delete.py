@@ -69,11 +69,11 @@ def test_zeros_are_trimmed_at_the_ends(trim):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: insert(X, 1.5, 0), ValueError, "`obj` must be integer positions"),
+        (lambda: insert(X, 1.5, 0), ValueError, "`obj` must contain integer positions"),
         (lambda: delete(X, np.array([4]), 0), IndexError, "no index 4 along axis 0 of size 3"),
         (lambda: delete(X, np.ones(2, bool), 0), ValueError, "a mask must have one axis"),
         (lambda: delete(X, np.array([0.5]), 0), ValueError, "or a boolean mask"),
-        (lambda: resize(X, (-1, 2)), ValueError, "0 or more everywhere"),
+        (lambda: resize(X, (-1, 2)), ValueError, "must not contain negative sizes"),
     ],
 )
 def test_wrong_arguments(call, error, message):

@@ -69,7 +69,7 @@ def test_blocks_are_assembled_from_the_innermost_lists():
     blocks = [[B, np.int32(0) * A[:, None]], [A[None], np.array([[9]])]]
     np.testing.assert_array_equal(joining.block(blocks), np.block(blocks))
     np.testing.assert_array_equal(joining.block([A, 7]), [1, 2, 7])
-    with pytest.raises(ValueError, match="equally deep, but within one the depths are"):
+    with pytest.raises(ValueError, match="equally deep, but the depths in one list are"):
         joining.block([[A], A])
     with pytest.raises(ValueError, match="one is empty"):
         joining.block([[A], []])
@@ -86,7 +86,7 @@ def test_ranks_are_raised_to_one_two_and_three(x):
     ("call", "error", "message"),
     [
         (lambda: joining.concatenate([]), ValueError, "at least one array"),
-        (lambda: joining.concatenate([np.int32(1)]), ValueError, "jnp.stack joins scalars"),
+        (lambda: joining.concatenate([np.int32(1)]), ValueError, "use jnp.stack to join scalars"),
         (lambda: joining.stack([A, B]), ValueError, r"shapes \(2,\), \(2, 2\)"),
         (lambda: joining.split(X, 5, 2), ValueError, "remainder of 4 after 5 of 0"),
         (lambda: joining.split(X, 0), ZeroDivisionError, "at least 1"),

@@ -77,10 +77,10 @@ def test_tensors_are_solved_as_matrices():
     [
         (lambda: solve(TALL, B), ValueError, "square"),
         (lambda: solve(A[0], B[:2, 0]), ValueError, "as many rows as `a`, 3, but it has 2"),
-        (lambda: solve(A, np.ones((2, 3))), ValueError, r"a vector per matrix, write solve"),
-        (lambda: pinv(A, rtol=1, rcond=1), ValueError, "two names of one tolerance"),
+        (lambda: solve(A, np.ones((2, 3))), ValueError, r"one vector per matrix, use solve"),
+        (lambda: pinv(A, rtol=1, rcond=1), ValueError, "two names for one tolerance"),
         (lambda: lstsq(A, A), TypeError, "must be one matrix"),
-        (lambda: lstsq(TALL, B), ValueError, "a row for each row"),
+        (lambda: lstsq(TALL, B), ValueError, "as many rows as `a`, but"),
         (lambda: tensorinv(A, 1), ValueError, "as many elements as the others"),
         (lambda: tensorinv(A, 0), ValueError, "must be 1 or more"),
         (lambda: tensorsolve(A, B), ValueError, "must begin with that of `b`"),

@@ -37,7 +37,7 @@ def test_positions_are_in_row_major_order():
     same(flatnonzero(X), np.flatnonzero(X))
     assert argwhere(np.float32(3)).shape == (1, 0)
     assert argwhere(np.float32(0)).shape == (0, 0)
-    with pytest.raises(ValueError, match="treats it as an array of one element"):
+    with pytest.raises(ValueError, match="to treat it as an array of one element"):
         nonzero(np.float32(3))
 
 

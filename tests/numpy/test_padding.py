@@ -53,11 +53,11 @@ def test_the_middle_of_empty_padding_is_the_array():
 @pytest.mark.parametrize(
     ("widths", "options", "error", "message"),
     [
-        (-1, {}, ValueError, "0 or more everywhere"),
-        (1.5, {}, TypeError, "integer type, but it is float64"),
+        (-1, {}, ValueError, "must not be negative"),
+        (1.5, {}, TypeError, "integer dtype, but it is float64"),
         ((1, 2, 3), {}, ValueError, r"\(before, after\) for each of the 2 axes"),
         (1, {"mode": "mirror"}, NotImplementedError, "a function or one of"),
-        (1, {"mode": "edge", "stat_length": 2}, ValueError, "got also \\['stat_length'\\]"),
+        (1, {"mode": "edge", "stat_length": 2}, ValueError, "also got \\['stat_length'\\]"),
         (1, {"mode": "mean", "stat_length": 0}, ValueError, "1 or more in mode 'mean'"),
         (1, {"mode": "reflect", "reflect_type": "both"}, ValueError, "'even' or 'odd'"),
     ],

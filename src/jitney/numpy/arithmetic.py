@@ -190,7 +190,7 @@ arctan2 = atan2 = float_arithmetic(
     "Array([3.142, 0.785], dtype=float32)", error="2 ulp",
 )  # fmt: skip
 nextafter = float_arithmetic(
-    "nextafter", binary.nextafter, "Returns the representable number next to x1 on the way to x2.",
+    "nextafter", binary.nextafter, "Returns the float adjacent to x1 in the direction of x2.",
     "jnp.nextafter(jnp.float32(0), jnp.float32(1))", "Array(1.e-45, dtype=float32)",
 )  # fmt: skip
 

@@ -52,7 +52,7 @@ class ArrayMethods(_Base):
     def at(self) -> IndexUpdateHelper:
         """A helper for updates by index: `x.at[index].set(y)` returns `x` with `x[index] = y`.
 
-        An index out of bounds is not an error: updates at it are dropped, and `get` returns the
+        Indices out of bounds are not errors: updates there are dropped, and `get` returns the
         nearest element. The argument `mode` of each method changes this.
         """
         return IndexUpdateHelper(self)
@@ -186,7 +186,7 @@ class ArrayMethods(_Base):
         """The array with its last two axes exchanged."""
         if self.ndim < 2:
             raise ValueError(
-                f"Array.mT: the array must have two axes or more, but it has shape {self.shape}"
+                f"Array.mT: the array must have two or more axes, but it has shape {self.shape}"
             )
         rank = self.ndim
         return transpose(self, (*range(rank - 2), rank - 1, rank - 2))

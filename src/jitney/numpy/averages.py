@@ -52,7 +52,7 @@ def mean(
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
@@ -124,9 +124,9 @@ def average(
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
-      weights: an array that has the shape of `a`, or the sizes of its axes `axis`; by default, all
-        weights are 1.
+      axis: an axis, a tuple of axes, or None for all axes.
+      weights: an array of the shape of `a`, or one that has only the axes `axis` of `a`; by
+        default, all weights are 1.
       returned: whether to return the sum of the weights as well.
       keepdims: whether reduced axes are kept, with size 1.
 
@@ -169,7 +169,7 @@ def _average(
         axes = canonical_axes(axis, x.ndim)
         if w.shape != tuple([x.shape[k] for k in axes]):
             raise ValueError(
-                "jnp.average: `weights` must have the shape of `a`, or the sizes of its axes `axis`, "
+                "jnp.average: `weights` must have the shape of `a`, or its sizes along `axis`, "
                 f"but `a` has shape {x.shape}, `axis` is {axis} and `weights` has shape {w.shape}"
             )
         if list(axes) != sorted(axes):
@@ -221,7 +221,7 @@ def var(
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       ddof: the number subtracted from n, the number of elements, in the divisor.
@@ -320,11 +320,11 @@ def std(
     mean: ArrayLike | None = None,
     correction: ArrayLike | None = None,
 ) -> Array:
-    """Computes the standard deviation over axes, which is the square root of `var`.
+    """Computes the standard deviation over axes, the square root of the variance; see `var`.
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       ddof: the number subtracted from n, the number of elements, in the divisor.

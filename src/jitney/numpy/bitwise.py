@@ -75,7 +75,7 @@ def left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
 
     Args:
       x: an integer array; booleans are converted to int32.
-      y: the numbers of bits to shift by, broadcast against `x`.
+      y: the number of bits to shift by, broadcast against `x`.
 
     Returns: an array of the common integer dtype; 0 where `y` is at least the number of bits of
       that dtype.
@@ -92,7 +92,7 @@ def bitwise_left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
 
     Args:
       x: an integer array; booleans are converted to int32.
-      y: the numbers of bits to shift by, broadcast against `x`.
+      y: the number of bits to shift by, broadcast against `x`.
 
     Returns: an array of the common integer dtype.
     """
@@ -104,7 +104,7 @@ def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
     Args:
       x1: an integer array; booleans are converted to int32.
-      x2: the numbers of bits to shift by, broadcast against `x1`.
+      x2: the number of bits to shift by, broadcast against `x1`.
 
     Returns: an array of the common integer dtype.
 
@@ -120,7 +120,7 @@ def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
     Args:
       x1: an integer array; booleans are converted to int32.
-      x2: the numbers of bits to shift by, broadcast against `x1`.
+      x2: the number of bits to shift by, broadcast against `x1`.
 
     Returns: an array of the common integer dtype.
     """

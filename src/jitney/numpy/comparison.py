@@ -123,7 +123,7 @@ greater_equal = _comparison(
 
 
 def _logical(name: str, op: Function, doc: str, example: str, printed: str) -> Function:
-    """Returns a function that applies `op` to truth values of operands; see `_comparison`."""
+    """Returns a function that applies `op` to the truth values of operands; see `_comparison`."""
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = promote_args(name, x, y)

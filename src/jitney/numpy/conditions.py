@@ -60,8 +60,8 @@ def where(
 
     Args:
       condition: an array of booleans; nonzero elements are true.
-      x: the values where the condition is true, broadcast.
-      y: the values elsewhere, broadcast.
+      x: the values where the condition is true; broadcast against the other operands.
+      y: the values elsewhere; broadcast likewise.
       size: with `condition` alone: the number of indices to return, for use under `jit`.
       fill_value: with `condition` alone: the index that pads the result to `size`.
 
@@ -73,8 +73,8 @@ def where(
         them.
 
     Both `x` and `y` are computed and differentiated everywhere. If one of them is NaN where it is
-    not selected, first replace its operand by a harmless value there; otherwise, gradients may be
-    NaN.
+    not selected, gradients may be NaN; to avoid that, replace the operands from which it is
+    computed by harmless values there.
 
     Example:
       >>> x = jnp.array([4.0, 0.0, -9.0])

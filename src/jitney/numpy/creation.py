@@ -88,7 +88,7 @@ def array(
       copy: whether to copy an array that could be returned unchanged.
       order: "K" or None; arrays are stored in row-major order.
       ndmin: the minimum rank; axes of size 1 are prepended.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Raises:
@@ -146,7 +146,7 @@ def asarray(
       dtype: the dtype of the result; see `array` for the default.
       order: "K" or None; arrays are stored in row-major order.
       copy: whether to copy an array that could be returned unchanged; False by default.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Raises:
@@ -235,7 +235,7 @@ def zeros(
     Args:
       shape: the sizes of the axes; an integer stands for one axis.
       dtype: the dtype of the result; the default float (float32) if none is given.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Example:
@@ -259,7 +259,7 @@ def ones(
     Args:
       shape: the sizes of the axes; an integer stands for one axis.
       dtype: the dtype of the result; the default float (float32) if none is given.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Example:
@@ -282,7 +282,7 @@ def empty(
     Args:
       shape: the sizes of the axes; an integer stands for one axis.
       dtype: the dtype of the result; the default float (float32) if none is given.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Example:
@@ -309,7 +309,7 @@ def full(
       shape: the sizes of the axes; an integer stands for one axis.
       fill_value: a scalar, or an array that is broadcast to `shape`.
       dtype: the dtype of the result; that of `fill_value` by default.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Raises:
@@ -392,7 +392,7 @@ def zeros_like(
       a: an array, or anything that has a shape and a dtype.
       dtype: the dtype of the result; that of `a` by default.
       shape: the shape of the result; that of `a` by default.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Example:
@@ -418,7 +418,7 @@ def ones_like(
       a: an array, or anything that has a shape and a dtype.
       dtype: the dtype of the result; that of `a` by default.
       shape: the shape of the result; that of `a` by default.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Example:
@@ -443,7 +443,7 @@ def empty_like(
       prototype: an array, or anything that has a shape and a dtype.
       dtype: the dtype of the result; that of `prototype` by default.
       shape: the shape of the result; that of `prototype` by default.
-      device: where to create the array: a Device or a Sharding; that of the prototype by default.
+      device: the Device or Sharding of the result; that of `prototype` by default.
 
     Example:
       >>> jnp.empty_like(jnp.arange(3), dtype=bool)
@@ -470,7 +470,7 @@ def full_like(
       fill_value: a scalar, or an array that is broadcast to the shape of the result.
       dtype: the dtype of the result; that of `a` by default.
       shape: the shape of the result; that of `a` by default.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
       out_sharding: the sharding of the result: a Sharding, or a PartitionSpec on the context mesh.
 
     Example:
@@ -553,7 +553,7 @@ def from_dlpack(
 
     Args:
       x: the object.
-      device: where to put the array: a Device or a Sharding.
+      device: the Device or Sharding of the result.
       copy: True to always copy; False to raise an error if a copy is necessary.
 
     Example:

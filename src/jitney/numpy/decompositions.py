@@ -112,8 +112,8 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
       UPLO: the triangle of `a` to read: "L" (also if None) for the lower, "U" for the upper one.
       symmetrize_input: whether to decompose (a + a^H) / 2 instead of `a`.
 
-    Returns: real eigenvalues of shape (..., n) in ascending order, and eigenvectors of shape (...,
-      n, n) as columns.
+    Returns: real eigenvalues in ascending order, of shape (..., n), and eigenvectors as columns, of
+      shape (..., n, n).
 
     Raises:
       ValueError: if `UPLO` is another string.

@@ -39,7 +39,7 @@ _BOOL = np.dtype(bool)
 _UINT32 = np.dtype(np.uint32)
 
 Optimize: TypeAlias = "bool | str | Sequence[tuple[int, ...]]"
-"""How to order contractions: False for left to right, True for the best order, a strategy or a path."""
+"""The order of contractions: False for left to right, True for the optimum, a strategy or a path."""
 
 
 def einsum(
@@ -64,7 +64,7 @@ def einsum(
       optimize: how to determine the order: a strategy of `opt_einsum` ("auto" searches exhaustively
         for up to four operands, and uses cheaper algorithms for more), a path, True for "optimal",
         which takes exponential time, or False to contract pairs from left to right.
-      precision: the precision of `dot_general`.
+      precision: the precision of the contractions.
       preferred_element_type: the dtype of the accumulation and the result; the common dtype by
         default.
       out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.

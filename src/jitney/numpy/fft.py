@@ -257,7 +257,7 @@ def _exchanged(norm: Norm) -> Norm:
 
 
 def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Computes the transform of a Hermitian signal, given by its first half: n real elements.
+    """Computes the n real elements of the transform of a Hermitian signal, given its first half.
 
     Args, Returns, Raises: see `irfft`; `norm` scales as in `fft`.
 
@@ -323,7 +323,7 @@ def ifftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None)
 
 
 def rfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
-    """Computes the transform of a real array: its first half along the last of `axes`.
+    """Computes the first half, along the last of `axes`, of the transform of a real array.
 
     Args, Raises: see `fftn`; also raises ValueError if `a` is complex.
 
@@ -457,9 +457,9 @@ def fftfreq(
       n: the length of the transform.
       d: the spacing of the samples.
       dtype: the dtype of the result; the default float by default.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
 
-    Returns: an array of shape (n,): 0, 1, ..., -2, -1, divided by n d.
+    Returns: an array of shape (n,): 0, 1, ..., -2, -1, divided by n * d.
 
     Example:
       >>> jnp.fft.fftfreq(4)
@@ -483,7 +483,7 @@ def rfftfreq(
       n: the number of real samples to which `rfft` is applied.
       d, dtype, device: see `fftfreq`.
 
-    Returns: an array of shape (n // 2 + 1,): 0, 1, ..., divided by n d.
+    Returns: an array of shape (n // 2 + 1,): 0, 1, ..., divided by n * d.
 
     Example:
       >>> jnp.fft.rfftfreq(4, d=0.5)

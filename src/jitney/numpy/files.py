@@ -57,8 +57,8 @@ def load(file: IO[bytes] | str | os.PathLike[Any], *args: PyTree, **kwargs: PyTr
 def _refuse(name: str) -> Callable[..., NoReturn]:
     def function(*args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedError(
-            f"jnp.{name} is not implemented, as reading a file is a side effect, which traced "
-            f"functions cannot have; call jnp.asarray(np.{name}(...)) outside of them"
+            f"jnp.{name}: reading a file is a side effect, which traced functions cannot have; "
+            f"call jnp.asarray(np.{name}(...)) outside of them"
         )
 
     function.__name__ = function.__qualname__ = name

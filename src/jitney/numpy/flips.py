@@ -103,7 +103,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     m = promotion.ensure_arraylike("rot90", m)
     if m.ndim < 2:
         raise ValueError(
-            f"jnp.rot90: `m` must have at least two axes, but it has shape {m.shape}, of rank {m.ndim}"
+            f"jnp.rot90: `m` must have two or more axes, but it has shape {m.shape}, of rank {m.ndim}"
         )
     first, second = canonical_axes(axes, m.ndim)
     if first == second:

@@ -1,4 +1,4 @@
-"""Functions of the representation of floats: `frexp`, `ldexp`, `modf`, `copysign`, `spacing`."""
+"""Functions on the parts of floats: `frexp`, `ldexp`, `modf`, `copysign`, `spacing`."""
 
 from __future__ import annotations
 

@@ -395,7 +395,9 @@ def _without_ellipsis(items: list[Item], rank: int) -> list[Item]:
     """
     used = sum(map(_width, items))
     if used > rank:
-        raise IndexError(f"x[...]: the index is for {used} axes, but the array has rank {rank}")
+        raise IndexError(
+            f"x[...]: the index has entries for {used} axes, but the array has rank {rank}"
+        )
     places = [k for k, x in enumerate(items) if x is Ellipsis]
     if len(places) > 1:
         raise IndexError(

@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 Arrays: TypeAlias = "Array | np.ndarray | Sequence[ArrayLike]"
-"""Arrays to join: a sequence of arrays, or one array whose slices along the first axis are joined."""
+"""The arrays to join: a sequence, or one array whose slices along the first axis are joined."""
 
 
 def _parts(name: str, arrays: Arrays) -> Array | list[Value]:
@@ -128,7 +128,7 @@ def _flat(x: ArrayLike) -> Array:
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
-    """Joins arrays along an axis; `concatenate` under its name in the array API standard.
+    """Joins arrays along an axis, like `concatenate`; the function of the array API standard.
 
     Args:
       arrays: a sequence of arrays of equal shape, except along `axis`.
@@ -282,7 +282,7 @@ def column_stack(tup: Arrays) -> Array:
 
 @jit_when_traced
 def block(arrays: ArrayLike | Sequence[Any]) -> Array:
-    """Joins blocks in nested lists to an array; innermost lists are joined along the last axis.
+    """Assembles an array from nested lists of blocks; innermost lists are joined on the last axis.
 
     Args:
       arrays: an array, or nested lists of arrays, all of the same depth.

@@ -172,7 +172,8 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
 
     Args:
       a: matrices of shape (..., n, n).
-      n: the exponent, which must be static; if it is negative, the inverse is raised to -n.
+      n: the exponent, which must be static; if it is negative, the inverse is raised to the power
+        -n.
 
     Raises:
       TypeError: if `a` is not square or `n` is not an integer.

@@ -199,8 +199,8 @@ def lstsq(
       b: the right-hand sides, of shape (m,) or (m, k).
       rcond: the relative tolerance: singular values below `rcond` times the largest one count as 0;
         max(m, n) * eps by default, and eps if `rcond` is negative.
-      numpy_resid: whether to return no residuals in the cases in which NumPy returns none: if m <=
-        n, or if `a` is rank-deficient.
+      numpy_resid: whether to return no residuals in the cases in which NumPy returns none: if `a`
+        is rank-deficient, or m is at most n.
 
     Returns: a tuple: the solution, the sums of squared residuals, the rank of `a`, and the singular
       values of `a`.
@@ -258,8 +258,8 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """Computes the inverse of the linear map x -> tensordot(a, x, x.ndim).
 
     Args:
-      a: an array, the product of whose first `ind` sizes equals the product of its other sizes.
-      ind: the number of axes of the result of this map.
+      a: an array; the product of its first `ind` sizes must equal the product of its other sizes.
+      ind: the number of leading axes of `a`, which are the axes of the result of this map.
 
     Returns: an array of shape a.shape[ind:] + a.shape[:ind].
 

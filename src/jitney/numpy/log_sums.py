@@ -64,7 +64,7 @@ def logsumexp(
 
     Args:
       a: an array; integers are promoted to the default float.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       b: the factors of the exponentials, broadcast against `a`; 1 by default.
       keepdims: whether reduced axes are kept, with size 1.
       return_sign: whether to return the sign of the sum as well; the sum can then be negative.

@@ -169,7 +169,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
 
 def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
-    """Permutes the axes of `a`; `transpose` under its name in the array API standard.
+    """Permutes the axes of `a`, like `transpose`; the function of the array API standard.
 
     Args:
       a: an array.
@@ -202,7 +202,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     rank = x.ndim
     if rank < 2:
         raise ValueError(
-            f"jnp.matrix_transpose: `x` must have two axes or more, but it has shape {x.shape}"
+            f"jnp.matrix_transpose: `x` must have two or more axes, but it has shape {x.shape}"
         )
     return lax_shape.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
 
@@ -444,7 +444,7 @@ def repeat(
       repeats: the number of repetitions: one for all, or one for each element along `axis`.
       axis: the axis along which to repeat.
       total_repeat_length: the size of the result along `axis`, required if `repeats` is traced. If
-        the repetitions are fewer, the last element fills the rest.
+        there are fewer repetitions, the result is padded with the last element.
       out_sharding: the sharding of the result; a PartitionSpec refers to the context mesh.
 
     Raises:

@@ -137,8 +137,8 @@ def norm(
             raise ValueError(f"jnp.linalg.norm: rows and columns must be different axes, not {axis}")
         return _restore_axes(_matrix(x, ord, *axes), axes, keepdims)
     raise ValueError(
-        f"jnp.linalg.norm: a norm is over one axis (vectors) or two axes (matrices), but here over "
-        f"{len(axes)}, {axes}; use jnp.linalg.vector_norm for any number of axes"
+        f"jnp.linalg.norm: `axis` must name one axis, for vectors, or two, for matrices, but there "
+        f"are {len(axes)}, {axes}; use jnp.linalg.vector_norm for any number of axes"
     )
 
 

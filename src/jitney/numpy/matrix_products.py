@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Array:
-    """Multiplies a chain of matrices in the order that costs the least.
+    """Multiplies a chain of matrices in the cheapest order.
 
     Args:
       arrays: at least two matrices; the first and the last can be vectors.

@@ -95,7 +95,7 @@ class ArrayNamespaceInfo:
 
 
 def __array_namespace_info__() -> ArrayNamespaceInfo:  # the name that the standard prescribes
-    """Returns the object of the array API standard for the inspection of this namespace."""
+    """Returns the object with which the array API standard inspects this namespace."""
     return ArrayNamespaceInfo()
 
 

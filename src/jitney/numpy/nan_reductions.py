@@ -66,7 +66,7 @@ def nanmax(
 
     Args:
       a: a real array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
       initial: the scalar from which the reduction starts.
@@ -96,7 +96,7 @@ def nanmin(
 
     Args:
       a: a real array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
       initial: the scalar from which the reduction starts.
@@ -127,7 +127,7 @@ def nansum(
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       dtype: the dtype of the result; by default that of `a`, or the default integer for narrower
         integers and booleans.
       out: must be None.
@@ -156,7 +156,7 @@ def nanprod(
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       dtype: the dtype of the result; by default that of `a`, or the default integer for narrower
         integers and booleans.
       out: must be None.
@@ -184,7 +184,7 @@ def nanmean(
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
@@ -221,7 +221,7 @@ def nanvar(
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       ddof: the number subtracted from the number of elements in the divisor.
@@ -271,11 +271,11 @@ def nanstd(
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
 ) -> Array:
-    """Computes the standard deviation over axes, ignoring NaN; the square root of `nanvar`.
+    """Computes the standard deviation over axes, ignoring NaN, as the square root of `nanvar`.
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       dtype: the dtype of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       ddof: the number subtracted from the number of elements in the divisor.

@@ -472,7 +472,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     shape = np.shape(revealed(arr))
     if len(shape) < 2:
         raise ValueError(
-            f"jnp.diag_indices_from: `arr` must have two axes or more, but it has shape {shape}"
+            f"jnp.diag_indices_from: `arr` must have two or more axes, but it has shape {shape}"
         )
     if any(n != shape[0] for n in shape):
         raise ValueError(
@@ -544,7 +544,7 @@ def ravel_multi_index(
 
 
 def _bring_within(indices: list[Array], dims: tuple[int, ...], mode: str) -> list[Array]:
-    """Handles indices out of range, in one array for each axis, as `ravel_multi_index` does."""
+    """Returns indices, one array for each axis, with those out of range handled as `mode` says."""
     match mode:
         case "raise":
             for k, n in zip(indices, dims, strict=True):

@@ -59,7 +59,11 @@ def call_with_sharding(
 def _specs_of_rows(
     sharding: NamedSharding, args: Sequence[Value]
 ) -> tuple[PartitionSpec, ...] | None:
-    """Returns specs that shard `args` by rows; None unless unreduced axes divide just the rows."""
+    """Returns specs that shard `args` by rows.
+
+    Returns None unless the rows, and no other axes, are sharded, along the unreduced axes of
+    `sharding`.
+    """
     from jitney.core.sharding.partition_spec import PartitionSpec, names_of
     from jitney.core.sharding_in_types import explicit
     from jitney.core.types.avals import get_aval

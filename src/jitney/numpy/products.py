@@ -87,7 +87,7 @@ def dot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Contracts the last axis of `a` with the second-to-last axis of `b`; multiplies by scalars.
+    """Contracts the last axis of `a` with the second-to-last axis of `b`; scalars are multiplied.
 
     For two vectors this is the inner product, for two matrices the matrix product.
 

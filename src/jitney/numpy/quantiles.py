@@ -78,7 +78,7 @@ def quantile(
       a: a real array; if an element is NaN, the result is NaN.
       q: probabilities in [0, 1]: a scalar, or an array of rank 1, whose axis comes first in the
         result.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       overwrite_input: must be False.
       method: how to interpolate between two adjacent elements: "linear", "lower", "higher",
@@ -123,7 +123,7 @@ def nanquantile(
       a: a real array.
       q: probabilities in [0, 1]: a scalar, or an array of rank 1, whose axis comes first in the
         result.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       overwrite_input: must be False.
       method: the method of interpolation; see `quantile`.
@@ -165,7 +165,7 @@ def percentile(
       a: a real array; if an element is NaN, the result is NaN.
       q: percentages in [0, 100]: a scalar, or an array of rank 1, whose axis comes first in the
         result.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       overwrite_input: must be False.
       method: the method of interpolation; see `quantile`.
@@ -203,7 +203,7 @@ def nanpercentile(
       a: a real array.
       q: percentages in [0, 100]: a scalar, or an array of rank 1, whose axis comes first in the
         result.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       overwrite_input: must be False.
       method: the method of interpolation; see `quantile`.
@@ -230,7 +230,7 @@ def median(
 
     Args:
       a: a real array; if an element is NaN, the result is NaN.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       overwrite_input: must be False.
       keepdims: whether reduced axes are kept, with size 1.
@@ -263,7 +263,7 @@ def nanmedian(
 
     Args:
       a: a real array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       overwrite_input: must be False.
       keepdims: whether reduced axes are kept, with size 1.

@@ -56,7 +56,7 @@ def arange(
       stop: the end of the range, which is excluded.
       step: the distance between values; 1 by default.
       dtype: the dtype of the result; the common dtype of the arguments by default.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
       out_sharding: the sharding of the result.
 
     Returns: an array of rank 1. Narrow integer dtypes of arguments are kept; NumPy widens them to
@@ -220,7 +220,7 @@ def linspace(
       dtype: the dtype of the result; the common inexact dtype of the arguments by default. For
         integer dtypes, values are rounded down.
       axis: the position of the new axis in the result.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
 
     Returns: an array with a new axis of size `num`; with `retstep`, a pair of this array and the
       distance.

@@ -1,7 +1,7 @@
 """Reductions over axes: sums, extremes, truth, counts; `numpy.averages` has means and variances.
 
 Common arguments:
-  axis: an axis, a tuple of axes, or None for all.
+  axis: an axis, a tuple of axes, or None for all axes.
   dtype: the dtype of the result, in which sums are accumulated; by default small integers are
     summed as the default integer, and half precision is accumulated in float32.
   out: must be None.
@@ -54,7 +54,7 @@ def sum(
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       dtype: the dtype of the result; by default that of `a`, or the default integer for narrower
         integers and booleans.
       out: must be None.
@@ -91,7 +91,7 @@ def prod(
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       dtype: the dtype of the result; by default that of `a`, or the default integer for narrower
         integers and booleans.
       out: must be None.
@@ -124,7 +124,7 @@ def max(
 
     Args:
       a: an array; complex numbers are compared by their real parts, then by their imaginary parts.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
       initial: the scalar from which the reduction starts.
@@ -155,7 +155,7 @@ def min(
 
     Args:
       a: an array; complex numbers are compared by their real parts, then by their imaginary parts.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
       initial: the scalar from which the reduction starts.
@@ -186,7 +186,7 @@ def minmax(
 
     Args:
       a: an array; complex numbers are compared by their real parts, then by their imaginary parts.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
       initial: the scalar from which both reductions start, or a pair of scalars, one for each.
@@ -262,11 +262,11 @@ def all(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Tests whether all elements along axes are true (nonzero).
+    """Tests whether all elements along the given axes are true (nonzero).
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
       where: a boolean mask, broadcast to `a`; elements where it is False are left out.
@@ -288,11 +288,11 @@ def any(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Tests whether any element along axes is true (nonzero).
+    """Tests whether any element along the given axes is true (nonzero).
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
       where: a boolean mask, broadcast to `a`; elements where it is False are left out.
@@ -311,7 +311,7 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       out: must be None.
       keepdims: whether reduced axes are kept, with size 1.
 
@@ -335,7 +335,7 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Ar
 
     Args:
       a: an array.
-      axis: an axis, a tuple of axes, or None for all.
+      axis: an axis, a tuple of axes, or None for all axes.
       keepdims: whether reduced axes are kept, with size 1.
 
     Returns: an array of the default integer dtype.

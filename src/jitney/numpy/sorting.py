@@ -70,7 +70,7 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Array:
-    """Sorts elements along `axis`, in ascending order by default; NaN counts as the largest.
+    """Sorts elements along `axis`, in ascending order by default; NaN is the largest element.
 
     Args:
       a: an array.
@@ -234,7 +234,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
     Args:
       a: a real array.
-      kth: the position along the axis, which must be static.
+      kth: a position along the axis, a static integer.
       axis: the axis along which to partition.
 
     Raises:
@@ -260,7 +260,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
     Args:
       a: a real array.
-      kth: the position along the axis, which must be static.
+      kth: a position along the axis, a static integer.
       axis: the axis along which to partition.
 
     Returns: an integer array of the shape of `a`.
@@ -293,7 +293,7 @@ def top_k(
 
     Args:
       a: a real array.
-      k: the number of elements, from 0 to the size of the axis, which must be static.
+      k: the number of elements, a static integer from 0 to the size of the axis.
       axis: the axis along which to select.
       mode: "largest" or "smallest".
       sorted: whether the result must be ordered, with the largest or smallest element first; it

@@ -63,7 +63,7 @@ def cov(
 
     Args:
       m: the observations, with a row for each variable.
-      y: the observations of further variables.
+      y: the observations of additional variables.
       rowvar: whether rows are variables; if False, columns are.
       bias: whether to divide by n instead of n - 1.
       ddof: the number subtracted from n in the divisor; by default 0 if `bias`, and 1 otherwise.
@@ -189,7 +189,7 @@ def corrcoef(
 
     Args:
       x: the observations, with a row for each variable.
-      y: the observations of further variables.
+      y: the observations of additional variables.
       rowvar: whether rows are variables; if False, columns are.
       dtype: the dtype of the result, which must be inexact.
 

@@ -297,7 +297,7 @@ def _take_along_axis_body(
     rank = x.ndim
     if rank != index.ndim:
         raise ValueError(
-            "jnp.take_along_axis: `indices` must have the rank of `arr`, but they have shapes "
+            "jnp.take_along_axis: `indices` must have the same rank as `arr`, but they have shapes "
             f"{index.shape} and {x.shape}"
         )
     axis = canonical_axis(axis, rank)
@@ -465,7 +465,7 @@ def put_along_axis(
         )
     if arr.ndim != indices.ndim:
         raise ValueError(
-            "jnp.put_along_axis: `indices` must have the rank of `arr`, but they have shapes "
+            "jnp.put_along_axis: `indices` must have the same rank as `arr`, but they have shapes "
             f"{indices.shape} and {arr.shape}"
         )
     axis = canonical_axis(axis, arr.ndim)
@@ -517,7 +517,7 @@ def choose(
             raise errors.ConcretizationTypeError(
                 x,
                 "jnp.choose compares indices with the number of choices in mode 'raise', so they "
-                "must be known; the modes 'wrap' and 'clip' accept traced indices.",
+                "must be concrete; the modes 'wrap' and 'clip' accept traced indices.",
             )
         known = np.asarray(value)
         outside = known[(known < 0) | (known >= n)]
@@ -580,7 +580,7 @@ def fill_diagonal(
     a = as_value(a)
     if a.ndim < 2:
         raise ValueError(
-            f"jnp.fill_diagonal: `a` must have two axes or more, but it has shape {a.shape}"
+            f"jnp.fill_diagonal: `a` must have two or more axes, but it has shape {a.shape}"
         )
     if a.ndim > 2 and any(n != a.shape[0] for n in a.shape):
         raise ValueError(

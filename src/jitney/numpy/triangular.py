@@ -91,7 +91,7 @@ def eye(
       M: the number of columns; `N` by default.
       k: the offset of the diagonal; positive offsets are above the main diagonal.
       dtype: the dtype of the result; the default float dtype if None.
-      device: where to create the array: a Device or a Sharding; uncommitted by default.
+      device: the Device or Sharding of the result; by default, the result is uncommitted.
 
     Example:
       >>> jnp.eye(2)
@@ -195,7 +195,9 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
 def _matrix(name: str, m: ArrayLike) -> Array:
     m = promotion.ensure_arraylike(name, m)
     if m.ndim < 2:
-        raise ValueError(f"jnp.{name}: `m` must have at least two axes, but has shape {m.shape}")
+        raise ValueError(
+            f"jnp.{name}: `m` must have two or more axes, but it has shape {m.shape}"
+        )
     return m
 
 
@@ -266,7 +268,9 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     """
     x = promotion.ensure_arraylike("diagonal", a)
     if x.ndim < 2:
-        raise ValueError(f"jnp.diagonal: `a` must have at least two axes, not shape {x.shape}")
+        raise ValueError(
+            f"jnp.diagonal: `a` must have two or more axes, but it has shape {x.shape}"
+        )
     offset = operator.index(offset)
 
     def gathered(a: Array) -> Array:

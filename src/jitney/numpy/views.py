@@ -46,7 +46,7 @@ def astype(
       x: an array or scalar.
       dtype: the dtype of the result; the default float dtype if None.
       copy: whether to copy `x` even if it already has that dtype.
-      device: where to put the result: a Device or a Sharding; that of `x` by default.
+      device: the Device or Sharding of the result; that of `x` by default.
 
     Returns: an array of the shape of `x`. The conversion of floats to integers truncates them, and
       maps NaN to 0.
