@@ -195,7 +195,7 @@ class ArrayMethods(_Base):
     def flat(self) -> NoReturn:
         raise NotImplementedError(
             "Array.flat: a flat view does not exist, as arrays are immutable; x.ravel() returns "
-            "the elements in order, and x.ravel().at[k].set(y) a copy with one of them replaced"
+            "the elements in order, and x.ravel().at[k].set(y) replaces one of them in a copy"
         )
 
     def reshape(

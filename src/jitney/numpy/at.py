@@ -40,7 +40,7 @@ ScatterOp = Callable[..., Any]
 
 
 class Update(Protocol):
-    """An update method, called with the new values and the keywords common to all."""
+    """An update method, called with the new values and the keywords that all methods share."""
 
     def __call__(
         self,
@@ -276,7 +276,7 @@ class IndexUpdateRef:
         returns="a new array of a float dtype",
     )  # fmt: skip
     power = _combining(
-        "power", arithmetic.power, "Raises x[index] to the power of values.",
+        "power", arithmetic.power, "Raises x[index] to the powers given by values.",
         "jnp.array([2, 3]).at[1].power(2)", "Array([2, 9], dtype=int32)",
     )  # fmt: skip
 

@@ -168,8 +168,8 @@ def isclose(
     Args:
       a: an array.
       b: the reference array.
-      rtol: relative tolerance.
-      atol: absolute tolerance.
+      rtol: the relative tolerance.
+      atol: the absolute tolerance.
       equal_nan: whether NaN is close to NaN.
 
     Returns: an array of booleans of the broadcast shape. Equal infinities are close.
@@ -206,8 +206,8 @@ def allclose(
     Args:
       a: an array.
       b: the reference array.
-      rtol: relative tolerance.
-      atol: absolute tolerance.
+      rtol: the relative tolerance.
+      atol: the absolute tolerance.
       equal_nan: whether NaN is close to NaN.
 
     Returns: a boolean scalar.

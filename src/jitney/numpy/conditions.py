@@ -149,7 +149,7 @@ def piecewise(
       x: an array.
       condlist: the conditions: an array of booleans, or a sequence of such arrays.
       funclist: for each condition, a function of arrays or a value. One more entry may follow, for
-        elements where no condition is true; by default, they are 0.
+        elements where no condition is true; by default, the result is 0 there.
       *args: further positional arguments of the functions.
       **kw: keyword arguments of the functions.
 

@@ -106,7 +106,7 @@ def is_masked(x: np.ndarray) -> bool:
 
 def _as_ndarray(x: Any, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np.ndarray:
     if isinstance(x, _ARRAYS) and type(x) not in _ARRAYS and is_masked(x):
-        get_aval(x)  # raises for it
+        get_aval(x)  # raises an error for masked arrays
     try:
         value = np.asarray(x) if dtype is None else np.asarray(x, dtypes.physical_dtype(dtype))
     except TypeError:

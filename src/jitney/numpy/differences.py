@@ -306,7 +306,7 @@ def unwrap(
     """
     x = promotion.ensure_arraylike("unwrap", p)
     if promotion.is_complex(x.dtype):
-        raise ValueError(f"jnp.unwrap: `p` must be real, but it is {x.dtype}; use jnp.angle")
+        raise ValueError(f"jnp.unwrap: `p` must be real, but it is {x.dtype}; apply jnp.angle")
     common = dtypes.result_type(x, period)
     axis = canonical_axis(axis, x.ndim)
     if x.shape[axis] == 0:

@@ -97,7 +97,7 @@ def _float_divmod(x1: ArrayLike, x2: ArrayLike) -> tuple[Array, Array]:
 
 @jit_when_traced
 def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Computes the remainder x1 - x2 floor(x1 / x2), with the sign of x2; also written x1 % x2.
+    """Computes the remainder x1 - x2 * floor(x1 / x2), with the sign of x2; also written x1 % x2.
 
     Args:
       x1: dividends; booleans are converted to int32.

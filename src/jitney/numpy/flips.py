@@ -125,7 +125,7 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> A
 
     Args:
       a: an array.
-      shift: the number of positions: one for each axis, or one for all; may be traced.
+      shift: the number of positions, one for each axis or one for all; it can be traced.
       axis: an axis or a tuple of axes; if None, the flattened array is rolled.
 
     Returns: an array of the shape of `a`.

@@ -153,7 +153,7 @@ class Plan:
       points_shape: the common shape of all `Points` arrays.
       layout: the axes of the result.
       together: whether the axes indexed by `Points` are adjacent. If so, the axes that replace them
-        in the result are in their place; otherwise they come first.
+        in the result take their place; otherwise, they come first.
     """
 
     extra_axes: tuple[int, ...]

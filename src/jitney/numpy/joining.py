@@ -128,7 +128,7 @@ def _flat(x: ArrayLike) -> Array:
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
-    """Joins arrays along an axis, like `concatenate`; the function of the array API standard.
+    """Joins arrays along an axis; the name of `concatenate` in the array API standard.
 
     Args:
       arrays: a sequence of arrays of equal shape, except along `axis`.

@@ -123,7 +123,7 @@ def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
 def ravel(
     a: ArrayLike, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
 ) -> Array:
-    """Flattens an array into one axis.
+    """Flattens an array to rank 1.
 
     Args:
       a: an array.
@@ -169,7 +169,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
 
 def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
-    """Permutes the axes of `a`, like `transpose`; the function of the array API standard.
+    """Permutes the axes of `a`; the name of `transpose` in the array API standard.
 
     Args:
       a: an array.

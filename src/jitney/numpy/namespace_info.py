@@ -95,7 +95,7 @@ class ArrayNamespaceInfo:
 
 
 def __array_namespace_info__() -> ArrayNamespaceInfo:  # the name that the standard prescribes
-    """Returns the object with which the array API standard inspects this namespace."""
+    """Returns the object that the array API standard defines for inspecting this namespace."""
     return ArrayNamespaceInfo()
 
 

@@ -61,8 +61,8 @@ def _specs_of_rows(
 ) -> tuple[PartitionSpec, ...] | None:
     """Returns specs that shard `args` by rows.
 
-    Returns None unless the rows, and no other axes, are sharded, along the unreduced axes of
-    `sharding`.
+    Returns None unless the rows are sharded along the unreduced axes of `sharding` and no other
+    axis is sharded.
     """
     from jitney.core.sharding.partition_spec import PartitionSpec, names_of
     from jitney.core.sharding_in_types import explicit

@@ -130,8 +130,8 @@ def promote_dtypes_numeric(*operands: V) -> list[V]:
 def promote_shapes(name: str, *operands: V) -> list[V]:
     """Prepends axes of size 1 to operands of lower rank; scalars are unchanged.
 
-    For operands that users pass: warns or raises ValueError, as `jax_numpy_rank_promotion`
-    specifies.
+    The operands are passed by users, so this warns or raises ValueError as
+    `jax_numpy_rank_promotion` specifies.
     """
     shapes = [shape_of(x) for x in operands]
     if len({len(s) for s in shapes if s}) <= 1:

@@ -106,7 +106,7 @@ def convolve(
         many as the longer array has elements, and "valid" those at which the arrays overlap
         completely.
       precision: the precision of `conv_general_dilated`.
-      preferred_element_type: the dtype of accumulation and result.
+      preferred_element_type: the dtype of the accumulation and the result.
 
     Returns: an array of rank 1 and of inexact dtype, unless `preferred_element_type` is passed.
 
@@ -140,7 +140,7 @@ def correlate(
       v: an array.
       mode: "valid", "same" or "full"; see `convolve`.
       precision: the precision of `conv_general_dilated`.
-      preferred_element_type: the dtype of accumulation and result.
+      preferred_element_type: the dtype of the accumulation and the result.
 
     Returns: an array of rank 1 and of inexact dtype, unless `preferred_element_type` is passed.
 

@@ -216,7 +216,7 @@ def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
         return int(np.prod(extents, dtype=np.int64))
     axes = canonical_axes(axis, len(extents))
     if len(set(axes)) != len(axes):
-        raise ValueError(f"size: repeated axis: {axis}")
+        raise ValueError(f"jnp.size: `axis` must not have a repeated axis, but it is {axis}")
     return int(np.prod([extents[k] for k in axes], dtype=np.int64))
 
 
