@@ -109,7 +109,7 @@ def test_divisors_and_multiples():
     y = np.array([18, 18, 5, 0, 5, 3, 2**30], np.int32)
     np.testing.assert_array_equal(gcd(x, y), [6, 6, 5, 0, 1, 1, 2**30])
     np.testing.assert_array_equal(lcm(x[:5], y[:5]), [36, 36, 0, 0, 85])
-    with pytest.raises(ValueError, match="integer types, but they promote to float32"):
+    with pytest.raises(ValueError, match="integer dtypes, but they promote to float32"):
         gcd(x, np.float32(2))
 
 

@@ -71,7 +71,7 @@ def test_positions_out_of_range():
 
 def test_results_have_the_dtype_of_the_array():
     assert at(np.array([1, 2], np.int8))[0].add(np.int8(3)).tolist() == [4, 2]
-    with pytest.warns(FutureWarning, match="float32 cannot be cast to int8"):
+    with pytest.warns(FutureWarning, match="float32 cannot be cast without loss to int8"):
         assert at(np.array([1, 2], np.int8))[0].set(np.float32(2.7)).dtype == np.int8
 
 

@@ -37,7 +37,7 @@ def test_bytes_survive_a_round_trip():
     ("call", "error", "message"),
     [
         (lambda: packbits(X / 2), TypeError, "an integer or boolean dtype"),
-        (lambda: unpackbits(X), TypeError, "must be uint8, but it is int"),
+        (lambda: unpackbits(X), TypeError, "must have dtype uint8, but it has dtype int"),
         (lambda: packbits(X, bitorder="middle"), ValueError, "'little' or 'big'"),
     ],
 )

@@ -101,7 +101,7 @@ def test_singular_values_of_hermitian_matrices_are_sizes_of_eigenvalues(a):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: eigh(X, "X"), "must be 'L' or 'U', but is 'X'"),
+        (lambda: eigh(X, "X"), "must be 'L' or 'U', but it is 'X'"),
         (lambda: qr(X, "economic"), "`mode` must be"),
         (lambda: svd(X, subset_by_index=(0, 1)), "`full_matrices` must be False"),
     ],

@@ -47,7 +47,7 @@ def test_columns(key):
 
 
 def test_directives():
-    with pytest.raises(ValueError, match="up to three integers, as '0,2,1', but it is '0,x'"):
+    with pytest.raises(ValueError, match="up to three integers, such as '0,2,1', but it is '0,x'"):
         r_["0,x", A]
-    with pytest.raises(ValueError, match="must come first, but 'r' comes later"):
+    with pytest.raises(ValueError, match="must be the first item, but 'r' comes later"):
         r_[A, "r"]

@@ -179,7 +179,7 @@ ERRORS = {  # call -> what our message says
     "norm(A, 7)": "7",
     "norm(STACK, 2)": r"norm: .*one axis.* two.*\(0, 1, 2\)",
     "norm(V, 'fro')": "'fro'",
-    "eigh(A, 'X')": "eigh: `UPLO`.*'L' or 'U', but is 'X'",
+    "eigh(A, 'X')": "eigh: `UPLO`.*'L' or 'U', but it is 'X'",
     "qr(A, 'bad')": "qr: `mode` .*'reduced'.*'bad'",
     "cond(TALL, 1)": r"cond: for p=1, .*square.*\(5, 3\)",
     "matrix_power(TALL, 2)": r"matrix_power: .*square.*\(5, 3\)",

@@ -72,7 +72,7 @@ def test_whole_weights_repeat_elements():
         ({"q": 0.5, "weights": X}, NotImplementedError, "must be 'inverted_cdf'"),
         ({"q": 0.5, "axis": (0, 0)}, ValueError, "twice"),
         ({"q": Q[None]}, ValueError, "a scalar or a vector"),
-        ({"q": 0.5, "overwrite_input": True}, ValueError, "`overwrite_input` must be left out"),
+        ({"q": 0.5, "overwrite_input": True}, ValueError, "`overwrite_input` must be omitted"),
     ],
 )
 def test_wrong_options(options, error, message):

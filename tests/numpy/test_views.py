@@ -34,7 +34,7 @@ def test_views_fit():
     assert view(x, None) is x
     assert view(x, np.float32) is x
     assert view(jnp.float32(1.0), np.int32) == 0x3F800000
-    with pytest.raises(ValueError, match="a scalar of 32 bits, float32, has no view of 8 bits"):
+    with pytest.raises(ValueError, match="a scalar of float32, 32 bits, cannot be viewed as int8"):
         view(jnp.float32(1), np.int8)
     with pytest.raises(ValueError, match="32 bits each, but it has 3 of int8, 24 bits in all"):
         view(jnp.zeros((2, 3), np.int8), np.int32)
