@@ -69,7 +69,7 @@ def test_weights():
     [
         (lambda: average(X, weights=np.ones(5)), "`axis` must be passed"),
         (lambda: average(X, axis=0, weights=np.ones(5)), "its sizes along `axis`"),
-        (lambda: std(X, dtype=np.int32), "`dtype` must be a float or complex"),
+        (lambda: std(X, dtype=np.int32), "`dtype` must be inexact"),
         (lambda: mean(X, where=X), "`where` must be boolean"),
         (lambda: mean(X, (0, 0)), "reduced only once"),
     ],

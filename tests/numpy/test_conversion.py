@@ -66,7 +66,7 @@ def test_numbers_are_truncated_to_integers(value):
     [
         (128, I8, OverflowError, "between -128 and 127, but the value is 128; .* wraps around"),
         (-129.0, I8, OverflowError, "saturates"),
-        (float("nan"), I8, ValueError, "NaN cannot be converted to int8"),
+        (float("nan"), I8, ValueError, "NaN cannot be converted to the requested dtype int8"),
         (1j, I8, TypeError, "complex"),
         (None, None, ValueError, "None has no value"),
         ([1, None], None, ValueError, "None has no value"),

@@ -350,7 +350,7 @@ def test_frequencies_and_shifts():
         ),
         (
             lambda j: j.numpy.fft.fftn(np.ones((4, 4)), axes=(0, 0)),
-            r"different axes, but they are \(0, 0\)",
+            r"`axes` must be distinct, but they are \(0, 0\)",
         ),
         (
             lambda j: j.numpy.fft.fftn(np.ones((4, 4)), s=(2,), axes=(0, 1)),

@@ -78,7 +78,11 @@ def test_spans_know_their_first_position_and_the_end(bounds):
     [
         (np.s_[0, 0, 0, 0], IndexError, "4 axes, but the array has rank 3"),
         (np.s_[..., 0, ...], IndexError, "one ellipsis at most, but there are 2"),
-        (np.ones(3, bool), IndexError, r"0 of the index has shape \(3,\), and these sizes are \[4\]"),
+        (
+            np.ones(3, bool),
+            IndexError,
+            r"0 of the index has shape \(3,\), and these sizes are \[4\]",
+        ),
         ([0, 1], TypeError, r"x\[sequence\]"),
         ("name", TypeError, "no named fields"),
         (1.5, TypeError, "integers or booleans, not float64"),

@@ -95,7 +95,7 @@ def test_histograms_of_several_coordinates(density):
         (lambda: cov(X[None]), ValueError, "vectors or matrices"),
         (lambda: cov(X, fweights=np.ones(8)), TypeError, "`fweights`, which are counts"),
         (lambda: cov(X, aweights=np.ones(3)), RuntimeError, "8 observations, but there are 3"),
-        (lambda: corrcoef(X, dtype=int), ValueError, "`dtype` must be a float or complex"),
+        (lambda: corrcoef(X, dtype=int), ValueError, "`dtype` must be inexact"),
         (lambda: bincount(X[0]), TypeError, "integer type"),
         (lambda: bincount(np.ones(2, int), np.ones(3)), ValueError, "the shape of `x`"),
         (lambda: histogram(X, "auto"), NotImplementedError, "a number of bins or their edges"),

@@ -57,7 +57,7 @@ def apply_over_axes(
       a: an array.
       axes: the axes, in the order in which they are processed.
 
-    Returns: an array of the same rank as `a`.
+    Returns: an array whose rank is that of `a`.
 
     Raises:
       ValueError: if the rank of a result is neither that of `a` nor one less.

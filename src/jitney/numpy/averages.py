@@ -349,7 +349,7 @@ def std(
     dtype = _checked(dtype, "std")
     if dtype is not None and not promotion.is_inexact(dtype):
         raise ValueError(
-            f"jnp.std: `dtype` must be a float or complex dtype, not {dtypes.long_name(dtype)}"
+            f"jnp.std: `dtype` must be inexact (float or complex), not {dtypes.long_name(dtype)}"
         )
     return _std(a, ddof, mean, where, axis=static_axis(axis), dtype=dtype, keepdims=keepdims)
 

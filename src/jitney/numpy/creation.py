@@ -467,7 +467,7 @@ def full_like(
 
     Args:
       a: an array, or anything that has a shape and a dtype.
-      fill_value: a scalar, or an array that is broadcast to the shape of the result.
+      fill_value: a scalar or an array, broadcast to the result's shape.
       dtype: the dtype of the result; that of `a` by default.
       shape: the shape of the result; that of `a` by default.
       device: the Device or Sharding of the result; by default, the result is uncommitted.

@@ -88,7 +88,7 @@ def cumsum(
 
     Args:
       a: an array.
-      axis: the axis along which to sum; if None, `a` is flattened.
+      axis: the axis of the sum; if None, `a` is flattened.
       dtype: the dtype of the sum; by default that of `a`, or the default integer for booleans.
         Small integer dtypes are not promoted, unlike in NumPy.
       out: must be None.
@@ -114,7 +114,7 @@ def cumprod(
 
     Args:
       a: an array.
-      axis: the axis along which to multiply; if None, `a` is flattened.
+      axis: the axis of the product; if None, `a` is flattened.
       dtype: the dtype of the product; by default that of `a`, or the default integer for booleans.
       out: must be None.
 
@@ -136,7 +136,7 @@ def nancumsum(
 
     Args:
       a: an array.
-      axis: the axis along which to sum; if None, `a` is flattened.
+      axis: the axis of the sum; if None, `a` is flattened.
       dtype: the dtype of the sum; by default that of `a`, or the default integer for booleans.
       out: must be None.
 
@@ -158,7 +158,7 @@ def nancumprod(
 
     Args:
       a: an array.
-      axis: the axis along which to multiply; if None, `a` is flattened.
+      axis: the axis of the product; if None, `a` is flattened.
       dtype: the dtype of the product; by default that of `a`, or the default integer for booleans.
       out: must be None.
 
@@ -209,7 +209,7 @@ def cumulative_sum(
 
     Args:
       x: an array of rank 1 or more.
-      axis: the axis along which to sum; can be omitted for rank 1.
+      axis: the axis of the sum; can be omitted for rank 1.
       dtype: the dtype of the sum; by default that of `x`, or the default integer of the same
         signedness for narrower integers.
       include_initial: whether to prepend a 0, so that the size of the axis grows by 1.
@@ -239,7 +239,7 @@ def cumulative_prod(
 
     Args:
       x: an array of rank 1 or more.
-      axis: the axis along which to multiply; can be omitted for rank 1.
+      axis: the axis of the product; can be omitted for rank 1.
       dtype: the dtype of the product; by default that of `x`.
       include_initial: whether to prepend a 1, so that the size of the axis grows by 1.
 

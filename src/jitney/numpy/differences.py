@@ -58,7 +58,7 @@ def diff(
     Args:
       a: an array of rank 1 or more.
       n: how many times to take differences.
-      axis: the axis along which to take differences; its size decreases by `n`.
+      axis: the axis of the differences; its size decreases by `n`.
       prepend: values to prepend to `a` along `axis` before taking differences: a scalar, or an
         array of the shape of `a` except along `axis`.
       append: values to append to `a`, likewise.

@@ -47,7 +47,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
 
     Args:
       arr: an array.
-      values: an array of the same shape as `arr` except along `axis`.
+      values: an array whose shape equals that of `arr` except along `axis`.
       axis: the axis along which to append; if None, both arrays are flattened.
 
     Returns: a new array of the common dtype.
@@ -270,7 +270,9 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
     x = promotion.ensure_arraylike("resize", a)
     shape = canonical_shape(new_shape)
     if any(n < 0 for n in shape):
-        raise ValueError(f"jnp.resize: `new_shape` must not contain negative sizes, but it is {shape}")
+        raise ValueError(
+            f"jnp.resize: `new_shape` must not contain negative sizes, but it is {shape}"
+        )
     flat = _flat(x)
     size = math.prod(shape)
     if flat.shape[0] == 0 or size == 0:

@@ -470,7 +470,7 @@ def split(
       ary: an array.
       indices_or_sections: the number of parts, or the ascending positions at which all parts but
         the first begin.
-      axis: the axis along which to split.
+      axis: the axis to split.
 
     Returns: a list of arrays.
 
@@ -497,7 +497,7 @@ def array_split(
       ary: an array.
       indices_or_sections: the number of parts, or the ascending positions at which all parts but
         the first begin.
-      axis: the axis along which to split.
+      axis: the axis to split.
 
     Returns: a list of arrays.
 

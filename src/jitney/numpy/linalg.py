@@ -78,8 +78,8 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
 
     Args:
       x: matrices of shape (..., m, n), square unless `p` is None, 2 or -2.
-      p: the order of the norm; see `norm`. None means 2, which gives the ratio of the largest to
-        the smallest singular value.
+      p: the order of the norm; see `norm`. None means 2, for which the result is the largest
+        singular value divided by the smallest.
 
     Returns: an array of shape (...) and a float dtype.
 

@@ -55,7 +55,7 @@ def reshape(
 
     Args:
       a: an array.
-      shape: the shape of the result; one size can be -1, and is then inferred from the others.
+      shape: the new shape; one size can be -1, and is then inferred from the others.
       order: the order in which elements are read and written: "C" (row-major) or "F"
         (column-major).
       copy: whether to copy the array even if its shape does not change.
@@ -278,7 +278,9 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     start = operator.index(concrete_or_error(None, start, "`start` of jnp.rollaxis must be static"))
     axis = canonical_axis(axis, rank)
     if not -rank <= start <= rank:
-        raise ValueError(f"jnp.rollaxis: `start` must be between {-rank} and {rank}, but it is {start}")
+        raise ValueError(
+            f"jnp.rollaxis: `start` must be between {-rank} and {rank}, but it is {start}"
+        )
     start += rank if start < 0 else 0
     return moveaxis(a, axis, start - 1 if start > axis else start)
 
@@ -406,7 +408,7 @@ def tile(A: ArrayLike, reps: ShapeLike) -> Array:
 
     Args:
       A: an array.
-      reps: the number of repetitions along each axis; the last one applies to the last axis.
+      reps: the number of repetitions for each axis; the last one applies to the last axis.
 
     Returns: an array whose rank is the larger of the rank of `A` and the length of `reps`.
 

@@ -134,7 +134,9 @@ def norm(
         return _restore_axes(_vector(x, ord, axes), axes, keepdims)
     if len(axes) == 2:
         if axes[0] == axes[1]:
-            raise ValueError(f"jnp.linalg.norm: rows and columns must be different axes, not {axis}")
+            raise ValueError(
+                f"jnp.linalg.norm: rows and columns must be different axes, not {axis}"
+            )
         return _restore_axes(_matrix(x, ord, *axes), axes, keepdims)
     raise ValueError(
         f"jnp.linalg.norm: `axis` must name one axis, for vectors, or two, for matrices, but there "

@@ -36,7 +36,9 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
     arrays = list(arrays)
     promotion.check_arraylike("jnp.linalg.multi_dot", *arrays)
     if not arrays:
-        raise ValueError("jnp.linalg.multi_dot: at least two arrays are required, but there is none")
+        raise ValueError(
+            "jnp.linalg.multi_dot: at least two arrays are required, but there is none"
+        )
     operands = [as_value(x) for x in arrays]
     ranks = [x.ndim for x in operands]
     ends = {0, len(ranks) - 1}

@@ -471,7 +471,9 @@ def _check_points(deg: int, x: Array, y: Array) -> None:
     if x.ndim != 1 or x.size == 0:
         raise TypeError(f"jnp.polyfit: `x` must be a nonempty vector, but it has shape {x.shape}")
     if y.ndim < 1 or y.ndim > 2:
-        raise TypeError(f"jnp.polyfit: `y` must be a vector or a matrix, but it has shape {y.shape}")
+        raise TypeError(
+            f"jnp.polyfit: `y` must be a vector or a matrix, but it has shape {y.shape}"
+        )
     if x.shape[0] != y.shape[0]:
         raise TypeError(
             f"jnp.polyfit: `y` must have a row for each element of `x`, but `x` has shape "

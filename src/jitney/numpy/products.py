@@ -223,7 +223,7 @@ def vdot(
 
     Args:
       a: an array; flattened.
-      b: an array with the same number of elements; flattened.
+      b: an array of the same size; flattened.
       precision: the precision of the contraction; on CPUs, only algorithm presets have an effect.
       preferred_element_type: the dtype of the accumulation and the result.
 

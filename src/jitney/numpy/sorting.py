@@ -74,7 +74,7 @@ def sort(
 
     Args:
       a: an array.
-      axis: the axis along which to sort; if None, `a` is flattened first.
+      axis: the axis to sort along; if None, `a` is flattened first.
       kind: must be None.
       order: must be None.
       stable: whether equal elements keep their order.
@@ -111,7 +111,7 @@ def argsort(
 
     Args:
       a: an array.
-      axis: the axis along which to sort; if None, `a` is flattened first.
+      axis: the axis to sort along; if None, `a` is flattened first.
       kind: must be None.
       order: must be None.
       stable: whether equal elements keep their order.
@@ -150,7 +150,7 @@ def lexsort(
 
     Args:
       keys: arrays of the same shape, or one array whose slices along the first axis are the keys.
-      axis: the axis along which to sort.
+      axis: the axis to sort along.
       batch_size: the maximum number of keys of the same dtype per sort. More keys require several
         stable sorts, from the least significant keys to the most significant ones.
 

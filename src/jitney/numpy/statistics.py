@@ -123,7 +123,7 @@ def _observations(m: ArrayLike, y: ArrayLike | None, dtype: DTypeLike | None) ->
         parts = [as_value(p) for p in promotion.promote_dtypes_inexact(m, y)]
     if dtype is not None:
         if not dtypes.issubdtype(dtype, np.inexact):
-            raise ValueError(f"jnp.cov: `dtype` must be a float or complex dtype, not {dtype}")
+            raise ValueError(f"jnp.cov: `dtype` must be inexact (float or complex), not {dtype}")
         parts = [convert(p, user_dtype(dtype, "cov")) for p in parts]
     if any(p.ndim > 2 for p in parts):
         raise ValueError(
@@ -203,7 +203,7 @@ def corrcoef(
     """
     promotion.check_arraylike("corrcoef", x)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
-        raise ValueError(f"jnp.corrcoef: `dtype` must be a float or complex dtype, not {dtype}")
+        raise ValueError(f"jnp.corrcoef: `dtype` must be inexact (float or complex), not {dtype}")
     c = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(c):
         return binary.div(c, c)

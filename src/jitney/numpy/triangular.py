@@ -195,9 +195,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
 def _matrix(name: str, m: ArrayLike) -> Array:
     m = promotion.ensure_arraylike(name, m)
     if m.ndim < 2:
-        raise ValueError(
-            f"jnp.{name}: `m` must have two or more axes, but it has shape {m.shape}"
-        )
+        raise ValueError(f"jnp.{name}: `m` must have two or more axes, but it has shape {m.shape}")
     return m
 
 
@@ -483,7 +481,7 @@ def fromfunction(
 
     Args:
       function: a function of the indices as scalars, one argument per axis; it is mapped by `vmap`.
-      shape: the sizes of the leading axes of the result.
+      shape: the sizes of the result's leading axes.
       dtype: the dtype of the indices.
       **kwargs: keyword arguments of `function`.
 

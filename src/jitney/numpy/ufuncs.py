@@ -297,7 +297,7 @@ class ufunc:
 
         Args:
           a: an array.
-          axis: the axis along which to accumulate.
+          axis: the axis of the accumulation.
           dtype: the dtype of the result.
           out: must be None.
 

@@ -198,7 +198,7 @@ def unique(
       return_index: whether to return the index of the first occurrence of each distinct element.
       return_inverse: whether to return the indices that reconstruct `ar` from the distinct
         elements.
-      return_counts: whether to return the number of occurrences of each distinct element.
+      return_counts: whether to return how many times each distinct element occurs.
       axis: the axis whose slices are compared; if None, elements are compared.
       equal_nan: whether NaNs count as equal.
       size: the number of elements to return, for use under `jit`.
