@@ -54,9 +54,9 @@ def test_slopes_of_functions_that_are_not_selected_do_not_count():
     [
         (lambda: where(X > 0, X), ValueError, "`y` is missing"),
         (lambda: where(X > 0, X, X, size=2), ValueError, "calls with `condition` alone"),
-        (lambda: select([X > 0], []), ValueError, "has length 1 and `choicelist` 0"),
+        (lambda: select([X > 0], []), ValueError, "they have lengths 1 and 0"),
         (lambda: select([], []), ValueError, "at least one condition"),
-        (lambda: piecewise(X, [X > 0], [1, 2, 3]), ValueError, "each of 1 conditions"),
+        (lambda: piecewise(X, [X > 0], [1, 2, 3]), ValueError, "of which there is 1, and"),
         (lambda: piecewise(X, True, [1]), TypeError, "a sequence of conditions"),
     ],
 )

@@ -46,9 +46,9 @@ def test_the_initial_value_may_be_included(axis):
 
 
 def test_the_array_api_asks_for_an_axis():
-    with pytest.raises(ValueError, match=r"`axis` must be passed .* rank 2"):
+    with pytest.raises(ValueError, match=r"`axis` must be passed if `x` has several axes"):
         cumulative_sum(X)
-    with pytest.raises(ValueError, match="must have an axis"):
+    with pytest.raises(ValueError, match="must have at least one axis"):
         cumulative_prod(np.float32(3))
     with pytest.raises(NotImplementedError, match="`out` must be None"):
         cumsum(X, out=X)

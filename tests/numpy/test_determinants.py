@@ -55,7 +55,7 @@ def test_slopes_of_the_logarithm_are_inverses():
 
 def test_matrices_are_square():
     for f in (det, slogdet):
-        with pytest.raises(ValueError, match=r"must be square matrices .* is \(3, 4, 2\)"):
+        with pytest.raises(ValueError, match=r"must be square matrices, .* is \(3, 4, 2\)"):
             f(X[..., :2])
     with pytest.raises(ValueError, match="`method` must be 'lu', 'qr' or None"):
         slogdet(X, method="svd")

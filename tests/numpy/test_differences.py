@@ -23,7 +23,7 @@ def test_differences_of_booleans_and_of_flat_arrays():
     np.testing.assert_array_equal(ediff1d(X, 9, np.array([7, 8])), np.ediff1d(X, 9, [7, 8]))
     with pytest.raises(ValueError, match="0 or more, but it is -1"):
         diff(X, -1)
-    with pytest.raises(ValueError, match="must have an axis"):
+    with pytest.raises(ValueError, match="must have at least one axis"):
         diff(np.int32(3))
 
 

@@ -34,7 +34,7 @@ def test_quarter_turns(k, axes):
 def test_turns_take_place_in_a_plane():
     with pytest.raises(ValueError, match="two or more axes"):
         rot90(np.arange(3))
-    with pytest.raises(ValueError, match="`axes` must be two axes"):
+    with pytest.raises(ValueError, match="`axes` must be two different axes"):
         rot90(X, 1, (1, -2))
 
 

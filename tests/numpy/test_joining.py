@@ -88,7 +88,7 @@ def test_ranks_are_raised_to_one_two_and_three(x):
         (lambda: joining.concatenate([]), ValueError, "at least one array"),
         (lambda: joining.concatenate([np.int32(1)]), ValueError, "use jnp.stack to join scalars"),
         (lambda: joining.stack([A, B]), ValueError, r"shapes \(2,\), \(2, 2\)"),
-        (lambda: joining.split(X, 5, 2), ValueError, "remainder of 4 after 5 of 0"),
+        (lambda: joining.split(X, 5, 2), ValueError, "remainder of 4 after 5 parts of size 0"),
         (lambda: joining.split(X, 0), ZeroDivisionError, "at least 1"),
         (lambda: joining.dsplit(A, 1), IndexError, "axis 2 is out of bounds"),
     ],

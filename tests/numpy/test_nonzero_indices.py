@@ -62,7 +62,7 @@ def test_elements_where_a_condition_is_true():
     same(compress(np.array([False, True]), X, axis=0), X[1:])
     same(compress(np.array([True, False, True]), X, axis=1), X[:, [0, 2]])
     same(compress(np.array([0, 3]), X), [2])
-    with pytest.raises(ValueError, match="true at 2 or later"):
+    with pytest.raises(ValueError, match="true at position 2 or later"):
         compress(np.array([1, 0, 1]), X, axis=0)
 
 
@@ -104,5 +104,5 @@ def test_flat_positions_are_inverted():
     same(ravel_multi_index(index, (2, 3, 4)), flat)
     # Positions out of range are clipped.
     same(unravel_index(np.array([-1, 6, 99]), (2, 3)), [[1, 1, 1], [2, 2, 2]])
-    with pytest.raises(ValueError, match="from 0 to 2, but there is 3"):
+    with pytest.raises(ValueError, match="from 0 to 2, but one is 3"):
         ravel_multi_index((np.array([0, 3]),), (3,))

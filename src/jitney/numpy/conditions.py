@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, overload
 
 import numpy as np
 
+from jitney.core.messages import messages
 from jitney.core.typing import Array, ArrayLike, PyTree
 from jitney.numpy import promotion, selection
 from jitney.numpy.arg_extremes import argmax
@@ -209,8 +210,9 @@ def _with_default(funclist: Sequence[_Case], count: int) -> list[_Case]:
     n_functions = len(funclist)
     if n_functions not in (count, count + 1):
         raise ValueError(
-            f"jnp.piecewise: `funclist` must have one function for each of the {count} conditions, and "
-            f"optionally one more for elements that satisfy none, but it has {n_functions}"
+            "jnp.piecewise: `funclist` must have one function for each condition, of which "
+            f"{messages.there_are(count)}, and optionally one more for elements that satisfy none, "
+            f"but it has {n_functions}"
         )
     if count == 0:
         raise ValueError("jnp.piecewise: `condlist` must have at least one condition, but is empty")

@@ -131,7 +131,7 @@ def signbit(x: ArrayLike, /) -> Array:
         return creation.full_like(x, False, dtype=np.bool_)
     if not promotion.is_floating(dtype):
         raise ValueError(
-            f"jnp.signbit: `x` must have a float dtype, but it is {dtypes.long_name(dtype)}"
+            f"jnp.signbit: `x` must be of a float dtype, but it is {dtypes.long_name(dtype)}"
         )
     bits = dtypes.itemsize_bits(dtype)
     as_int = convert.bitcast_convert_type(x, np.dtype(f"int{bits}"))
