@@ -19,8 +19,8 @@ from jitney.runtime.arrays import host_path
 def gcd_of(x: Array, y: Array) -> Array:
     """Returns greatest common divisors of integers that share a shape and a dtype.
 
-    Operands are read as magnitudes, so the smallest integer, whose absolute value overflows, is
-    exact.
+    Magnitudes are computed as unsigned integers, so the result is exact even for the smallest
+    integer, whose absolute value overflows.
     """
     if x.dtype.kind == "V":  # integers of fewer than eight bits
         is_signed = dtypes.issubdtype(x.dtype, np.signedinteger)
@@ -69,5 +69,5 @@ def _trailing_zeros(x: Array) -> Array:
 
 
 def _is_weak(x: Array, y: Array) -> bool:
-    """Returns whether the result is weakly typed: only that of weakly typed scalars is."""
+    """Returns whether both operands are weakly typed scalars, so that the result is one, too."""
     return x.aval.weak_type and y.aval.weak_type and not x.shape
